@@ -1,0 +1,57 @@
+/**
+ * A caller reads every answer in the same way: what it is (JSON, or a problem document), which call it belongs to, what is left
+ * of the limit, and, where there is more to say, the one header that says it.
+ */
+import { eachOperation, isPublic, type Operation, type Place, parameterNamed } from './contract.ts';
+import { contentOf, isEntity, partsOf } from './schemas.ts';
+
+const always = ['X-Request-Id'];
+const onSuccess = ['RateLimit', 'RateLimit-Policy'];
+const onStatus: Record<string, string[]> = {
+  '201': ['Location'],
+  '202': ['Location'],
+  '401': ['WWW-Authenticate'],
+  '429': ['RateLimit', 'RateLimit-Policy', 'Retry-After'],
+  '503': ['Retry-After'],
+};
+
+export const answers = eachOperation((operation, report) => {
+  for (const [status, response] of operation.responses) {
+    const isSuccess = status.startsWith('2');
+    const wanted = [
+      ...always,
+      ...(isSuccess ? [...onSuccess, ...onThis(operation, response)] : []),
+      ...(onStatus[status] ?? []),
+    ];
+    const headers = response.get('headers')?.keys() ?? [];
+    for (const header of wanted) {
+      if (!headers.includes(header)) report(response.home, `Answer the header ${header} with ${status}.`);
+    }
+    for (const header of ['ETag', 'Idempotency-Replayed']) {
+      if (headers.includes(header) && !wanted.includes(header)) {
+        report(response.home, `Leave out the header ${header}: it can have no meaning in this answer.`);
+      }
+    }
+
+    const media = isSuccess ? 'application/json' : 'application/problem+json';
+    const content = response.get('content')?.keys() ?? [];
+    if (content.length !== 1 || content[0] !== media) {
+      report(response.home, `Answer ${status} as ${media}, and as nothing else.`);
+    }
+    for (const schema of contentOf(response)) {
+      if (!isSuccess && !partsOf(schema).some((part) => part.name === 'Problem')) {
+        report(response.home, 'Build the schema of an error on `Problem`.');
+      }
+    }
+  }
+});
+
+/** The headers that a success has because of what it answers. */
+function onThis(operation: Operation, response: Place): string[] {
+  const isOneRow = contentOf(response).some(isEntity) && operation.method !== 'post';
+  return [
+    ...(isOneRow ? ['ETag'] : []),
+    ...(parameterNamed(operation, 'Idempotency-Key') !== undefined ? ['Idempotency-Replayed'] : []),
+    ...(isPublic(operation) ? ['Cache-Control'] : []),
+  ];
+}

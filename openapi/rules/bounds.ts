@@ -1,0 +1,28 @@
+/**
+ * Without bounds a single call can carry what no column, page or memory holds, and generated tests cannot know the edges. And a
+ * float cannot hold money: numbers that are not whole are decimal strings here.
+ */
+import type { Place } from './contract.ts';
+import { eachSchema, typesOf } from './schemas.ts';
+
+export const bounds = eachSchema((schema, report) => {
+  if (schema.get('enum') !== undefined || schema.get('const') !== undefined) return;
+  const types = typesOf(schema);
+  const has = (...keywords: string[]) => keywords.some((keyword) => schema.get(keyword) !== undefined);
+  if (types.includes('string') && !has('maxLength')) report(schema, 'Give the string a `maxLength`.');
+  if (types.includes('array') && !has('maxItems')) report(schema, 'Give the array a `maxItems`.');
+  if (types.includes('integer') && !has('minimum', 'exclusiveMinimum')) report(schema, 'Give the integer a `minimum`.');
+  if (types.includes('integer') && !has('maximum', 'exclusiveMaximum')) report(schema, 'Give the integer a `maximum`.');
+  if (types.includes('number')) report(schema, 'Use a decimal string or an integer: a float is not exact.');
+  if (types.length === 0 && isValue(schema) && !has('allOf', 'anyOf', 'oneOf')) {
+    report(schema, 'Say the `type` of the value: without one it takes anything of any size.');
+  }
+});
+
+/** Properties and elements are values; members of `allOf` and the like only add to one. */
+function isValue(schema: Place): boolean {
+  return (
+    /\/(properties\/[^/]+|items|additionalProperties)$/.test(schema.location.pointer) &&
+    !/\/(allOf|anyOf|oneOf)\//.test(schema.location.pointer)
+  );
+}

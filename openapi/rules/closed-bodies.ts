@@ -1,0 +1,57 @@
+/**
+ * A misspelt field in an open body is silently ignored, and the caller believes that it was stored. So every object that can stand
+ * in a body or an answer says all its properties, or is a map on purpose: then it says how many entries it takes.
+ */
+import { operationsOf, type Place, wholeContract } from './contract.ts';
+import { bodiesOf, contentOf, partsOf, typesOf } from './schemas.ts';
+
+export const closedBodies = wholeContract((root, report) => {
+  const seen = new Set<string>();
+  for (const operation of operationsOf(root)) for (const schema of bodiesOf(operation)) visit(schema, false);
+  for (const [, webhook] of root.map('webhooks')) {
+    const body = webhook.get('post', 'requestBody');
+    if (body !== undefined) for (const schema of contentOf(body)) visit(schema, false);
+  }
+
+  /** `closedAround`: the schema is an alternative within one that is closed as a whole. */
+  function visit(schema: Place, closedAround: boolean): void {
+    const key = `${schema.location.absolutePointer} ${closedAround}`;
+    if (seen.has(key)) return;
+    seen.add(key);
+
+    const parts = partsOf(schema);
+    const isObject = parts.some((part) => typesOf(part).includes('object') || part.get('properties') !== undefined);
+    const isClosed = closedAround || parts.some(closes) || isBoundedMap(parts);
+    if (isObject && !isClosed) {
+      report(
+        schema.home,
+        'Close the object by `additionalProperties: false` (with `allOf`: `unevaluatedProperties: false`), or give a map `maxProperties`.',
+      );
+    }
+    for (const part of parts) {
+      for (const child of childrenOf(part)) visit(child, false);
+      for (const alternative of [...part.list('oneOf'), ...part.list('anyOf')])
+        visit(alternative, isObject && isClosed);
+    }
+  }
+});
+
+function closes(part: Place): boolean {
+  return part.get('additionalProperties')?.value === false || part.get('unevaluatedProperties')?.value === false;
+}
+
+function isBoundedMap(parts: Place[]): boolean {
+  return parts.some(
+    (part) => part.get('maxProperties') !== undefined && part.get('additionalProperties') !== undefined,
+  );
+}
+
+function childrenOf(part: Place): Place[] {
+  const single = ['items', 'additionalProperties', 'unevaluatedProperties', 'contains'];
+  return [
+    ...part.map('properties').map(([, property]) => property),
+    ...part.map('patternProperties').map(([, property]) => property),
+    ...part.list('prefixItems'),
+    ...single.flatMap((key) => part.get(key) ?? []),
+  ];
+}

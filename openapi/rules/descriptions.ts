@@ -1,0 +1,56 @@
+/**
+ * The reference is made of these texts, and an integrator has nothing else. A property may take the words of what it refers to; an
+ * operator of a where clause (`_eq`) means the same everywhere and is explained with the common filters.
+ */
+import type { Oas3Rule } from '@redocly/openapi-core';
+import { nameOf, operationsOf, Place, reporter } from './contract.ts';
+import { isCondition, partsOf } from './schemas.ts';
+
+const longestSummary = 60;
+
+export const descriptions: Oas3Rule = () => ({
+  Root(node, context) {
+    const report = reporter(context);
+    const root = new Place(node, context.location, context.resolve);
+    for (const { place } of operationsOf(root)) {
+      const summary = place.text('summary') ?? '';
+      if (summary === '') report(place, 'Give the operation a `summary`.');
+      else if (summary.length > longestSummary || summary.endsWith('.')) {
+        report(place.get('summary') ?? place, `Say the summary in ${longestSummary} characters, without a full stop.`);
+      }
+      if (!isDescribed(place)) report(place, 'Give the operation a `description`.');
+    }
+  },
+  Schema(node, context) {
+    const { location, resolve } = context;
+    // A part of another schema is described with it.
+    if (isCondition(location) || /\/(allOf|then|else)(\/\d+)?$/.test(location.pointer)) return;
+    const schema = new Place(node, location, resolve);
+    const report = reporter(context);
+    if (nameOf(location) !== undefined && !isDescribed(schema)) report(schema, 'Give the schema a `description`.');
+
+    const parts = partsOf(schema);
+    const described = new Set(
+      parts.flatMap((part) =>
+        part.map('properties').flatMap(([name, property]) => (isDescribed(property) ? [name] : [])),
+      ),
+    );
+    for (const part of parts.filter((part) =>
+      part.location.absolutePointer.startsWith(schema.location.absolutePointer),
+    )) {
+      for (const [name, property] of part.map('properties')) {
+        if (!described.has(name) && !name.startsWith('_'))
+          report(property, `Give the property ${name} a \`description\`.`);
+      }
+    }
+  },
+  Header(node, context) {
+    if (!isDescribed(new Place(node, context.location, context.resolve))) {
+      context.report({ message: 'Give the header a `description`.', location: context.location });
+    }
+  },
+});
+
+function isDescribed(place: Place): boolean {
+  return (place.text('description') ?? '').trim() !== '';
+}

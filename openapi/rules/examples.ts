@@ -1,0 +1,39 @@
+/**
+ * The mock answers with the examples, the reference shows them and the tests send them, so there is one for every body, answer and
+ * parameter. They stand in files of their own, by name: what is shown twice is then the same twice.
+ */
+import { isReference, operationsOf, type Place, type Report, wholeContract } from './contract.ts';
+
+export const examples = wholeContract((root, report) => {
+  for (const { parameters, body, responses } of operationsOf(root)) {
+    for (const parameter of parameters) checkValue(parameter, 'parameter', report);
+    if (body !== undefined) checkContent(body, report);
+    for (const [, response] of responses) {
+      checkContent(response, report);
+      for (const [, header] of response.map('headers')) checkValue(header, 'header', report);
+    }
+  }
+  for (const [, webhook] of root.map('webhooks')) {
+    const body = webhook.get('post', 'requestBody');
+    if (body !== undefined) checkContent(body, report);
+  }
+});
+
+function checkValue(value: Place, kind: string, report: Report): void {
+  if (value.get('example') === undefined && value.get('examples') === undefined) {
+    report(value.home, `Give the ${kind} an example.`);
+  }
+}
+
+function checkContent(message: Place, report: Report): void {
+  for (const [, media] of message.map('content')) {
+    const named = media.map('examples');
+    if (named.length === 0) report(media, 'Show at least one example by name, under `examples`.');
+    for (const [name, example] of named) {
+      if (!/^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(name)) report(example, `Name the example ${name} in snake_case.`);
+      if (!isReference(example.raw)) report(example, 'Put the example into a file under examples/, and refer to it.');
+      if (example.text('summary') === undefined) report(example.home, 'Say in `summary` what the example shows.');
+      if (example.get('value') === undefined) report(example.home, 'Give the example a `value`.');
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Every extension that the contract knows: where it may stand, its form, and who reads it. An extension that is not here does
+ * nothing, and that is the error the rule `extensions` prevents.
+ */
+
+const names = (pattern: string) => ({
+  type: 'array',
+  minItems: 1,
+  uniqueItems: true,
+  items: { type: 'string', pattern },
+});
+const roles = names('^[A-Z][A-Z0-9_]*$');
+const typeName = { type: 'string', pattern: '^[A-Z][A-Za-z0-9]*$' };
+const policyName = { type: 'string', pattern: '^[a-z]+$' };
+const closed = { type: 'object', additionalProperties: false } as const;
+const oneOrMore = { type: 'integer', minimum: 1 } as const;
+
+interface Extension {
+  /** Types of OpenAPI's objects, by Redocly's names. */
+  on: readonly string[];
+  schema: object;
+  /** What it is for. */
+  why: string;
+}
+
+export const extensionTable: Record<string, Extension> = {
+  'x-roles': { on: ['Operation'], schema: roles, why: 'the roles of which any one admits the call' },
+  'x-rate-limit': { on: ['Operation'], schema: policyName, why: 'the policy that the call counts against' },
+  'x-body-limit': { on: ['Operation'], schema: policyName, why: 'the largest body that the operation takes' },
+  'x-idempotent': { on: ['Operation'], schema: { enum: [true, false, 'key'] }, why: 'whether a call may be repeated' },
+  'x-extension': { on: ['Operation'], schema: { const: true }, why: 'an operation beyond the product interface' },
+  'x-on-create': {
+    on: ['Schema'],
+    schema: {
+      ...closed,
+      minProperties: 1,
+      maxProperties: 1,
+      properties: { value: {}, rule: { type: 'string', minLength: 1 } },
+    },
+    why: 'what the service puts where a field is left out on creation',
+  },
+  'x-unique': { on: ['Schema'], schema: { const: true }, why: 'no two rows of a tenant share the value' },
+  'x-references': { on: ['Schema'], schema: typeName, why: 'the type of the row that an id names' },
+  'x-scale': { on: ['Schema'], schema: { type: 'integer', minimum: 0, maximum: 6 }, why: 'decimal places' },
+  'x-record': {
+    on: ['Schema'],
+    schema: {
+      ...closed,
+      required: ['operations', 'readRoles', 'writeRoles', 'recordsUrl'],
+      properties: {
+        operations: { ...names('^(UPSERT|UPDATE|DELETE)$') },
+        readRoles: roles,
+        writeRoles: roles,
+        recordsUrl: { type: 'string', pattern: '^/(gql|api)/v1/[A-Za-z0-9_/-]+$' },
+      },
+    },
+    why: 'what the records API does with the type',
+  },
+  'x-codes-outside-operations': {
+    on: ['Schema'],
+    schema: { type: 'object', minProperties: 1, additionalProperties: { type: 'integer', minimum: 400, maximum: 599 } },
+    why: 'problem codes that no operation can answer, with their status',
+  },
+  'x-search-limits': {
+    on: ['Root'],
+    schema: { ...closed, required: ['depth', 'predicates'], properties: { depth: oneOrMore, predicates: oneOrMore } },
+    why: 'how large a where clause may be',
+  },
+  'x-rate-limit-policies': {
+    on: ['Root'],
+    schema: {
+      type: 'object',
+      minProperties: 1,
+      propertyNames: policyName,
+      additionalProperties: {
+        ...closed,
+        required: ['limit', 'window'],
+        properties: { limit: oneOrMore, window: oneOrMore },
+      },
+    },
+    why: 'the policies that `x-rate-limit` names',
+  },
+  'x-body-limits': {
+    on: ['Root'],
+    schema: { type: 'object', minProperties: 1, propertyNames: policyName, additionalProperties: oneOrMore },
+    why: 'the limits that `x-body-limit` names',
+  },
+  'x-displayName': {
+    on: ['Tag'],
+    schema: { type: 'string', minLength: 1, maxLength: 60 },
+    why: 'the title of the chapter',
+  },
+  'x-tagGroups': {
+    on: ['Root'],
+    schema: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        ...closed,
+        required: ['name', 'tags'],
+        properties: { name: { type: 'string', minLength: 1 }, tags: names('^[a-z]+$') },
+      },
+    },
+    why: 'the parts of the reference',
+  },
+};

@@ -1,0 +1,33 @@
+/**
+ * The server takes each operation's limits from the contract and has none of its own, so each operation names its policy,
+ * and one with a body says how large that may be.
+ */
+import { isPublic, operationsOf, wholeContract } from './contract.ts';
+
+export const limits = wholeContract((root, report) => {
+  const policies = root.get('x-rate-limit-policies')?.keys() ?? [];
+  const bodyLimits = root.get('x-body-limits')?.keys() ?? [];
+  for (const operation of operationsOf(root)) {
+    const { place, body, method } = operation;
+    const policy = place.text('x-rate-limit');
+    if (policy === undefined || !policies.includes(policy)) {
+      report(place.get('x-rate-limit') ?? place, `Name a policy in \`x-rate-limit\`: ${policies.join(', ')}.`);
+    } else if (isPublic(operation) !== (policy === 'token')) {
+      report(
+        place.get('x-rate-limit') ?? place,
+        'Use the policy `token` for calls without a token, and only for them.',
+      );
+    } else if (method === 'get' && policy !== 'read') {
+      report(place.get('x-rate-limit') ?? place, 'A GET reads: use the policy `read`.');
+    }
+    const limit = place.text('x-body-limit');
+    if (body === undefined && limit !== undefined) {
+      report(place.get('x-body-limit') ?? place, 'Remove `x-body-limit`: the operation has no body.');
+    } else if (body !== undefined && (limit === undefined || !bodyLimits.includes(limit))) {
+      report(
+        place.get('x-body-limit') ?? place,
+        `Name the largest body in \`x-body-limit\`: ${bodyLimits.join(', ')}.`,
+      );
+    }
+  }
+});

@@ -1,0 +1,38 @@
+/**
+ * What the service reads of every call has to be declared on every call, or the validator does not check it, the client does
+ * not send it and the reference does not show it.
+ */
+import { eachOperation, isPublic, parameterNamed } from './contract.ts';
+import { contentOf, isEntity } from './schemas.ts';
+
+export const parameters = eachOperation((operation, report) => {
+  const { place, method, path } = operation;
+  for (const name of ['Tenant', 'traceparent', 'X-Client-Id']) {
+    if (parameterNamed(operation, name) === undefined) report(operation.place, `Declare the header ${name}.`);
+  }
+
+  const tenant = parameterNamed(operation, 'Tenant');
+  // Without a token there is a key, and the key has a tenant.
+  if (tenant !== undefined && (tenant.get('required')?.value === true) === isPublic(operation)) {
+    report(tenant, 'Require `Tenant` wherever a token is needed, and only there.');
+  }
+
+  // Two people who change the same row must be able to notice.
+  const changesOneRow =
+    (method === 'put' || method === 'patch') &&
+    operation.success !== undefined &&
+    contentOf(operation.success).some(isEntity);
+  if (changesOneRow !== (parameterNamed(operation, 'If-Match') !== undefined)) {
+    report(place, 'Take `If-Match` on PUT and PATCH of one row, and only there.');
+  }
+
+  for (const parameter of operation.parameters) {
+    const name = parameter.text('name') ?? '';
+    const isHeader = parameter.text('in') === 'header';
+    if (!isHeader && !/^[a-z][A-Za-z0-9]*$/.test(name))
+      report(parameter.home, `Name the parameter ${name} in camelCase.`);
+    if (parameter.text('in') === 'path' && !path.includes(`{${name}}`)) {
+      report(parameter, `Remove the parameter ${name}: the path does not have it.`);
+    }
+  }
+});

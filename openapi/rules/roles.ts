@@ -1,0 +1,53 @@
+/**
+ * Who may call what is said in the contract and nowhere else, and the server refuses to start where an operation names no role. The
+ * roles themselves are the enum of the schema `Role`: a misspelt role would be one that nobody can have.
+ */
+import type { Oas3Rule } from '@redocly/openapi-core';
+import { nameOf, operationsOf, Place, reporter } from './contract.ts';
+
+/** They stand in `x-roles` where no role is needed (any valid token; no token at all), and cannot be granted. */
+const markers = ['ANY', 'PUBLIC'];
+
+export const roles: Oas3Rule = () => {
+  let known: unknown[] | undefined;
+  const records: Place[] = [];
+  return {
+    Schema(schema, { location, resolve }) {
+      const place = new Place(schema, location, resolve);
+      if (nameOf(location) === 'Role') known = place.list('enum').map((role) => role.value);
+      const record = place.get('x-record');
+      if (record !== undefined) records.push(record);
+    },
+    Root: {
+      leave(node, context) {
+        const report = reporter(context);
+        const root = new Place(node, context.location, context.resolve);
+        if (known === undefined) {
+          report(root, 'List the roles once, as the enum of a schema `Role`, and refer to it.');
+          return;
+        }
+        for (const { place } of operationsOf(root)) {
+          const named = place.list('x-roles');
+          if (named.length === 0) report(place, 'Name the roles that admit the call in `x-roles`.');
+          const marker = named.find((role) => markers.includes(String(role.value)));
+          if (marker !== undefined && named.length > 1) {
+            report(marker, `\`${marker.value}\` stands for itself: name no other role beside it.`);
+          }
+          for (const role of named) if (!markers.includes(String(role.value))) check(role);
+          const isOpen = place.get('security')?.items().length === 0;
+          if (isOpen !== (marker?.value === 'PUBLIC')) {
+            report(place, 'A call without a token has `x-roles: [PUBLIC]` and `security: []`, both.');
+          }
+        }
+        for (const record of records) {
+          for (const role of [...record.list('readRoles'), ...record.list('writeRoles')]) check(role);
+        }
+
+        function check(role: Place): void {
+          if (!known?.includes(role.value))
+            report(role, `Use a role of the schema \`Role\`: \`${role.value}\` is not one.`);
+        }
+      },
+    },
+  };
+};

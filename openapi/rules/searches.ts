@@ -1,0 +1,67 @@
+/**
+ * The columns and sort keys of a search are those of the row, with the operators of its type. Otherwise the reference would promise
+ * what the database cannot do, or `_like` on a date.
+ */
+import type { Oas3Rule } from '@redocly/openapi-core';
+import { nameOf, Place, reporter } from './contract.ts';
+import { propertiesOf, typesOf } from './schemas.ts';
+
+const filterOfFormat: Record<string, string> = {
+  uuid: 'UuidFilter',
+  date: 'DateFilter',
+  'date-time': 'InstantFilter',
+  decimal: 'DecimalFilter',
+};
+const filterOfType: Record<string, string> = {
+  boolean: 'BooleanFilter',
+  integer: 'IntegerFilter',
+  string: 'TextFilter',
+};
+
+export const searches: Oas3Rule = () => {
+  const schemas = new Map<string, Place>();
+  return {
+    Schema(node, { location, resolve }) {
+      const name = nameOf(location);
+      if (name !== undefined) schemas.set(name, new Place(node, location, resolve));
+    },
+    Root: {
+      leave(_, context) {
+        const report = reporter(context);
+        for (const [name, schema] of schemas) {
+          const row = schemas.get(name.replace(/(Columns|OrderBy)$/, '')) ?? commonRow(name);
+          if (row === undefined || !/(Columns|OrderBy)$/.test(name)) continue;
+          const fields = propertiesOf(row);
+          for (const [column, [filter]] of propertiesOf(schema)) {
+            const field = fields.get(column)?.[0];
+            if (field === undefined) {
+              if (filter !== undefined) report(filter, `Leave out ${column}: ${row.name} has no such field.`);
+            } else if (filter !== undefined && name.endsWith('Columns') && filter.name !== filterFor(field)) {
+              report(filter, `Filter ${column} by ${filterFor(field)}, as its type asks.`);
+            }
+          }
+        }
+
+        function commonRow(name: string): Place | undefined {
+          return /^(Entity|Relation)(Columns|OrderBy)$/.test(name) ? schemas.get('EntityBase') : undefined;
+        }
+      },
+    },
+  };
+};
+
+/** The name of the filter that fits a field, by the field's format, enum or type. */
+function filterFor(field: Place): string | undefined {
+  const one = field.list('anyOf').find((alternative) => !typesOf(alternative).includes('null')) ?? field;
+  if (typesOf(one).includes('array')) {
+    const element = one.get('items');
+    return element === undefined ? undefined : listFilter(element);
+  }
+  if (one.get('enum') !== undefined) return `${one.name}Filter`;
+  const format = filterOfFormat[one.text('format') ?? ''];
+  return format ?? filterOfType[typesOf(one).find((type) => type !== 'null') ?? ''];
+}
+
+function listFilter(element: Place): string {
+  return element.get('enum') === undefined ? 'UuidListFilter' : `${element.name}ListFilter`;
+}
