@@ -27,10 +27,11 @@ export const answers = eachOperation((operation, report) => {
     for (const header of wanted) {
       if (!headers.includes(header)) report(response.home, `Answer the header ${header} with ${status}.`);
     }
-    for (const header of ['ETag', 'Idempotency-Replayed']) {
-      if (headers.includes(header) && !wanted.includes(header)) {
-        report(response.home, `Leave out the header ${header}: it can have no meaning in this answer.`);
-      }
+    if (headers.includes('ETag') && !contentOf(response).some(isEntity)) {
+      report(response.home, 'Leave out the header ETag: it is the version of one row, and this answer is not a row.');
+    }
+    if (headers.includes('Idempotency-Replayed') && !wanted.includes('Idempotency-Replayed')) {
+      report(response.home, 'Leave out the header Idempotency-Replayed: the operation takes no key.');
     }
 
     const media = isSuccess ? 'application/json' : 'application/problem+json';
@@ -48,7 +49,7 @@ export const answers = eachOperation((operation, report) => {
 
 /** The headers that a success has because of what it answers. */
 function onThis(operation: Operation, response: Place): string[] {
-  const isOneRow = contentOf(response).some(isEntity) && operation.method !== 'post';
+  const isOneRow = contentOf(response).some(isEntity) && ['get', 'put', 'patch'].includes(operation.method);
   return [
     ...(isOneRow ? ['ETag'] : []),
     ...(parameterNamed(operation, 'Idempotency-Key') !== undefined ? ['Idempotency-Replayed'] : []),

@@ -5,6 +5,9 @@
 import type { Place } from './contract.ts';
 import { eachSchema, typesOf } from './schemas.ts';
 
+/** They take any JSON: a payload to sign, and the default of a field whose type is data. The body limit bounds them. */
+const anyJson = new Set(['TestPayload', 'defaultValue']);
+
 export const bounds = eachSchema((schema, report) => {
   if (schema.get('enum') !== undefined || schema.get('const') !== undefined) return;
   const types = typesOf(schema);
@@ -19,10 +22,10 @@ export const bounds = eachSchema((schema, report) => {
   }
 });
 
-/** Properties and elements are values; members of `allOf` and the like only add to one. */
+/** Properties, elements and named schemas are values; members of `allOf` and the like only add to one. */
 function isValue(schema: Place): boolean {
-  return (
-    /\/(properties\/[^/]+|items|additionalProperties)$/.test(schema.location.pointer) &&
-    !/\/(allOf|anyOf|oneOf)\//.test(schema.location.pointer)
-  );
+  const { pointer } = schema.location;
+  if (/\/(allOf|anyOf|oneOf)\//.test(pointer) || anyJson.has(schema.name ?? pointer.split('/').at(-1) ?? ''))
+    return false;
+  return schema.name !== undefined || /\/(properties\/[^/]+|items|additionalProperties)$/.test(pointer);
 }

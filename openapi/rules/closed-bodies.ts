@@ -3,7 +3,7 @@
  * in a body or an answer says all its properties, or is a map on purpose: then it says how many entries it takes.
  */
 import { operationsOf, type Place, wholeContract } from './contract.ts';
-import { bodiesOf, contentOf, partsOf, typesOf } from './schemas.ts';
+import { bodiesOf, contentOf, partsOf, propertiesOf, typesOf } from './schemas.ts';
 
 export const closedBodies = wholeContract((root, report) => {
   const seen = new Set<string>();
@@ -28,6 +28,11 @@ export const closedBodies = wholeContract((root, report) => {
         'Close the object by `additionalProperties: false` (with `allOf`: `unevaluatedProperties: false`), or give a map `maxProperties`.',
       );
     }
+    for (const places of propertiesOf(schema).values()) {
+      // Where a property is described in several parts, it is enough that one of them closes it.
+      const isClosedOnce = places.some((place) => partsOf(place).some(closes));
+      for (const place of places) visit(place, isClosedOnce);
+    }
     for (const part of parts) {
       for (const child of childrenOf(part)) visit(child, false);
       for (const alternative of [...part.list('oneOf'), ...part.list('anyOf')])
@@ -49,7 +54,6 @@ function isBoundedMap(parts: Place[]): boolean {
 function childrenOf(part: Place): Place[] {
   const single = ['items', 'additionalProperties', 'unevaluatedProperties', 'contains'];
   return [
-    ...part.map('properties').map(([, property]) => property),
     ...part.map('patternProperties').map(([, property]) => property),
     ...part.list('prefixItems'),
     ...single.flatMap((key) => part.get(key) ?? []),

@@ -15,6 +15,19 @@ const policyName = { type: 'string', pattern: '^[a-z]+$' };
 const closed = { type: 'object', additionalProperties: false } as const;
 const oneOrMore = { type: 'integer', minimum: 1 } as const;
 
+/** What a type of rows is to the interface that writes it row by row. */
+const rows = {
+  ...closed,
+  required: ['operations', 'readRoles', 'writeRoles', 'recordsUrl'],
+  properties: {
+    operations: names('^(UPSERT|UPDATE|DELETE)$'),
+    readRoles: roles,
+    writeRoles: roles,
+    recordsUrl: { type: 'string', pattern: '^/(gql|api)/v1/[A-Za-z0-9_/-]+$' },
+  },
+};
+const eventOperations = names('^(CREATE|UPDATE|DELETE)$');
+
 interface Extension {
   /** Types of OpenAPI's objects, by Redocly's names. */
   on: readonly string[];
@@ -42,19 +55,39 @@ export const extensionTable: Record<string, Extension> = {
   'x-unique': { on: ['Schema'], schema: { const: true }, why: 'no two rows of a tenant share the value' },
   'x-references': { on: ['Schema'], schema: typeName, why: 'the type of the row that an id names' },
   'x-scale': { on: ['Schema'], schema: { type: 'integer', minimum: 0, maximum: 6 }, why: 'decimal places' },
-  'x-record': {
+  'x-references-by': {
     on: ['Schema'],
     schema: {
       ...closed,
-      required: ['operations', 'readRoles', 'writeRoles', 'recordsUrl'],
-      properties: {
-        operations: { ...names('^(UPSERT|UPDATE|DELETE)$') },
-        readRoles: roles,
-        writeRoles: roles,
-        recordsUrl: { type: 'string', pattern: '^/(gql|api)/v1/[A-Za-z0-9_/-]+$' },
+      required: ['key', 'types'],
+      properties: { key: { type: 'string', pattern: '^[a-z][A-Za-z0-9]*$' }, types: names(typeName.pattern) },
+    },
+    why: 'the field, of rows of these types, whose value a reference by something else than an id names',
+  },
+  'x-record': { on: ['Schema'], schema: rows, why: 'what the records API does with the type' },
+  'x-code-type': { on: ['Schema'], schema: rows, why: 'what the codes API does with the type' },
+  'x-entry-type': { on: ['Schema'], schema: rows, why: 'what the entries API does with the type' },
+  'x-disabled-events': {
+    on: ['Schema'],
+    schema: {
+      type: 'array',
+      minItems: 1,
+      items: {
+        ...closed,
+        required: ['entityType', 'operations'],
+        properties: { entityType: typeName, operations: eventOperations },
       },
     },
-    why: 'what the records API does with the type',
+    why: 'events that the catalog lists and that nobody can subscribe to',
+  },
+  'x-event': {
+    on: ['Operation', 'PathItem'],
+    schema: {
+      ...closed,
+      required: ['entityType', 'operation'],
+      properties: { entityType: typeName, operation: { enum: ['CREATE', 'UPDATE', 'DELETE'] } },
+    },
+    why: 'the row of the catalog that the webhook is',
   },
   'x-codes-outside-operations': {
     on: ['Schema'],

@@ -28,17 +28,13 @@ const givenValues = new Set([
 
 export const names: Oas3Rule = () => {
   const schemas = new Set<string>();
-  const properties = new Set<string>();
+  const properties = new Map<string, Place>();
   const values: Place[] = [];
   return {
     SchemaProperties(node, context) {
-      const report = reporter(context);
       for (const [name, property] of new Place(node, context.location, context.resolve).entries()) {
-        properties.add(name);
         const isOperator = /^_[a-z]+(_[a-z]+)*$/.test(name) && /(Filter|Where)$/.test(fileName(context.location));
-        if (!/^[a-z][A-Za-z0-9]*$/.test(name) && !isOperator && !standardProperties.has(name)) {
-          report(property, `Name the property ${name} in camelCase.`);
-        }
+        if (!isOperator && !standardProperties.has(name)) properties.set(name, property);
       }
     },
     Schema(node, context) {
@@ -53,6 +49,12 @@ export const names: Oas3Rule = () => {
     Root: {
       leave(_, context) {
         const report = reporter(context);
+        const words = new Set(values.map((value) => value.value));
+        for (const [name, property] of properties) {
+          // A map may have the values of an enum as its keys, such as counts by status.
+          if (!/^[a-z][A-Za-z0-9]*$/.test(name) && !words.has(name))
+            report(property, `Name the property ${name} in camelCase.`);
+        }
         for (const value of values) {
           const word = value.value;
           if (typeof word !== 'string' || /^[A-Z][A-Z0-9_]*$/.test(word) || givenValues.has(word)) continue;

@@ -26,7 +26,7 @@ export const parameters = eachOperation((operation, report) => {
     report(place, 'Take `If-Match` on PUT and PATCH of one row, and only there.');
   }
 
-  for (const parameter of operation.parameters) {
+  for (const parameter of operation.parameters.filter(({ layers }) => layers.length > 0)) {
     const name = parameter.text('name') ?? '';
     const isHeader = parameter.text('in') === 'header';
     if (!isHeader && !/^[a-z][A-Za-z0-9]*$/.test(name))

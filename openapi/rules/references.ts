@@ -1,30 +1,41 @@
 /**
- * The server looks up what an id refers to by `x-references`, and the records API shows it to integrators. A type that the
- * contract does not have could not be looked up by anyone.
+ * The server looks up what an id refers to by `x-references` (and what a code refers to by `x-references-by`), and the records API
+ * shows it to integrators. A type that the contract does not have could not be looked up by anyone.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf, Place, reporter } from './contract.ts';
+import { propertiesOf } from './schemas.ts';
 
 export const references: Oas3Rule = () => {
-  const schemas = new Set<string>();
-  const references: Place[] = [];
+  const schemas = new Map<string, Place>();
+  const byId: Place[] = [];
+  const byKey: Place[] = [];
   return {
-    Schema(_, { location }) {
+    Schema(schema, { location, resolve }) {
       const name = nameOf(location);
-      if (name !== undefined) schemas.add(name);
+      if (name !== undefined) schemas.set(name, new Place(schema, location, resolve));
     },
     SchemaProperties(properties, { location, resolve }) {
       for (const [, property] of new Place(properties, location, resolve).entries()) {
-        const reference = property.get('x-references');
-        if (reference !== undefined) references.push(reference);
+        byId.push(...[property.get('x-references') ?? []].flat());
+        byKey.push(...[property.get('x-references-by') ?? []].flat());
       }
     },
     Root: {
       leave(_, context) {
         const report = reporter(context);
-        for (const reference of references) {
-          if (!schemas.has(String(reference.value))) {
-            report(reference, `Refer to a type that the contract has: there is no schema \`${reference.value}\`.`);
+        for (const type of [...byId, ...byKey.flatMap((reference) => reference.list('types'))]) {
+          if (!schemas.has(String(type.value))) {
+            report(type, `Refer to a type that the contract has: there is no schema \`${type.value}\`.`);
+          }
+        }
+        for (const reference of byKey) {
+          const key = reference.text('key') ?? '';
+          for (const type of reference.list('types')) {
+            const schema = schemas.get(String(type.value));
+            if (schema !== undefined && !propertiesOf(schema).has(key)) {
+              report(reference, `Refer by a field of \`${type.value}\`: it has no \`${key}\`.`);
+            }
           }
         }
       },

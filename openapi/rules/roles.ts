@@ -15,8 +15,7 @@ export const roles: Oas3Rule = () => {
     Schema(schema, { location, resolve }) {
       const place = new Place(schema, location, resolve);
       if (nameOf(location) === 'Role') known = place.list('enum').map((role) => role.value);
-      const record = place.get('x-record');
-      if (record !== undefined) records.push(record);
+      records.push(...['x-record', 'x-code-type', 'x-entry-type'].flatMap((key) => place.get(key) ?? []));
     },
     Root: {
       leave(node, context) {
