@@ -1,0 +1,105 @@
+import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
+import { type Engine, limits, type StoreLog } from './engine.ts';
+import { DatabaseUnavailable, endsConnection, reasonOf, translateError } from './errors.ts';
+import { serviceRole } from './role.ts';
+
+/** What is known of a connection of the pool. */
+interface Condition {
+  /** It has its settings and has given up the owner's rights. */
+  ready: boolean;
+  /** The tenant it carries. It keeps it in the pool, so that the setting is sent again only for another tenant. */
+  tenantId: number | undefined;
+  /** It broke, or its state is in doubt: it must not go back to the pool. */
+  lost: boolean;
+}
+
+const conditions = new WeakMap<PoolClient, Condition>();
+
+function conditionOf(client: PoolClient): Condition {
+  let condition = conditions.get(client);
+  if (condition === undefined) {
+    condition = { ready: false, tenantId: undefined, lost: false };
+    conditions.set(client, condition);
+  }
+  return condition;
+}
+
+/**
+ * Listens to a pool and to each of its connections from the beginning: one that breaks must neither end the process by
+ * an event that nobody hears, nor be taken for one that is well. The pool itself drops those that break while idle.
+ */
+export function watchConnections(pool: Pool, log: StoreLog): void {
+  pool.on('error', (error) => log.warn(`A connection to the database was lost (${reasonOf(error)}).`));
+  pool.on('connect', (client) => {
+    client.on('error', () => {
+      conditionOf(client).lost = true;
+    });
+  });
+}
+
+/**
+ * Lends a connection to `work`, in the service role, and takes it back.
+ * @throws DatabaseUnavailable when none is to be had
+ */
+export async function withConnection<Result>(
+  engine: Engine,
+  work: (client: PoolClient) => Promise<Result>,
+): Promise<Result> {
+  const client = await checkOut(engine.pool);
+  try {
+    await setUp(client, engine);
+    return await work(client);
+  } finally {
+    client.release(conditionOf(client).lost);
+  }
+}
+
+async function checkOut(pool: Pool): Promise<PoolClient> {
+  try {
+    return await pool.connect();
+  } catch (error) {
+    throw new DatabaseUnavailable(`No connection to the database is to be had (${reasonOf(error)}).`);
+  }
+}
+
+/** From here on the connection has the rights of requests, and tenant tables answer with an error until it is bound. */
+async function setUp(client: PoolClient, engine: Engine): Promise<void> {
+  const condition = conditionOf(client);
+  if (condition.ready) return;
+  await run(client, { text: `${engine.connectionSetup}; set role ${serviceRole}; set app.tenant_id = ''` });
+  condition.ready = true;
+}
+
+/** Binds a connection to a tenant; before a transaction begins, so that no rollback undoes it. */
+export async function bindTenant(client: PoolClient, tenantId: number): Promise<void> {
+  const condition = conditionOf(client);
+  if (condition.tenantId === tenantId) return;
+  await run(client, {
+    name: 'bind_tenant',
+    text: `select set_config('app.tenant_id', $1, false)`,
+    values: [String(tenantId)],
+  });
+  condition.tenantId = tenantId;
+}
+
+/**
+ * Begins a transaction with the owner's rights and without a tenant. Both settings are local to the transaction: the
+ * database itself takes them back at its end, whichever end that is, so no owner's rights return to the pool.
+ */
+export const beginAsOwner = `begin; set local role none; set local app.tenant_id = ''`;
+
+/**
+ * Runs one statement.
+ * @throws DatabaseError, typed; whatever leaves the connection in doubt also keeps it out of the pool
+ */
+export async function run(client: PoolClient, statement: QueryConfig): Promise<QueryResult> {
+  const limited: QueryConfig & { query_timeout: number } = { ...statement, query_timeout: limits.answer };
+  try {
+    return await client.query(limited);
+  } catch (error) {
+    const condition = conditionOf(client);
+    const failure = translateError(error, condition.lost);
+    if (endsConnection(failure)) condition.lost = true;
+    throw failure;
+  }
+}

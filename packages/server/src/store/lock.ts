@@ -1,0 +1,72 @@
+import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** Exclusive use of a directory, until `release` or the end of the process, however it ends. */
+export interface DirectoryLock {
+  release(): void;
+}
+
+/** Another process, or this one, already uses the directory. */
+export class DirectoryInUse extends Error {
+  override readonly name = 'DirectoryInUse';
+}
+
+/**
+ * The locks of this process. They must not be collected as garbage, which would release them, and their files must not
+ * be opened a second time by this process: closing any handle of a file drops its POSIX locks.
+ */
+const heldHere = new Map<string, DatabaseSync>();
+
+/**
+ * Takes exclusive use of `directory`, which is created if need be.
+ *
+ * The lock is the operating system's own, on a file, so it ends with the process (`kill -9` too), is not deceived by a
+ * process id that was given out again, and cannot be taken from a process that only sleeps. Node offers no file locks,
+ * but it carries SQLite, which is built on them on every platform: an exclusive transaction on an empty database.
+ * @throws DirectoryInUse naming the process that holds it
+ */
+export function lockDirectory(directory: string): DirectoryLock {
+  mkdirSync(directory, { recursive: true });
+  const path = realpathSync(directory);
+  const holderFile = join(path, 'lock.pid');
+  if (heldHere.has(path)) throw new DirectoryInUse(inUse(path, `this process (pid ${process.pid})`));
+  const handle = new DatabaseSync(join(path, 'lock'));
+  try {
+    handle.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    handle.close();
+    if (!isLocked(error)) throw error;
+    throw new DirectoryInUse(inUse(path, describeHolder(holderFile)));
+  }
+  heldHere.set(path, handle);
+  // For people only: who holds the lock is decided above.
+  writeFileSync(holderFile, String(process.pid));
+  return {
+    release() {
+      if (heldHere.get(path) !== handle) return;
+      rmSync(holderFile, { force: true });
+      heldHere.delete(path);
+      handle.close();
+    },
+  };
+}
+
+const sqliteBusy = 5;
+
+function isLocked(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === sqliteBusy;
+}
+
+function inUse(path: string, holder: string): string {
+  return `The data directory ${path} is in use by ${holder}: two processes on it would destroy its data. Stop that one first, or set another directory.`;
+}
+
+function describeHolder(holderFile: string): string {
+  try {
+    return `the process with pid ${readFileSync(holderFile, 'utf8')}`;
+  } catch {
+    // The holder has the lock and is about to write its id.
+    return 'another process';
+  }
+}

@@ -1,0 +1,73 @@
+-- Jobs; a project is the same row. Template and engagement are references as soon as those tables exist.
+
+create table job (
+  tenant_id integer not null,
+  id uuid not null,
+  system_ref text collate "C" not null,
+  sys_refs jsonb not null default '[]',
+  active boolean not null default true,
+  created_at timestamptz(3) not null default now(),
+  updated_at timestamptz(3) not null default now(),
+  version integer not null default 1,
+  name text collate "C" not null,
+  status text collate "C" not null default 'PLANNED',
+  client_id uuid not null,
+  pms_ref text collate "C",
+  job_ref text collate "C" not null,
+  job_template_id uuid,
+  engagement_id uuid,
+  service_line_id uuid,
+  department_id uuid,
+  office_id uuid,
+  partner_id uuid,
+  manager_id uuid,
+  in_charge_id uuid,
+  fiscal_year integer,
+  period_start_date date,
+  period_end_date date,
+  start_date date,
+  due_date date,
+  deadline_date date,
+  completed_at timestamptz(3),
+  closed_at timestamptz(3),
+  billing_type text collate "C" not null,
+  fee_amount numeric(16, 2),
+  billing_schedule text collate "C",
+  budget_hours numeric(10, 2),
+  budget_amount numeric(16, 2),
+  currency text collate "C" not null,
+  priority text collate "C" not null default 'NORMAL',
+  description text collate "C",
+  -- Sums over the job's time and work in progress, kept by whoever writes those; projects are searched by them.
+  actual_hours numeric(10, 2) not null default 0,
+  wip_amount numeric(16, 2) not null default 0,
+  billed_amount numeric(16, 2) not null default 0,
+  write_off_amount numeric(16, 2) not null default 0,
+  primary key (tenant_id, id),
+  constraint job_system_ref_unique unique (tenant_id, system_ref),
+  constraint job_pms_ref_unique unique (tenant_id, pms_ref),
+  constraint job_job_ref_unique unique (tenant_id, job_ref),
+  constraint job_client_id_reference foreign key (tenant_id, client_id) references client (tenant_id, id),
+  constraint job_service_line_id_reference
+    foreign key (tenant_id, service_line_id) references service_line (tenant_id, id),
+  constraint job_department_id_reference foreign key (tenant_id, department_id) references department (tenant_id, id),
+  constraint job_office_id_reference foreign key (tenant_id, office_id) references office (tenant_id, id),
+  constraint job_partner_id_reference foreign key (tenant_id, partner_id) references staff (tenant_id, id),
+  constraint job_manager_id_reference foreign key (tenant_id, manager_id) references staff (tenant_id, id),
+  constraint job_in_charge_id_reference foreign key (tenant_id, in_charge_id) references staff (tenant_id, id),
+  constraint job_status_enum check (
+    status in ('PLANNED', 'READY', 'IN_PROGRESS', 'ON_HOLD', 'IN_REVIEW', 'COMPLETED', 'CLOSED', 'CANCELLED')),
+  constraint job_billing_type_enum check (
+    billing_type in ('TIME_AND_MATERIALS', 'FIXED_FEE', 'RECURRING', 'NON_BILLABLE')),
+  constraint job_billing_schedule_enum check (
+    billing_schedule in ('ON_COMPLETION', 'MILESTONE', 'MONTHLY', 'QUARTERLY')),
+  constraint job_priority_enum check (priority in ('LOW', 'NORMAL', 'HIGH')),
+  constraint job_fee_amount_agrees check ((fee_amount is not null) = (billing_type in ('FIXED_FEE', 'RECURRING'))),
+  constraint job_fee_amount_range check (fee_amount >= 0),
+  constraint job_budget_hours_range check (budget_hours >= 0),
+  constraint job_budget_amount_range check (budget_amount >= 0),
+  constraint job_period_end_date_order check (period_end_date >= period_start_date)
+);
+call protect_entity_table('job');
+create index job_client_id_status_index on job (tenant_id, client_id, status);
+create index job_names_index on job using gin (tenant_id, name gin_trgm_ops);

@@ -1,0 +1,62 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { PoolClient } from 'pg';
+import { DatabaseError, translateError } from './errors.ts';
+
+/** The rights that requests run with: it owns nothing, cannot log in, and row-level security binds it. */
+export const serviceRole = 'financial_automation_service';
+
+/**
+ * Makes sure that the role exists and that this user may take it on. Roles belong to the whole server and not to one
+ * database, so this is looked after at every start and not in a migration: a database restored on another server finds
+ * its migrations done and the role missing. Starts that run at the same time get into each other's way harmlessly.
+ * @throws DatabaseError with the statements for an administrator, when this user may not do it
+ */
+export async function ensureServiceRole(client: PoolClient): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    const refusal = await sqlStateOf(client, `begin; set local role ${serviceRole}; rollback`);
+    if (refusal === undefined) break;
+    await client.query('rollback');
+    const missing = refusal === invalidParameterValue || refusal === undefinedObject;
+    const repair = missing ? `create role ${serviceRole} nologin` : `grant ${serviceRole} to current_user`;
+    const failure = await sqlStateOf(client, repair);
+    if (failure === insufficientPrivilege || attempt === 10) throw new DatabaseError(await askAdministrator(client));
+    if (failure !== undefined) await pause(20 * attempt);
+  }
+  await refuseRoleAboveTheRules(client);
+}
+
+const insufficientPrivilege = '42501';
+const invalidParameterValue = '22023';
+const undefinedObject = '42704';
+
+async function sqlStateOf(client: PoolClient, statement: string): Promise<string | undefined> {
+  try {
+    await client.query(statement);
+    return undefined;
+  } catch (error) {
+    const failure = translateError(error, false);
+    if (failure instanceof DatabaseError && failure.sqlState !== undefined) return failure.sqlState;
+    throw failure;
+  }
+}
+
+async function askAdministrator(client: PoolClient): Promise<string> {
+  const { rows } = await client.query<{ user: string }>('select quote_ident(current_user) as user');
+  return [
+    'The database user may not take on the role that requests run with.',
+    `An administrator has to run: CREATE ROLE ${serviceRole} NOLOGIN; (if it does not exist)`,
+    `and: GRANT ${serviceRole} TO ${rows[0]?.user};`,
+  ].join(' ');
+}
+
+async function refuseRoleAboveTheRules(client: PoolClient): Promise<void> {
+  const { rows } = await client.query<{ above: boolean }>(
+    'select rolsuper or rolbypassrls as above from pg_roles where rolname = $1',
+    [serviceRole],
+  );
+  if (rows[0]?.above !== false) {
+    throw new DatabaseError(
+      `The role ${serviceRole} is above row-level security. An administrator has to run: ALTER ROLE ${serviceRole} NOSUPERUSER NOBYPASSRLS;`,
+    );
+  }
+}

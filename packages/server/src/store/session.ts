@@ -1,0 +1,120 @@
+import {
+  type CompiledQuery,
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type QueryExecutorProvider,
+} from 'kysely';
+import type { PoolClient, QueryConfig, QueryResult } from 'pg';
+import { run } from './connection.ts';
+import { DatabaseUnavailable, TransactionConflict } from './errors.ts';
+import type { StatementNames } from './statement-names.ts';
+
+/** A query as Kysely builds it: what its query builder makes, or its `sql`. */
+export interface Query<Row> {
+  compile(compiler: QueryExecutorProvider): CompiledQuery<Row>;
+}
+
+/** Reading, on one connection. It ends with the work it was given to; its statements run one after the other. */
+export interface Session {
+  all<Row>(query: Query<Row>): Promise<Row[]>;
+  first<Row>(query: Query<Row>): Promise<Row | undefined>;
+}
+
+export interface Transaction extends Session {
+  /**
+   * Runs a part of the transaction so that it can fail alone: when `work` throws, what it wrote is undone, and the error
+   * goes on to the caller, who may catch it and continue. Savepoints nest; two at the same time are not possible.
+   */
+  savepoint<Result>(work: () => Promise<Result>): Promise<Result>;
+}
+
+/** Turns queries into SQL; it has no way to a database. */
+const compiler = new Kysely<unknown>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (database) => new PostgresIntrospector(database),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+});
+
+/** Runs the statements of one piece of work; the store opens and closes it. */
+export class OpenSession implements Session {
+  readonly #client: PoolClient;
+  readonly #names: StatementNames;
+  #tail: Promise<unknown> = Promise.resolve();
+  #closed = false;
+
+  constructor(client: PoolClient, names: StatementNames) {
+    this.#client = client;
+    this.#names = names;
+  }
+
+  async all<Row>(query: Query<Row>): Promise<Row[]> {
+    const { sql: text, parameters } = query.compile(compiler);
+    const { rows } = await this.execute({ name: this.#names.nameFor(text), text, values: [...parameters] });
+    return rows;
+  }
+
+  async first<Row>(query: Query<Row>): Promise<Row | undefined> {
+    return (await this.all(query))[0];
+  }
+
+  /**
+   * One statement, after those before it. A session that was kept beyond its work would speak for whichever tenant has
+   * its connection by then, so a closed one refuses.
+   */
+  protected execute(statement: QueryConfig): Promise<QueryResult> {
+    const result = this.#tail.then(() => {
+      if (this.#closed) throw new Error('This database session has ended: it must not be used after its work.');
+      return run(this.#client, statement);
+    });
+    this.#tail = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Waits for the statement under way and refuses every further one. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#tail;
+  }
+}
+
+export class OpenTransaction extends OpenSession implements Transaction {
+  #savepoints = 0;
+  #doom: TransactionConflict | DatabaseUnavailable | undefined;
+
+  /** A conflict or a lost connection: it ends the transaction, even where the work caught it and went on. */
+  get doom(): TransactionConflict | DatabaseUnavailable | undefined {
+    return this.#doom;
+  }
+
+  protected override async execute(statement: QueryConfig): Promise<QueryResult> {
+    if (this.#doom !== undefined) throw this.#doom;
+    try {
+      return await super.execute(statement);
+    } catch (error) {
+      if (error instanceof TransactionConflict || error instanceof DatabaseUnavailable) this.#doom ??= error;
+      throw error;
+    }
+  }
+
+  async savepoint<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#savepoints += 1;
+    const name = `savepoint_${this.#savepoints}`;
+    await this.execute({ text: `savepoint ${name}` });
+    try {
+      const result = await work();
+      await this.execute({ text: `release savepoint ${name}` });
+      return result;
+    } catch (error) {
+      if (this.#doom === undefined) {
+        await this.execute({ text: `rollback to savepoint ${name}; release savepoint ${name}` });
+      }
+      throw error;
+    }
+  }
+}
