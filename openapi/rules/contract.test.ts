@@ -1,0 +1,79 @@
+import { bundle, lint, lintFromString, loadConfig, type NormalizedProblem } from '@redocly/openapi-core';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { isObject } from './contract.ts';
+
+const root = new URL('../../', import.meta.url);
+const ref = new URL('openapi/openapi.yaml', root).pathname;
+const config = await loadConfig({ configPath: new URL('redocly.yaml', root).pathname });
+
+/** One line per finding, so that a failing test says what `pnpm lint:contract` would. */
+function lines(problems: NormalizedProblem[]): string[] {
+  return problems.map(({ ruleId, message, location: [place] }) => {
+    const file = place?.source.absoluteRef.replace(root.pathname, '') ?? '';
+    return `${file}${place?.pointer ?? ''} ${ruleId}: ${message}`;
+  });
+}
+
+test('the contract keeps every rule', { timeout: 60_000 }, async () => {
+  expect(lines(await lint({ ref, config }))).toEqual([]);
+});
+
+describe('the bundle', () => {
+  let text = '';
+  let operations: { method: string; path: string; isExtension: boolean }[] = [];
+
+  beforeAll(async () => {
+    const result = await bundle({ ref, config });
+    expect(lines(result.problems)).toEqual([]);
+    text = JSON.stringify(result.bundle.parsed);
+    operations = operationsIn(JSON.parse(text));
+  }, 60_000);
+
+  test('keeps every rule too', { timeout: 60_000 }, async () => {
+    const problems = await lintFromString({ source: text, absoluteRef: new URL('bundle.json', root).pathname, config });
+    expect(lines(problems)).toEqual([]);
+  });
+
+  test('has room for every name', () => {
+    const components: unknown = JSON.parse(text).components;
+    const names = isObject(components)
+      ? Object.values(components).flatMap((part) => Object.keys(isObject(part) ? part : {}))
+      : [];
+    expect(names.filter((name) => /-\d+$/.test(name))).toEqual([]);
+  });
+
+  // The figures at the end of domain.md: an operation that is lost or added by accident changes one of them.
+  test('has the operations of the seed, and five more', () => {
+    const ofTheSeed = operations.filter(({ isExtension }) => !isExtension);
+    expect({
+      operations: operations.length,
+      paths: new Set(operations.map(({ path }) => path)).size,
+      ofTheSeed: ofTheSeed.length,
+      pathsOfTheSeed: new Set(ofTheSeed.map(({ path }) => path)).size,
+      extensions: operations.length - ofTheSeed.length,
+    }).toEqual({ operations: 97, paths: 87, ofTheSeed: 92, pathsOfTheSeed: 86, extensions: 5 });
+    expect(count(ofTheSeed.map(({ method }) => method))).toEqual({ post: 55, get: 29, put: 3, delete: 3, patch: 2 });
+    expect(count(ofTheSeed.map(({ path }) => path.replace(/v1\/.*$/, 'v1')))).toEqual({
+      '/api/v1': 44,
+      '/gql/v1': 43,
+      '/v1': 5,
+    });
+  });
+});
+
+function operationsIn(document: unknown) {
+  const paths = isObject(document) && isObject(document.paths) ? document.paths : {};
+  return Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(isObject(item) ? item : {}).flatMap(([method, operation]) =>
+      isObject(operation) && 'operationId' in operation
+        ? { method, path, isExtension: operation['x-extension'] === true }
+        : [],
+    ),
+  );
+}
+
+function count(words: string[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const word of words) counts[word] = (counts[word] ?? 0) + 1;
+  return counts;
+}

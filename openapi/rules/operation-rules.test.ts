@@ -1,0 +1,297 @@
+import { describe, expect, test } from 'vitest';
+import { type Files, sentences, set } from './testing.ts';
+
+const search = 'paths/boats/boats_search.yaml';
+const boat = 'paths/boats/boat.yaml';
+const create = 'paths/boats/boats.yaml';
+const update = 'paths/boats/api_boat.yaml';
+const token = 'paths/authentication/auth_token.yaml';
+const ref = ($ref: string) => ({ $ref });
+
+type Case = [what: string, change: (files: Files) => void, sentence: RegExp];
+
+const cases: Record<string, Case[]> = {
+  'operation-id': [
+    [
+      'a verb that is not in the table',
+      (files) => set(files, boat, ['get', 'operationId'], 'fetchBoat'),
+      /verbs are get, list/,
+    ],
+    ['a verb of another method', (files) => set(files, update, ['patch', 'operationId'], 'createBoat'), /for PATCH/],
+    ['snake case', (files) => set(files, boat, ['get', 'operationId'], 'get_boat'), /camelCase/],
+  ],
+  'operation-tag': [
+    ['two tags', (files) => set(files, boat, ['get', 'tags'], ['boats', 'ships']), /exactly one tag/],
+    ['a tag that is not the folder', (files) => set(files, boat, ['get', 'tags'], ['ships']), /the tag `boats`/],
+    ['the tag of extensions without the mark', (files) => set(files, boat, ['get', 'tags'], ['extensions']), /by both/],
+    ['the mark without the tag', (files) => set(files, boat, ['get', 'x-extension'], true), /by both/],
+  ],
+  'path-file': [
+    [
+      'a name that does not follow from the path',
+      (files) => {
+        files['paths/boats/get_boat.yaml'] = files[boat] ?? {};
+        set(files, 'openapi.yaml', ['paths', '/gql/v1/boat/{id}'], ref('paths/boats/get_boat.yaml'));
+      },
+      /paths\/<tag>\/boat\.yaml/,
+    ],
+    [
+      'a path written in place',
+      (files) => set(files, 'openapi.yaml', ['paths', '/gql/v1/boat/{id}'], {}),
+      /a file of its own/,
+    ],
+    ['capitals in a path', (files) => set(files, 'openapi.yaml', ['paths', '/gql/v1/Boats'], ref(boat)), /lower case/],
+  ],
+  parameters: [
+    [
+      'no tenant',
+      (files) => set(files, boat, ['parameters', 1], ref('../../parameters/Text.yaml')),
+      /Declare the header Tenant/,
+    ],
+    [
+      'a tenant that may be left out',
+      (files) => set(files, boat, ['parameters', 1], ref('../../parameters/OptionalTenant.yaml')),
+      /Require `Tenant`/,
+    ],
+    [
+      'a tenant that the token call requires',
+      (files) => set(files, token, ['parameters', 0], ref('../../parameters/Tenant.yaml')),
+      /only there/,
+    ],
+    [
+      'a change of one row without If-Match',
+      (files) => set(files, update, ['patch', 'parameters'], []),
+      /Take `If-Match`/,
+    ],
+    ['a name in snake case', (files) => set(files, 'parameters/Id.yaml', ['name'], 'boat_id'), /in camelCase/],
+    [
+      'a parameter that the path lacks',
+      (files) => set(files, boat, ['parameters', 0], ref('../../parameters/BoatId.yaml')),
+      /does not have it/,
+    ],
+  ],
+  statuses: [
+    [
+      'a status missing that any call can have',
+      (files) => set(files, boat, ['get', 'responses', '503'], undefined),
+      /Declare 503/,
+    ],
+    [
+      '403 missing where a role is needed',
+      (files) => set(files, boat, ['get', 'responses', '403'], undefined),
+      /Declare 403/,
+    ],
+    [
+      '404 missing beside a parameter',
+      (files) => set(files, boat, ['get', 'responses', '404'], undefined),
+      /Declare 404/,
+    ],
+    [
+      '415 missing beside a body',
+      (files) => set(files, search, ['post', 'responses', '415'], undefined),
+      /Declare 415/,
+    ],
+    [
+      '413 without a body',
+      (files) => set(files, boat, ['get', 'responses', '413'], ref('../../responses/Problem413.yaml')),
+      /Remove 413/,
+    ],
+    [
+      '412 missing beside If-Match',
+      (files) => set(files, update, ['patch', 'responses', '412'], undefined),
+      /Declare 412/,
+    ],
+    ['409 missing beside a key', (files) => set(files, create, ['post', 'responses', '409'], undefined), /Declare 409/],
+    [
+      'a status of no meaning',
+      (files) => set(files, boat, ['get', 'responses', '418'], ref('../../responses/Problem404.yaml')),
+      /Remove 418/,
+    ],
+    [
+      'two successes',
+      (files) => set(files, boat, ['get', 'responses', '202'], { description: 'x' }),
+      /exactly one status of success/,
+    ],
+  ],
+  answers: [
+    [
+      'a success without its limit',
+      (files) => set(files, boat, ['get', 'responses', '200', 'headers', 'RateLimit'], undefined),
+      /header RateLimit/,
+    ],
+    [
+      'a row without its version',
+      (files) => set(files, boat, ['get', 'responses', '200', 'headers', 'ETag'], undefined),
+      /header ETag/,
+    ],
+    [
+      'a version of what is not a row',
+      (files) => set(files, search, ['post', 'responses', '200', 'headers', 'ETag'], ref('../../headers/ETag.yaml')),
+      /Leave out the header ETag/,
+    ],
+    [
+      '201 without a place',
+      (files) => set(files, create, ['post', 'responses', '201', 'headers', 'Location'], undefined),
+      /header Location/,
+    ],
+    [
+      'a key whose replay does not show',
+      (files) => set(files, create, ['post', 'responses', '201', 'headers', 'Idempotency-Replayed'], undefined),
+      /header Idempotency-Replayed/,
+    ],
+    [
+      'a token that caches may keep',
+      (files) => set(files, token, ['post', 'responses', '200', 'headers', 'Cache-Control'], undefined),
+      /Cache-Control/,
+    ],
+    [
+      '429 without a time to wait',
+      (files) => set(files, 'responses/Problem429.yaml', ['headers', 'Retry-After'], undefined),
+      /Retry-After/,
+    ],
+    [
+      'an error as plain JSON',
+      (files) => set(files, 'responses/Problem400.yaml', ['content'], { 'application/json': {} }),
+      /problem\+json/,
+    ],
+    [
+      'an error of another form',
+      (files) =>
+        set(
+          files,
+          'responses/Problem400.yaml',
+          ['content', 'application/problem+json', 'schema'],
+          ref('../schemas/boats/Harbor.yaml'),
+        ),
+      /on `Problem`/,
+    ],
+  ],
+  roles: [
+    ['no role', (files) => set(files, boat, ['get', 'x-roles'], undefined), /Name the roles/],
+    ['a role that does not exist', (files) => set(files, boat, ['get', 'x-roles'], ['BOAT_X']), /`BOAT_X` is not one/],
+    ['a marker beside a role', (files) => set(files, boat, ['get', 'x-roles'], ['ANY', 'BOAT_R']), /stands for itself/],
+    ['a public call that wants a token', (files) => set(files, token, ['post', 'security'], undefined), /both/],
+    [
+      'a record role that does not exist',
+      (files) => set(files, 'schemas/boats/Boat.yaml', ['x-record', 'readRoles'], ['NO']),
+      /`NO`/,
+    ],
+    ['no list of roles', (files) => set(files, 'openapi.yaml', ['components'], {}), /schema `Role`/],
+  ],
+  limits: [
+    [
+      'a policy that does not exist',
+      (files) => set(files, boat, ['get', 'x-rate-limit'], 'fast'),
+      /token, read, write/,
+    ],
+    ['a policy missing', (files) => set(files, boat, ['get', 'x-rate-limit'], undefined), /Name a policy/],
+    ['a read that counts as a write', (files) => set(files, boat, ['get', 'x-rate-limit'], 'write'), /policy `read`/],
+    [
+      'the policy of the token elsewhere',
+      (files) => set(files, create, ['post', 'x-rate-limit'], 'token'),
+      /only for them/,
+    ],
+    ['a body without a limit', (files) => set(files, search, ['post', 'x-body-limit'], undefined), /largest body/],
+    ['a limit without a body', (files) => set(files, boat, ['get', 'x-body-limit'], 'search'), /Remove `x-body-limit`/],
+  ],
+  repetition: [
+    [
+      'nothing said',
+      (files) => set(files, boat, ['get', 'x-idempotent'], undefined),
+      /may be repeated: true, false or key/,
+    ],
+    ['a key that is not taken', (files) => set(files, create, ['post', 'parameters'], []), /`Idempotency-Key`/],
+    ['a read that may not be repeated', (files) => set(files, boat, ['get', 'x-idempotent'], false), /a GET may/],
+    ['a search that may not be repeated', (files) => set(files, search, ['post', 'x-idempotent'], false), /a read may/],
+    ['a creation that is repeated', (files) => set(files, create, ['post', 'x-idempotent'], true), /two rows/],
+  ],
+  examples: [
+    [
+      'an answer without an example',
+      (files) => set(files, boat, ['get', 'responses', '200', 'content', 'application/json', 'examples'], undefined),
+      /at least one example/,
+    ],
+    [
+      'a body without an example',
+      (files) => set(files, search, ['post', 'requestBody', 'content', 'application/json', 'examples'], {}),
+      /at least one example/,
+    ],
+    [
+      'a parameter without an example',
+      (files) => set(files, 'parameters/Tenant.yaml', ['example'], undefined),
+      /Give the parameter/,
+    ],
+    [
+      'a header without an example',
+      (files) => set(files, 'headers/ETag.yaml', ['example'], undefined),
+      /Give the header/,
+    ],
+    [
+      'an example without a summary',
+      (files) => set(files, 'examples/boats/boat.yaml', ['summary'], undefined),
+      /`summary`/,
+    ],
+    ['an example without a value', (files) => set(files, 'examples/boats/boat.yaml', ['value'], undefined), /`value`/],
+    [
+      'an example written in place',
+      (files) =>
+        set(files, boat, ['get', 'responses', '200', 'content', 'application/json', 'examples', 'one'], {
+          summary: 'x',
+          value: 1,
+        }),
+      /into a file/,
+    ],
+    [
+      'an example in camelCase',
+      (files) =>
+        set(
+          files,
+          boat,
+          ['get', 'responses', '200', 'content', 'application/json', 'examples', 'oneBoat'],
+          ref('../../examples/boats/boat.yaml'),
+        ),
+      /snake_case/,
+    ],
+  ],
+  'root-references': [
+    [
+      'something beside the reference of a body',
+      (files) =>
+        set(files, search, ['post', 'requestBody', 'content', 'application/json', 'schema', 'minProperties'], 1),
+      /Wrap the reference/,
+    ],
+    [
+      'something beside the reference of a parameter',
+      (files) => set(files, 'parameters/Id.yaml', ['schema'], { $ref: '../schemas/common/Uuid.yaml', minLength: 1 }),
+      /Wrap/,
+    ],
+    [
+      'free text in the query',
+      (files) => set(files, boat, ['get', 'parameters'], [ref('../../parameters/Text.yaml')]),
+      /allowReserved/,
+    ],
+  ],
+  'partial-update-defaults': [
+    [
+      'a default in the fields',
+      (files) => set(files, 'schemas/boats/BoatFields.yaml', ['properties', 'name', 'default'], 'x'),
+      /`x-on-create`/,
+    ],
+    [
+      'a default in the body of a change',
+      (files) =>
+        set(files, 'schemas/boats/BoatUpdateRequest.yaml', ['properties'], {
+          note: { type: 'string', maxLength: 1, default: 'x' },
+        }),
+      /`x-on-create`/,
+    ],
+  ],
+};
+
+for (const [rule, list] of Object.entries(cases)) {
+  describe(rule, () => {
+    test.for(list)('finds %s', async ([, change, sentence]) => {
+      expect(await sentences(rule, change)).toContainEqual(expect.stringMatching(sentence));
+    });
+  });
+}

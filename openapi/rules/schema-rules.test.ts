@@ -1,0 +1,272 @@
+import { describe, expect, test } from 'vitest';
+import { type Files, lint, sentences, set, smallContract } from './testing.ts';
+
+const ref = ($ref: string) => ({ $ref });
+const fields = 'schemas/boats/BoatFields.yaml';
+const row = 'schemas/boats/Boat.yaml';
+
+/** Puts a property among the fields of a boat. */
+function property(name: string, schema: unknown) {
+  return (files: Files) => set(files, fields, ['properties', name], schema);
+}
+
+type Case = [what: string, change: (files: Files) => void, sentence: RegExp];
+
+const cases: Record<string, Case[]> = {
+  extensions: [
+    ['an extension that nobody knows', (files) => set(files, row, ['x-colour'], 'red'), /Do without `x-colour`/],
+    ['one of another place', (files) => set(files, row, ['x-roles'], ['BOAT_R']), /Move `x-roles`/],
+    [
+      'one of another form',
+      (files) => set(files, row, ['x-record', 'operations'], ['ERASE']),
+      /Mend the form of `x-record`/,
+    ],
+    [
+      'one beside a reference',
+      (files) => set(files, fields, ['properties', 'harborId', 'x-reference'], 'Harbor'),
+      /`x-reference`/,
+    ],
+  ],
+  references: [
+    [
+      'a reference to no type',
+      (files) => set(files, fields, ['properties', 'harborId', 'x-references'], 'Habour'),
+      /no schema `Habour`/,
+    ],
+    [
+      'a reference by no field',
+      (files) => set(files, fields, ['properties', 'homeCode', 'x-references-by', 'key'], 'code'),
+      /it has no `code`/,
+    ],
+  ],
+  descriptions: [
+    [
+      'an operation without a summary',
+      (files) => set(files, 'paths/boats/boat.yaml', ['get', 'summary'], undefined),
+      /a `summary`/,
+    ],
+    [
+      'a summary with a full stop',
+      (files) => set(files, 'paths/boats/boat.yaml', ['get', 'summary'], 'Read.'),
+      /60 characters/,
+    ],
+    [
+      'a long summary',
+      (files) => set(files, 'paths/boats/boat.yaml', ['get', 'summary'], 'x'.repeat(61)),
+      /60 characters/,
+    ],
+    [
+      'an operation without a description',
+      (files) => set(files, 'paths/boats/boat.yaml', ['get', 'description'], ''),
+      /operation a `desc/,
+    ],
+    ['a schema without a description', (files) => set(files, row, ['description'], undefined), /Give the schema/],
+    ['a property without a description', property('note', { type: 'string', maxLength: 9 }), /Give the property note/],
+    [
+      'a header without a description',
+      (files) => set(files, 'headers/ETag.yaml', ['description'], undefined),
+      /Give the header/,
+    ],
+  ],
+  names: [
+    [
+      'a property in snake case',
+      property('home_port', { type: 'string', maxLength: 9, description: 'x' }),
+      /home_port in camelCase/,
+    ],
+    [
+      'a value in lower case',
+      (files) => set(files, 'schemas/boats/BoatStatus.yaml', ['enum', 0], 'afloat'),
+      /afloat in UPPER_SNAKE/,
+    ],
+    [
+      'a schema in lower case',
+      (files) => {
+        files['schemas/boats/port.yaml'] = { type: 'object', description: 'A port.', additionalProperties: false };
+        set(files, 'schemas/boats/BoatPage.yaml', ['properties', 'home'], ref('./port.yaml'));
+      },
+      /port in PascalCase/,
+    ],
+  ],
+  'property-types': [
+    [
+      'an id that is any text',
+      property('ownerId', { type: 'string', maxLength: 9, description: 'x' }),
+      /Make ownerId a reference to Uuid/,
+    ],
+    [
+      'ids that are any text',
+      property('ownerIds', { type: 'array', maxItems: 1, items: { type: 'string', maxLength: 1 } }),
+      /list of Uuid/,
+    ],
+    ['an instant of its own', property('soldAt', { type: 'string', format: 'date-time', maxLength: 9 }), /Make soldAt/],
+    ['a day that is an instant', property('soldDate', ref('../common/Instant.yaml')), /Make soldDate/],
+    ['an amount that is a number', property('totalAmount', { type: 'integer' }), /Make totalAmount a decimal/],
+    ['a truth value that is text', property('isNew', { type: 'string', maxLength: 1 }), /Make isNew a boolean/],
+  ],
+  bounds: [
+    ['a string without end', property('note', { type: 'string' }), /`maxLength`/],
+    ['an array without end', property('notes', { type: 'array', items: { enum: ['A'] } }), /`maxItems`/],
+    ['an integer without a floor', property('count', { type: 'integer', maximum: 9 }), /`minimum`/],
+    ['an integer without a ceiling', property('count', { type: 'integer', minimum: 0 }), /`maximum`/],
+    ['a float', property('length', { type: 'number', minimum: 0, maximum: 9 }), /a float is not exact/],
+    ['a nullable string without end', property('note', { type: ['string', 'null'] }), /`maxLength`/],
+    ['a value of any type', property('note', { description: 'x' }), /Say the `type`/],
+  ],
+  'closed-bodies': [
+    [
+      'an open body',
+      (files) => set(files, 'schemas/boats/BoatCreateRequest.yaml', ['unevaluatedProperties'], undefined),
+      /Close the object/,
+    ],
+    [
+      'an open object within',
+      property('engine', { type: 'object', properties: {}, description: 'x' }),
+      /Close the object/,
+    ],
+    [
+      'an open object in a list',
+      property('masts', { type: 'array', maxItems: 3, items: { type: 'object' } }),
+      /Close the object/,
+    ],
+    ['a map without end', property('tags', { type: 'object', additionalProperties: true }), /`maxProperties`/],
+    ['an open alternative', property('engine', { anyOf: [{ type: 'object' }, { type: 'null' }] }), /Close the object/],
+    [
+      'an open answer',
+      (files) => set(files, 'schemas/boats/BoatPage.yaml', ['additionalProperties'], undefined),
+      /Close the object/,
+    ],
+  ],
+  entities: [
+    ['a field that may be missing', (files) => set(files, row, ['required'], []), /Require name/],
+    ['fields that require', (files) => set(files, fields, ['required'], ['name']), /Require nothing/],
+    [
+      'an id of nothing',
+      (files) => set(files, fields, ['properties', 'harborId', 'x-references'], undefined),
+      /what harborId refers to/,
+    ],
+    [
+      'a secret that is required',
+      (files) => set(files, fields, ['properties', 'name', 'writeOnly'], true),
+      /never answered/,
+    ],
+  ],
+  searches: [
+    [
+      'a column that no row has',
+      (files) =>
+        set(files, 'schemas/boats/BoatColumns.yaml', ['properties', 'colour'], ref('../common/TextFilter.yaml')),
+      /Leave out colour/,
+    ],
+    [
+      'a sort key that no row has',
+      (files) =>
+        set(files, 'schemas/boats/BoatOrderBy.yaml', ['properties', 'colour'], ref('../common/OrderDirection.yaml')),
+      /Leave out colour/,
+    ],
+    [
+      'a filter of another type',
+      (files) =>
+        set(files, 'schemas/boats/BoatColumns.yaml', ['properties', 'harborId'], ref('../common/TextFilter.yaml')),
+      /Filter harborId by UuidFilter/,
+    ],
+  ],
+  keywords: [
+    [
+      'what validators do not follow',
+      (files) => set(files, row, ['dependentSchemas'], {}),
+      /without `dependentSchemas`/,
+    ],
+    [
+      'a tuple of open length',
+      property('pair', { type: 'array', maxItems: 2, prefixItems: [{ enum: ['A'] }] }),
+      /a `minItems`/,
+    ],
+    [
+      'a required read-only property in an array that may be null',
+      property('rows', { type: ['array', 'null'], maxItems: 2, items: ref('../common/EntityBase.yaml') }),
+      /Make the array or `id` otherwise/,
+    ],
+  ],
+  'unique-names': [
+    [
+      'two examples of one name',
+      (files) => {
+        files['examples/common/boat.yaml'] = { summary: 'x', value: {} };
+        set(
+          files,
+          'paths/boats/boats_search.yaml',
+          ['post', 'responses', '200', 'content', 'application/json', 'examples', 'two'],
+          ref('../../examples/common/boat.yaml'),
+        );
+      },
+      /Rename boat/,
+    ],
+    [
+      'two schemas of one name',
+      (files) => {
+        files['schemas/common/Harbor.yaml'] = files['schemas/boats/Harbor.yaml'] ?? {};
+        set(files, fields, ['properties', 'harbor'], ref('../common/Harbor.yaml'));
+      },
+      /Rename Harbor/,
+    ],
+  ],
+};
+
+for (const [rule, list] of Object.entries(cases)) {
+  describe(rule, () => {
+    test.for(list)('finds %s', async ([, change, sentence]) => {
+      expect(await sentences(rule, change)).toContainEqual(expect.stringMatching(sentence));
+    });
+  });
+}
+
+describe('exceptions that the contract itself shows', () => {
+  const allowed: [what: string, change: (files: Files) => void][] = [
+    [
+      'counts by status have the statuses as keys',
+      (files) => {
+        const count = { type: 'integer', minimum: 0, maximum: 9, description: 'How many.' };
+        const counts = {
+          type: 'object',
+          additionalProperties: false,
+          properties: { AFLOAT: count },
+          description: 'Counts.',
+        };
+        set(files, 'schemas/boats/BoatPage.yaml', ['properties', 'counts'], counts);
+      },
+    ],
+    [
+      'an id beside the type that it is of',
+      (files) => {
+        property('ownerId', ref('../common/Uuid.yaml'))(files);
+        property('ownerType', { type: 'string', enum: ['Boat', 'Harbor'], description: 'The type of the owner.' })(
+          files,
+        );
+        set(
+          files,
+          row,
+          ['required'],
+          ['name', 'status', 'harborId', 'homeCode', 'feeAmount', 'launchedAt', 'ownerId', 'ownerType'],
+        );
+      },
+    ],
+    [
+      'a map with an end',
+      (files) => {
+        property('tags', {
+          type: 'object',
+          maxProperties: 9,
+          additionalProperties: { type: 'string', maxLength: 9 },
+          description: 'x',
+        })(files);
+        set(files, row, ['required'], ['name', 'status', 'harborId', 'homeCode', 'feeAmount', 'launchedAt', 'tags']);
+      },
+    ],
+  ];
+  test.for(allowed)('%s', async ([, change]) => {
+    const files = smallContract();
+    change(files);
+    expect(await lint(files)).toEqual([]);
+  });
+});
