@@ -47,7 +47,9 @@ function closes(part: Place): boolean {
 
 function isBoundedMap(parts: Place[]): boolean {
   return parts.some(
-    (part) => part.get('maxProperties') !== undefined && part.get('additionalProperties') !== undefined,
+    (part) =>
+      part.get('maxProperties') !== undefined &&
+      (part.get('additionalProperties') !== undefined || part.get('properties') === undefined),
   );
 }
 

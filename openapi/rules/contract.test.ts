@@ -31,7 +31,8 @@ describe('the bundle', () => {
 
   test('keeps every rule too', { timeout: 60_000 }, async () => {
     const problems = await lintFromString({ source: text, absoluteRef: new URL('bundle.json', root).pathname, config });
-    expect(lines(problems)).toEqual([]);
+    // No body has a `Role`: it is listed for the extensions and for the types. What else is unused, the sources show.
+    expect(lines(problems).filter((line) => !line.includes('"Role" is never used'))).toEqual([]);
   });
 
   test('has room for every name', () => {
@@ -58,6 +59,18 @@ describe('the bundle', () => {
       '/gql/v1': 43,
       '/v1': 5,
     });
+  });
+
+  // Section 4 of domain.md: 62 rows of the catalog are enabled and 29 are listed only; custom types come beside them.
+  test('has a webhook for each event that is enabled, and lists the others', () => {
+    const events = [...text.matchAll(/"x-event":\{"entityType":"(\w+)","operation":"(\w+)"\}/g)].map(
+      ([, type, operation]) => `${type} ${operation}`,
+    );
+    expect(new Set(events).size).toBe(events.length);
+    expect(events.filter((event) => !event.startsWith('CustomRecord ')).length).toBe(62);
+    expect(events.filter((event) => event.startsWith('CustomRecord ')).length).toBe(3);
+    const listed = /"x-disabled-events":(\[.*?\]\}\])/.exec(text)?.[1] ?? '[]';
+    expect(JSON.parse(listed).flatMap(({ operations }: { operations: string[] }) => operations).length).toBe(29);
   });
 });
 

@@ -20,7 +20,8 @@ export const entities = eachSchema((schema, report) => {
     // API users are the operator's rows; the contract has no type for them.
     if (name.endsWith('ApiUserId')) continue;
     // Where the type differs from row to row, a field beside the id says it: `ownerId` and `ownerType`.
-    if (properties.has(name.replace(/Ids?$/, 'Type'))) continue;
+    // And what the service has no rows of is named beside its id: `templateId` and `templateName`.
+    if (['Type', 'Name'].some((word) => properties.has(name.replace(/Id$/, word)))) continue;
     const isId =
       /[a-z]Ids?$/.test(name) && places.some((place) => (place.get('items') ?? place).text('format') === 'uuid');
     if (isId && places.every((place) => place.get('x-references') === undefined)) {

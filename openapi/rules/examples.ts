@@ -14,6 +14,7 @@ export const examples = wholeContract((root, report) => {
     }
   }
   for (const [, webhook] of root.map('webhooks')) {
+    for (const parameter of webhook.list('post', 'parameters')) checkValue(parameter, 'parameter', report);
     const body = webhook.get('post', 'requestBody');
     if (body !== undefined) checkContent(body, report);
   }

@@ -5,6 +5,7 @@ import { bounds } from './bounds.ts';
 import { closedBodies } from './closed-bodies.ts';
 import { descriptions } from './descriptions.ts';
 import { entities } from './entities.ts';
+import { exampleValues } from './example-values.ts';
 import { examples } from './examples.ts';
 import { extensions } from './extensions.ts';
 import { limits } from './limits.ts';
@@ -22,6 +23,7 @@ import { statuses } from './statuses.ts';
 import { keywords, partialUpdateDefaults, rootReferences } from './traps.ts';
 import { uniqueNames } from './unique-names.ts';
 import { unusedFiles } from './unused-files.ts';
+import { webhooks } from './webhooks.ts';
 
 export const rules: Record<string, Oas3Rule> = {
   'operation-id': operationId,
@@ -36,6 +38,7 @@ export const rules: Record<string, Oas3Rule> = {
   extensions,
   references,
   examples,
+  'example-values': exampleValues,
   descriptions,
   names,
   'property-types': propertyTypes,
@@ -46,6 +49,7 @@ export const rules: Record<string, Oas3Rule> = {
   'partial-update-defaults': partialUpdateDefaults,
   'root-references': rootReferences,
   keywords,
+  webhooks,
   'unique-names': uniqueNames,
   'unused-files': unusedFiles,
 };

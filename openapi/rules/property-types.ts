@@ -26,7 +26,9 @@ const promises: Promise[] = [
 const foreignIds = new Set(['taxId']);
 
 export const propertyTypes = eachProperty((name, property, report) => {
-  if (foreignIds.has(name)) return;
+  // A part may narrow a property to null: events show no rates.
+  if (foreignIds.has(name) || (typesOf(property).every((type) => type === 'null') && typesOf(property).length > 0))
+    return;
   if (/[a-z]Ids$/.test(name)) {
     const items = property.get('items');
     if (!isSearch(property) && items?.text('format') !== 'uuid')

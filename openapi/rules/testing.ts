@@ -129,6 +129,7 @@ export function smallContract(): Files {
         write: { limit: 1, window: 1 },
       },
       'x-body-limits': { search: 1000, write: 1000 },
+      webhooks: { boatCreated: ref('webhooks/boat_created.yaml') },
       paths: {
         '/v1/auth/token': ref('paths/authentication/auth_token.yaml'),
         '/gql/v1/boats/search': ref('paths/boats/boats_search.yaml'),
@@ -220,6 +221,44 @@ export function smallContract(): Files {
           '200': answer('boats/Boat', 'boats/boat', 'ETag'),
           ...problems(...everywhere, ...withBody, '404', '412'),
         },
+      },
+    },
+    'webhooks/boat_created.yaml': {
+      post: {
+        operationId: 'boatCreated',
+        'x-event': { entityType: 'Boat', operation: 'CREATE' },
+        requestBody: {
+          content: {
+            'application/json': {
+              schema: {
+                type: 'object',
+                allOf: [
+                  ref('../schemas/events/EventEnvelope.yaml'),
+                  {
+                    type: 'object',
+                    properties: {
+                      entityType: { const: 'Boat' },
+                      operation: { const: 'CREATE' },
+                      data: ref('../schemas/boats/Boat.yaml'),
+                    },
+                  },
+                ],
+                unevaluatedProperties: false,
+              },
+              examples: { boat_created: ref('../examples/boats/boat_created.yaml') },
+            },
+          },
+        },
+      },
+    },
+    'schemas/events/EventEnvelope.yaml': {
+      type: 'object',
+      description: 'What every event says.',
+      required: ['entityType', 'operation', 'data'],
+      properties: {
+        entityType: text,
+        operation: { type: 'string', enum: ['CREATE', 'UPDATE'], description: 'What happened.' },
+        data: { type: 'object', description: 'The row.' },
       },
     },
     'schemas/common/Role.yaml': { type: 'string', enum: ['BOAT_R', 'BOAT_W'], description: 'A role.' },
@@ -385,9 +424,18 @@ export function smallContract(): Files {
   ]) {
     files[`headers/${name}.yaml`] = header(name);
   }
-  for (const name of ['boat', 'boat_request', 'boats_page', 'boats_search']) {
-    files[`examples/boats/${name}.yaml`] = { summary: name, value: {} };
-  }
+  const id = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101';
+  const launchedAt = '2026-03-02T17:04:11.382Z';
+  const fields = { name: 'Ida', status: 'AFLOAT', harborId: id, homeCode: 'PDX', feeAmount: '12.50', launchedAt };
+  const boat = { id, version: 1, createdAt: launchedAt, ...fields };
+  const values: Record<string, JsonObject> = {
+    boat,
+    boat_request: { name: 'Ida' },
+    boats_page: { data: [boat] },
+    boats_search: { where: { name: { _eq: 'Ida' } } },
+    boat_created: { entityType: 'Boat', operation: 'CREATE', data: boat },
+  };
+  for (const [name, value] of Object.entries(values)) files[`examples/boats/${name}.yaml`] = { summary: name, value };
   files['examples/common/problem.yaml'] = { summary: 'A problem', value: { status: 400 } };
   const special: Record<string, string[]> = {
     '401': ['X-Request-Id', 'WWW-Authenticate'],

@@ -7,7 +7,9 @@ import { stringify } from 'yaml';
 import { unusedFiles } from './unused-files.ts';
 
 const folders: string[] = [];
-afterEach(() => folders.splice(0).forEach((folder) => rmSync(folder, { recursive: true })));
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true });
+});
 
 async function sentences(files: Record<string, unknown>): Promise<string[]> {
   const folder = mkdtempSync(join(tmpdir(), 'contract-'));

@@ -1,0 +1,45 @@
+/**
+ * The catalog of events is made from the webhooks: one per event that can be subscribed to, found by its name, with the row that it
+ * tells of as `data`. Two names for one event would be two rows of the catalog.
+ */
+import { isReference, wholeContract } from './contract.ts';
+import { contentOf, partsOf, propertiesOf } from './schemas.ts';
+
+const endings: Record<string, string> = { CREATE: 'Created', UPDATE: 'Updated', DELETE: 'Deleted' };
+
+export const webhooks = wholeContract((root, report) => {
+  for (const [name, item] of root.map('webhooks')) {
+    const event = item.get('post', 'x-event');
+    const entityType = event?.text('entityType');
+    if (event === undefined || entityType === undefined) {
+      report(item, 'Say in `x-event` on `post` which event the webhook is.');
+      continue;
+    }
+    const wanted = `${entityType.charAt(0).toLowerCase()}${entityType.slice(1)}${endings[event.text('operation') ?? '']}`;
+    if (name !== wanted) report(item, `Name the webhook ${wanted}, after its event.`);
+    if (item.text('post', 'operationId') !== name) report(item, `Give the webhook the operationId ${name}, its name.`);
+    const file = `webhooks/${wanted.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)}.yaml`;
+    if (isReference(item.raw) && item.raw.$ref.startsWith('webhooks/') && item.raw.$ref !== file) {
+      report(item, `Put the webhook into ${file}: the name follows from the event.`);
+    }
+    const body = item.get('post', 'requestBody');
+    for (const schema of body === undefined ? [] : contentOf(body)) {
+      const says = (key: string) =>
+        propertiesOf(schema)
+          .get(key)
+          ?.flatMap((part) => part.get('const')?.value ?? []) ?? [];
+      if (!says('operation').includes(event.text('operation') ?? ''))
+        report(schema, 'Fix `operation` in the body to that of `x-event`.');
+      // The type of a custom record is the name that its type was given.
+      const isCustom = entityType === 'CustomRecord';
+      if (!isCustom && !says('entityType').includes(entityType))
+        report(schema, 'Fix `entityType` in the body to that of `x-event`.');
+      const data =
+        propertiesOf(schema)
+          .get('data')
+          ?.flatMap((part) => partsOf(part)) ?? [];
+      if (!isCustom && !data.some((part) => part.name === entityType))
+        report(schema, `Show the row in \`data\` by the schema ${entityType}.`);
+    }
+  }
+});
