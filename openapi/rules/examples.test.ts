@@ -9,58 +9,99 @@ import { parse } from 'yaml';
 import { isObject, type JsonObject } from './contract.ts';
 
 const folder = new URL('../examples/', import.meta.url).pathname;
-const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.yaml'));
 
-interface Row {
+interface Found {
   where: string;
   fields: JsonObject;
 }
 
-const rows = files.flatMap((file) => rowsIn(parse(readFileSync(join(folder, file), 'utf8')), file));
+const objects = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.yaml'))
+  .flatMap((file) => objectsIn(parse(readFileSync(join(folder, file), 'utf8')), file));
+
+/** Whole rows. The records API shows the fields of a row under `attributes`. */
+const rows = objects
+  .filter(({ fields }) => 'id' in fields && 'version' in fields && 'createdAt' in fields)
+  .map(({ where, fields: { attributes, ...fields } }) => ({
+    where,
+    fields: isObject(attributes) ? { ...fields, ...attributes, type: undefined } : { ...fields, attributes },
+  }));
+const rowsById = Map.groupBy(rows, ({ fields }) => fields.id);
 
 test('rows of the same id and version are the same everywhere', () => {
   const differences: string[] = [];
   for (const same of Map.groupBy(rows, ({ fields }) => `${fields.id} version ${fields.version}`).values()) {
     const [first, ...others] = same;
     if (first === undefined) continue;
-    for (const other of others) differences.push(...compare(first, other));
+    for (const other of others) {
+      // A project is a job with more fields, so what both have is compared.
+      for (const key of Object.keys(first.fields).filter((key) => key in other.fields)) {
+        if (!isEqual(first.fields[key], other.fields[key]))
+          differences.push(`${key} in ${first.where} and in ${other.where}`);
+      }
+    }
   }
   expect(differences).toEqual([]);
 });
 
-test('a later version of a row was not changed earlier', () => {
+test('the versions of a row follow each other in time', () => {
   const disorder: string[] = [];
-  for (const same of Map.groupBy(rows, ({ fields }) => String(fields.id)).values()) {
+  for (const same of rowsById.values()) {
     const inOrder = same.toSorted((a, b) => Number(a.fields.version) - Number(b.fields.version));
     for (const [index, row] of inOrder.entries()) {
       const before = inOrder[index - 1];
       if (before === undefined) continue;
       if (row.fields.createdAt !== before.fields.createdAt)
-        disorder.push(`${row.where} and ${before.where}: createdAt`);
+        disorder.push(`createdAt in ${before.where} and in ${row.where}`);
       if (String(row.fields.updatedAt) < String(before.fields.updatedAt))
-        disorder.push(`${row.where} and ${before.where}: updatedAt`);
+        disorder.push(`updatedAt in ${before.where} and in ${row.where}`);
     }
   }
   expect(disorder).toEqual([]);
 });
 
-/** Every whole row in a value: an object with an id, a version and a time of creation. */
-function rowsIn(value: unknown, where: string): Row[] {
-  if (Array.isArray(value)) return value.flatMap((element, index) => rowsIn(element, `${where}/${index}`));
+test('a part of a row shows what some version of the row shows', () => {
+  const differences: string[] = [];
+  // An item of a bulk answer has an `index` and says what became of it, not what the row is.
+  const parts = objects.filter(({ fields }) => 'id' in fields && !('version' in fields) && !('index' in fields));
+  for (const { where, fields } of parts) {
+    const versions = rowsById.get(fields.id) ?? [];
+    for (const key of Object.keys(fields)) {
+      const shown = versions.filter((version) => key in version.fields);
+      if (shown.length > 0 && !shown.some((version) => isEqual(version.fields[key], fields[key]))) {
+        differences.push(`${key} in ${where} and in ${shown[0]?.where}`);
+      }
+    }
+  }
+  expect(differences).toEqual([]);
+});
+
+test('an id leads to the same type wherever its name stands', () => {
+  const types = new Map<string, Map<string, string>>();
+  for (const { where, fields } of objects) {
+    for (const [key, value] of Object.entries(fields)) {
+      const stem = /^(.+)Ids?$/.exec(key)?.[1];
+      // Where a field beside it says the type, it differs.
+      if (stem === undefined || `${stem}Type` in fields) continue;
+      for (const id of [value].flat()) {
+        const type = /^0199a1c2-([0-9a-f]{4})-/.exec(String(id))?.[1];
+        if (type !== undefined) types.set(stem, (types.get(stem) ?? new Map()).set(type, where));
+      }
+    }
+  }
+  const several = [...types].filter(([, places]) => places.size > 1);
+  expect(several.map(([stem, places]) => `${stem}Id: ${JSON.stringify(Object.fromEntries(places))}`)).toEqual([]);
+});
+
+function objectsIn(value: unknown, where: string): Found[] {
+  if (Array.isArray(value)) return value.flatMap((element, index) => objectsIn(element, `${where}/${index}`));
   if (!isObject(value)) return [];
-  const within = Object.entries(value).flatMap(([key, child]) => rowsIn(child, `${where}/${key}`));
-  if (!('id' in value && 'version' in value && 'createdAt' in value)) return within;
-  // The records API shows the fields of a row under `attributes`.
-  const { attributes, type: _, ...fields } = value;
-  return [{ where, fields: isObject(attributes) ? { ...fields, ...attributes } : value }, ...within];
+  return [
+    { where, fields: value },
+    ...Object.entries(value).flatMap(([key, child]) => objectsIn(child, `${where}/${key}`)),
+  ];
 }
 
-/** A project is a job with more fields, so what both have is compared. */
-function compare(one: Row, other: Row): string[] {
-  return Object.keys(one.fields)
-    .filter((key) => key in other.fields && JSON.stringify(one.fields[key]) !== JSON.stringify(other.fields[key]))
-    .map(
-      (key) =>
-        `${key} of ${one.where} and ${other.where}: ${JSON.stringify(one.fields[key])}, ${JSON.stringify(other.fields[key])}`,
-    );
+function isEqual(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }

@@ -387,7 +387,7 @@ export function smallContract(): Files {
         where: ref('./BoatWhere.yaml'),
         orderBy: { type: 'array', maxItems: 5, description: 'The keys.', items: ref('./BoatOrderBy.yaml') },
       },
-      not: { required: ['where'], properties: { orderBy: { type: 'array' } } },
+      not: { required: ['where', 'orderBy'], properties: { orderBy: { type: 'array' } } },
     },
     'schemas/boats/BoatCreateRequest.yaml': {
       type: 'object',
