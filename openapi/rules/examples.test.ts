@@ -19,13 +19,7 @@ const objects = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.yaml'))
   .flatMap((file) => objectsIn(parse(readFileSync(join(folder, file), 'utf8')), file));
 
-/** Whole rows. The records API shows the fields of a row under `attributes`. */
-const rows = objects
-  .filter(({ fields }) => 'id' in fields && 'version' in fields && 'createdAt' in fields)
-  .map(({ where, fields: { attributes, ...fields } }) => ({
-    where,
-    fields: isObject(attributes) ? { ...fields, ...attributes, type: undefined } : { ...fields, attributes },
-  }));
+const rows = objects.filter(({ fields }) => 'id' in fields && 'version' in fields && 'createdAt' in fields).map(plain);
 const rowsById = Map.groupBy(rows, ({ fields }) => fields.id);
 
 test('rows of the same id and version are the same everywhere', () => {
@@ -100,6 +94,12 @@ function objectsIn(value: unknown, where: string): Found[] {
     { where, fields: value },
     ...Object.entries(value).flatMap(([key, child]) => objectsIn(child, `${where}/${key}`)),
   ];
+}
+
+/** The records API shows the fields of a row under `attributes`, beside its type. */
+function plain({ where, fields }: Found): Found {
+  const { attributes, type: _, ...base } = fields;
+  return { where, fields: isObject(attributes) ? { ...base, ...attributes } : fields };
 }
 
 function isEqual(one: unknown, other: unknown): boolean {
