@@ -47,7 +47,7 @@ export async function withConnection<Result>(
 ): Promise<Result> {
   const client = await checkOut(engine.pool);
   try {
-    await setUp(client, engine);
+    await setUpConnection(client, engine);
     return await work(client);
   } finally {
     client.release(conditionOf(client).lost);
@@ -63,7 +63,7 @@ async function checkOut(pool: Pool): Promise<PoolClient> {
 }
 
 /** From here on the connection has the rights of requests, and tenant tables answer with an error until it is bound. */
-async function setUp(client: PoolClient, engine: Engine): Promise<void> {
+export async function setUpConnection(client: PoolClient, engine: Engine): Promise<void> {
   const condition = conditionOf(client);
   if (condition.ready) return;
   await run(client, { text: `${engine.connectionSetup}; set role ${serviceRole}; set app.tenant_id = ''` });

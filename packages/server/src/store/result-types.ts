@@ -22,6 +22,9 @@ export const resultTypes: CustomTypesConfig = {
 
 type TextParser = (text: string) => unknown;
 
+/** The type of `text[]`. */
+const textList: number = 1009;
+
 const parsers = new Map<number, TextParser>([
   [20, parseInteger],
   [1016, parseList(parseInteger)],
@@ -50,8 +53,6 @@ function parseInstant(text: string): string {
   if (date === undefined) throw new RangeError(`The instant ${text} is not in UTC, or not in the common era.`);
   return `${date}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
 }
-
-const textList: number = 1009;
 
 /** A list is split as `pg` splits a list of texts, then each element is parsed. */
 function parseList(parseElement: TextParser): TextParser {

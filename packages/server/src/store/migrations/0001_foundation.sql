@@ -7,8 +7,9 @@
 -- * Text sorts by code point (`collate "C"`), so PGlite and PostgreSQL order alike whatever locale they were made with.
 -- * Names of constraints say what they guard, because a violation is mapped to a field by that name:
 --   `<table>_<columns>_unique`, `<table>_<column>_reference`, `<table>_<column>_enum`.
--- * Row-level security binds the owner of the tables too. A migration that rewrites rows of a tenant table therefore
---   lifts it around the statement: `alter table x no force row level security` … `force row level security`.
+-- * Row-level security binds the owner of the tables too. A migration that rewrites rows of a tenant table, or adds a
+--   reference from or to one (the check of the rows there is a query like any other), lifts it for that time:
+--   `call lift_protection('a', 'b')` … `call restore_protection('a', 'b')`.
 
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;
@@ -24,6 +25,26 @@ begin
        with check (tenant_id = current_setting(''app.tenant_id'')::integer)',
     tenant_table);
   execute format('grant %s on %s to financial_automation_service', privileges, tenant_table);
+end
+$$;
+
+create procedure lift_protection(variadic tenant_tables regclass[]) language plpgsql as $$
+declare
+  tenant_table regclass;
+begin
+  foreach tenant_table in array tenant_tables loop
+    execute format('alter table %s no force row level security', tenant_table);
+  end loop;
+end
+$$;
+
+create procedure restore_protection(variadic tenant_tables regclass[]) language plpgsql as $$
+declare
+  tenant_table regclass;
+begin
+  foreach tenant_table in array tenant_tables loop
+    execute format('alter table %s force row level security', tenant_table);
+  end loop;
 end
 $$;
 

@@ -77,5 +77,7 @@ create index staff_names_index on staff
   using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops);
 
 -- Department and staff refer to each other: whoever writes both at once defers this one (`set constraints`).
+call lift_protection('department', 'staff');
 alter table department add constraint department_head_id_reference
   foreign key (tenant_id, head_id) references staff (tenant_id, id) deferrable initially immediate;
+call restore_protection('department', 'staff');

@@ -164,9 +164,6 @@ create index client_onboarded_at_index on client (tenant_id, onboarded_at, id);
 create index client_client_group_id_index on client (tenant_id, client_group_id) where client_group_id is not null;
 create index client_names_index on client using gin (tenant_id, name gin_trgm_ops, legal_name gin_trgm_ops);
 
-alter table client_group add constraint client_group_primary_client_id_reference
-  foreign key (tenant_id, primary_client_id) references client (tenant_id, id) deferrable initially immediate;
-
 -- The owner is a client, a contact or an office. The generated columns split `owner_id` by kind of owner, so that the
 -- database can hold a reference to each.
 create table contact_info (
@@ -210,16 +207,6 @@ call protect_entity_table('contact_info');
 create unique index contact_info_owner_id_kind_unique on contact_info (tenant_id, owner_id, kind) where active;
 create index contact_info_owner_id_index on contact_info (tenant_id, owner_id);
 
-alter table client
-  add constraint client_client_contact_info_id_reference
-    foreign key (tenant_id, client_contact_info_id) references contact_info (tenant_id, id)
-    deferrable initially immediate,
-  add constraint client_billing_address_id_reference
-    foreign key (tenant_id, billing_address_id) references contact_info (tenant_id, id) deferrable initially immediate;
-alter table contact add constraint contact_primary_contact_info_id_reference
-  foreign key (tenant_id, primary_contact_info_id) references contact_info (tenant_id, id)
-  deferrable initially immediate;
-
 -- Relinking reopens the row of the pair, so the pair is unique among all rows, not among active ones only.
 create table contact_client (
   tenant_id integer not null,
@@ -256,3 +243,18 @@ create unique index contact_client_client_id_billing_unique on contact_client (t
   where active and roles @> array['BILLING'];
 create unique index contact_client_client_id_secondary_unique on contact_client (tenant_id, client_id)
   where active and roles @> array['SECONDARY'];
+
+-- The references that close the circles.
+call lift_protection('client_group', 'client', 'contact', 'contact_info');
+alter table client_group add constraint client_group_primary_client_id_reference
+  foreign key (tenant_id, primary_client_id) references client (tenant_id, id) deferrable initially immediate;
+alter table client
+  add constraint client_client_contact_info_id_reference
+    foreign key (tenant_id, client_contact_info_id) references contact_info (tenant_id, id)
+    deferrable initially immediate,
+  add constraint client_billing_address_id_reference
+    foreign key (tenant_id, billing_address_id) references contact_info (tenant_id, id) deferrable initially immediate;
+alter table contact add constraint contact_primary_contact_info_id_reference
+  foreign key (tenant_id, primary_contact_info_id) references contact_info (tenant_id, id)
+  deferrable initially immediate;
+call restore_protection('client_group', 'client', 'contact', 'contact_info');

@@ -103,12 +103,3 @@ create table entity_ref (
 );
 call protect_tenant_table('entity_ref', 'select, insert, update, delete');
 create index entity_ref_entity_id_index on entity_ref (tenant_id, entity_type, entity_id);
-
--- Numbers that people read (`C-01042`), counted per tenant.
-create table tenant_counter (
-  tenant_id integer not null,
-  name text collate "C" not null,
-  value bigint not null,
-  primary key (tenant_id, name)
-);
-call protect_tenant_table('tenant_counter', 'select, insert, update');

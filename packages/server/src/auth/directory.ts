@@ -1,0 +1,83 @@
+import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import type { Caller, Tenant } from '../context.ts';
+import { Problem } from '../http/problem.ts';
+import type { Store } from '../store/store.ts';
+import { type AccessClaims, unauthenticated } from './tokens.ts';
+
+/** A change by the operator - a key revoked, a tenant closed - takes hold within this time, in milliseconds. */
+const freshness = 5_000;
+
+interface KeyState {
+  readonly apiUserId: string;
+  readonly apiUserName: string;
+  readonly roles: readonly string[];
+  readonly staffId: string | null;
+  readonly usable: boolean;
+}
+
+/** Who there is: tenants, and API users with their keys. Read from the database, and kept for some seconds. */
+export class Directory {
+  readonly #store: Store;
+  readonly #tenants = new LRUCache<string, { tenant: Tenant | undefined }>({ max: 10_000, ttl: freshness });
+  readonly #keys = new LRUCache<string, { state: KeyState | undefined }>({ max: 10_000, ttl: freshness });
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** The tenant with the name, or undefined where there is none or it is closed. */
+  async tenant(name: string): Promise<Tenant | undefined> {
+    const known = this.#tenants.get(name);
+    if (known !== undefined) return known.tenant;
+    const tenant = await this.#store.system((transaction) =>
+      transaction.first<Tenant>(sql`
+        select id, name, currency, time_zone as "timeZone", settings from tenant where name = ${name} and active`),
+    );
+    this.#tenants.set(name, { tenant });
+    return tenant;
+  }
+
+  /** What stands behind an API key now; undefined where there is no such key in the tenant. */
+  async key(tenantId: number, id: string): Promise<KeyState | undefined> {
+    const place = `${tenantId}/${id}`;
+    const known = this.#keys.get(place);
+    if (known !== undefined) return known.state;
+    const state = await this.#store.read(tenantId, (session) =>
+      session.first<KeyState>(sql`
+        select u.id as "apiUserId", u.name as "apiUserName", u.roles, u.staff_id as "staffId",
+          u.active and k.revoked_at is null and k.expires_at > now() as usable
+        from api_key k join api_user u on u.tenant_id = k.tenant_id and u.id = k.api_user_id
+        where k.tenant_id = ${tenantId} and k.id = ${id}`),
+    );
+    this.#keys.set(place, { state });
+    return state;
+  }
+
+  /**
+   * The tenant and the caller of an access token.
+   *
+   * @param tenantName the `Tenant` header, which must name the tenant of the token.
+   * @throws Problem `TENANT_MISMATCH` or, where the key behind the token is revoked, `UNAUTHENTICATED`.
+   */
+  async callerOf(claims: AccessClaims, tenantName: string | undefined): Promise<{ tenant: Tenant; caller: Caller }> {
+    // An unknown tenant and somebody else's are told in the same words, so that names cannot be found out.
+    if (tenantName !== undefined && tenantName !== claims.tenant) throw tenantMismatch();
+    const tenant = await this.tenant(claims.tenant);
+    if (tenant === undefined) throw tenantMismatch();
+    const key = await this.key(tenant.id, claims.client_id);
+    if (key === undefined || !key.usable)
+      throw unauthenticated('The API key behind this token is revoked or has expired.');
+    const caller = {
+      apiUserId: claims.sub,
+      apiUserName: key.apiUserName,
+      roles: new Set(claims.roles),
+      staffId: claims.staffId,
+    };
+    return { tenant, caller };
+  }
+}
+
+export function tenantMismatch(): Problem {
+  return new Problem('TENANT_MISMATCH', 'This token is not for the tenant that the Tenant header names.');
+}

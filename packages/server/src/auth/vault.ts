@@ -1,0 +1,53 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
+
+const nonceBytes = 12;
+const tagBytes = 16;
+
+/**
+ * What must not be readable in the database or forgeable from outside: encrypts (AES-256-GCM) and signs (HMAC-SHA256) with
+ * keys derived from the one master key, a key for each purpose, so that what is made for one cannot be used for another.
+ */
+export class Vault {
+  readonly #masterKey: Buffer;
+  readonly #derived = new Map<string, Buffer>();
+
+  /** @param masterKey 32 random bytes, kept outside the database. */
+  constructor(masterKey: Buffer) {
+    if (masterKey.length !== 32)
+      throw new Error('The master key must have 32 bytes. Make one with: openssl rand -base64 32');
+    this.#masterKey = masterKey;
+  }
+
+  encrypt(purpose: string, plaintext: string): Buffer {
+    const nonce = randomBytes(nonceBytes);
+    const cipher = createCipheriv('aes-256-gcm', this.#key(purpose), nonce);
+    return Buffer.concat([nonce, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()]);
+  }
+
+  /** @throws Error where the ciphertext was made with another key or for another purpose, or was changed. */
+  decrypt(purpose: string, ciphertext: Buffer): string {
+    const decipher = createDecipheriv('aes-256-gcm', this.#key(purpose), ciphertext.subarray(0, nonceBytes));
+    decipher.setAuthTag(ciphertext.subarray(-tagBytes));
+    return decipher.update(ciphertext.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8');
+  }
+
+  /** @returns a signature in base64url. */
+  sign(purpose: string, text: string): string {
+    return createHmac('sha256', this.#key(purpose)).update(text).digest('base64url');
+  }
+
+  verify(purpose: string, text: string, signature: string): boolean {
+    const expected = Buffer.from(this.sign(purpose, text));
+    const given = Buffer.from(signature);
+    return expected.length === given.length && timingSafeEqual(expected, given);
+  }
+
+  #key(purpose: string): Buffer {
+    let key = this.#derived.get(purpose);
+    if (key === undefined) {
+      key = Buffer.from(hkdfSync('sha256', this.#masterKey, '', purpose, 32));
+      this.#derived.set(purpose, key);
+    }
+    return key;
+  }
+}

@@ -1,0 +1,44 @@
+import type { Operations, operations, Readable } from '@financial-automation/spec';
+
+export type OperationId = keyof Operations & keyof typeof operations;
+
+type Parameters<Id extends OperationId> = Operations[Id]['parameters'];
+type Present<T> = T extends undefined ? never : T;
+
+/** What a handler is given: values that the contract has validated, with the defaults that it names. */
+export interface Input<Id extends OperationId> {
+  readonly path: Present<Parameters<Id>['path']> extends never ? Record<never, never> : Present<Parameters<Id>['path']>;
+  readonly query: Present<Parameters<Id>['query']> extends never
+    ? Record<never, never>
+    : Present<Parameters<Id>['query']>;
+  readonly body: Operations[Id] extends { requestBody: { content: { 'application/json': infer Body } } }
+    ? Body
+    : undefined;
+}
+
+/** Headers that `app.ts` sets on every answer; the rest of those that an answer declares, its handler must give. */
+type CommonHeader = 'X-Request-Id' | 'RateLimit' | 'RateLimit-Policy' | 'Idempotency-Replayed';
+type Declared<Headers> = {
+  [Name in keyof Headers as string extends Name ? never : Name extends CommonHeader ? never : Name]: string;
+};
+type Answer<Status, Response> = Response extends { headers: infer Headers; content: { 'application/json': infer Body } }
+  ? { readonly status: Status; readonly body: Readable<Body> } & (keyof Declared<Headers> extends never
+      ? { readonly headers?: undefined }
+      : { readonly headers: Declared<Headers> })
+  : never;
+
+/**
+ * What a handler returns: one of the successes that the contract declares for the operation. Failures are thrown as
+ * problems (`http/problem.ts`). An undeclared status, a body of another shape or a missing header does not compile.
+ */
+export type Result<Id extends OperationId> = {
+  [Status in keyof Operations[Id]['responses']]: Answer<Status, Operations[Id]['responses'][Status]>;
+}[keyof Operations[Id]['responses']];
+
+type IsPublic<Id extends OperationId> = (typeof operations)[Id]['roles'] extends readonly ['PUBLIC'] ? true : false;
+
+/** A handler: no request and no response, only values in and a value out, so that a test calls it without HTTP. */
+export type Handler<Id extends OperationId, Public, Private> = (
+  context: IsPublic<Id> extends true ? Public : Private,
+  input: Input<Id>,
+) => Promise<Result<Id>>;

@@ -1,0 +1,152 @@
+import type { Request, RequestHandler, Response } from 'express';
+import * as openApiValidator from 'express-openapi-validator';
+import type { OpenAPIV3 } from 'express-openapi-validator/dist/framework/types.js';
+import { allOperations, contract, type Operation } from './contract.ts';
+import type { OperationId } from './handler.ts';
+
+/** One value that breaks the contract; `path` is as `express-openapi-validator` writes it (`/body/name`). */
+export interface Finding {
+  readonly path: string;
+  readonly keyword: string;
+  readonly message: string;
+}
+
+/** The parts of a request that the contract speaks of. */
+export interface RequestParts {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Record<string, unknown>;
+  readonly headers: Record<string, unknown>;
+  readonly body: unknown;
+}
+
+export interface ContractValidator {
+  /** What is wrong with a request. Where nothing is, defaults are filled in and query values have their types. */
+  request(operation: Operation, parts: RequestParts): Promise<{ findings: Finding[]; query: Record<string, unknown> }>;
+  /** What is wrong with an answer: an undeclared status, or a body that breaks its schema. */
+  answer(operation: Operation, status: number, contentType: string, body: unknown): Promise<Finding[]>;
+}
+
+/**
+ * `express-openapi-validator` over plain values. It is used without its router: `metadataMiddleware` compiles the pattern
+ * of every candidate path for every request, which is most of its cost, so each operation is looked up by it once, at
+ * start, and what it answered is handed on from then on. This leans on the names of its middlewares; the version is
+ * pinned and a test fails where they are gone.
+ */
+export async function createContractValidator(): Promise<ContractValidator> {
+  const middlewares = openApiValidator.middleware({
+    apiSpec: structuredClone(contract) as unknown as OpenAPIV3.DocumentV3_1,
+    // The contract is linted before it is bundled.
+    validateApiSpec: false,
+    // Tokens, tenants and roles are checked by our own steps.
+    validateSecurity: false,
+    fileUploader: false,
+    validateRequests: { allErrors: true },
+    validateResponses: { allErrors: true },
+    ajvFormats: { mode: 'full' },
+    // Both are told by patterns, which are tighter; the names are for readers and generators. Testing a UUID twice was a
+    // quarter of the cost of validating a row.
+    formats: {
+      decimal: { type: 'string', validate: () => true },
+      uuid: { type: 'string', validate: () => true },
+    },
+  }) as RequestHandler[];
+  const step = (name: string): RequestHandler => {
+    const found = middlewares.find((middleware) => middleware.name === name);
+    if (found === undefined)
+      throw new Error(`express-openapi-validator has no ${name} any more; see contract/validator.ts.`);
+    return found;
+  };
+  const lookUp = step('metadataMiddleware');
+  const validateRequest = step('requestMiddleware');
+  const validateAnswer = step('responseMiddleware');
+
+  const metadata = new Map<OperationId, object>();
+  for (const operation of allOperations) {
+    const path = operation.path.replaceAll(/\{[^}]+\}/g, 'x');
+    const request = pretend({
+      method: operation.method,
+      path,
+      baseUrl: '',
+      originalUrl: path,
+      app: { enabled: () => true },
+    });
+    await run(lookUp, request, pretendResponse());
+    metadata.set(operation.id, request.openapi as object);
+  }
+
+  return {
+    async request(operation, { path, query, headers, body }) {
+      const request = pretend({
+        method: operation.method,
+        path: operation.path,
+        originalUrl: operation.path,
+        openapi: { ...metadata.get(operation.id), pathParams: path },
+        params: path,
+        query,
+        // Its cache of compiled validators grows by one for every new value of this header.
+        headers: { ...headers, 'content-type': body === undefined ? undefined : 'application/json' },
+        body,
+      });
+      const error = await run(validateRequest, request, pretendResponse());
+      return { findings: findingsOf(error), query: request.query as Record<string, unknown> };
+    },
+
+    async answer(operation, status, contentType, body) {
+      const request = pretend({
+        method: operation.method,
+        originalUrl: operation.path,
+        openapi: metadata.get(operation.id),
+        headers: {},
+      });
+      const response = pretendResponse(status, contentType);
+      let error: unknown;
+      await run(validateAnswer, request, response, (found) => {
+        error = found;
+      });
+      response.json(body);
+      return findingsOf(error);
+    },
+  };
+}
+
+function pretend(request: Record<string, unknown>): Request & Record<string, unknown> {
+  return request as unknown as Request & Record<string, unknown>;
+}
+
+function pretendResponse(statusCode = 200, contentType?: string): Response {
+  const response = {
+    statusCode,
+    headersSent: false,
+    getHeaders: () => ({ 'content-type': contentType }),
+    json: () => response,
+  };
+  return response as unknown as Response;
+}
+
+/** Runs a middleware to its `next`; `later` hears what it calls `next` with after that. */
+function run(middleware: RequestHandler, request: Request, response: Response, later?: (error: unknown) => void) {
+  return new Promise<unknown>((resolve) => {
+    let first = true;
+    middleware(request, response, (error?: unknown) => {
+      if (first) resolve(error);
+      else later?.(error);
+      first = false;
+    });
+  });
+}
+
+function findingsOf(error: unknown): Finding[] {
+  if (error === undefined) return [];
+  if (typeof error !== 'object' || error === null || !('status' in error) || !('message' in error)) throw error;
+  const errors = 'errors' in error && Array.isArray(error.errors) ? error.errors : [];
+  if (errors.length === 0)
+    return [{ path: 'path' in error ? String(error.path) : '', keyword: '', message: String(error.message) }];
+  return errors.map((one: { path?: string; message?: string; errorCode?: string }) => ({
+    path: one.path ?? '',
+    keyword:
+      one.errorCode
+        ?.replace(/\.openapi\.(requestValidation|responseValidation)?$/, '')
+        .replace('.openapi.validation', '') ?? '',
+    message: one.message ?? '',
+  }));
+}

@@ -1,0 +1,120 @@
+import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { sql } from 'kysely';
+import { contract, schemaOf } from '../contract/contract.ts';
+import { type Entity, entityOf } from './entity.ts';
+import type { UnitOfWork } from './unit-of-work.ts';
+import { Violation } from './violation.ts';
+
+/** What a caller writes on a row: the fields of the contract by name, references as ids or as `{ systemRef: … }`. */
+export type Attributes = Readonly<Record<string, unknown>>;
+
+const ajv = new Ajv2020({ strict: false, validateFormats: true });
+addFormats.default(ajv);
+ajv.addFormat('decimal', true);
+for (const [name, schema] of Object.entries(contract.components.schemas))
+  ajv.addSchema(schema, `#/components/schemas/${name}`);
+
+const validators = new Map<string, ValidateFunction>();
+
+/**
+ * Attributes with their references as ids, checked against what the contract lets a caller write on the type.
+ *
+ * @param previous what the row holds now: a reference that does not change may go on pointing at an inactive row.
+ * @throws Violation `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` with a pointer from the attributes.
+ */
+export async function readAttributes(
+  unit: UnitOfWork,
+  entity: Entity,
+  attributes: Attributes,
+  previous: Attributes = {},
+): Promise<Record<string, unknown>> {
+  for (const name of Object.keys(attributes)) {
+    if (entity.fields.get(name)?.readOnly === true) {
+      throw new Violation('VALIDATION_ERROR', 'The service computes it; it cannot be written.', `/${name}`);
+    }
+  }
+  const values: Record<string, unknown> = { ...attributes };
+  for (const [name, value] of Object.entries(attributes)) {
+    const field = entity.fields.get(name);
+    if (field?.references === undefined || value === null) continue;
+    if (typeof value === 'object' && !Array.isArray(value)) {
+      values[name] = await resolveReference(unit, field.references, value, `/${name}`);
+    }
+  }
+  const validate = validatorOf(entity.type);
+  if (!validate(values)) throw violationOf(validate.errors?.[0]);
+  for (const [name, value] of Object.entries(values)) {
+    const field = entity.fields.get(name);
+    if (field?.kind === 'instant' && typeof value === 'string') values[name] = new Date(value).toISOString();
+    if (field?.references === undefined || value === null || value === previous[name]) continue;
+    for (const id of [value].flat()) await resolveReference(unit, field.references, { id }, `/${name}`);
+  }
+  return values;
+}
+
+/** Keys that a reference may be written with, and the columns that they name. */
+const referenceColumns: Readonly<Record<string, string>> = { id: 'id', systemRef: 'system_ref', pmsRef: 'pms_ref' };
+
+/** The keys by which rows of a type can be referred to. */
+export function referenceKeysOf(type: string): string[] {
+  const names = new Set(entityOf(type)?.fields.keys());
+  return Object.keys(referenceColumns).filter((key) => names.has(key));
+}
+
+async function resolveReference(unit: UnitOfWork, type: string, reference: object, pointer: string): Promise<string> {
+  const entries = Object.entries(reference);
+  const [key, value] = entries[0] ?? [];
+  const keys = referenceKeysOf(type);
+  if (entries.length !== 1 || key === undefined || typeof value !== 'string' || !keys.includes(key)) {
+    throw new Violation(
+      'VALIDATION_ERROR',
+      `Refer to a ${type} by its id, or by an object with one of: ${keys.join(', ')}.`,
+      pointer,
+    );
+  }
+  const known = unit.references.get(`${type}/${key}/${value}`);
+  if (known !== undefined) return known;
+  const entity = entityOf(type);
+  const column = referenceColumns[key];
+  if (entity === undefined || column === undefined) throw new Error(`There is no entity ${type} to refer to.`);
+  if (key === 'id' && !ajv.validate(schemaOf('Uuid'), value)) {
+    throw new Violation('VALIDATION_ERROR', 'It is not an id of this service.', pointer);
+  }
+  const found = await unit.transaction.first<{ id: string; active: boolean }>(sql`
+    select id, active from ${sql.table(entity.table)}
+    where tenant_id = ${unit.tenantId} and ${sql.ref(column)} = ${value}`);
+  if (found === undefined) throw new Violation('REFERENCE_NOT_FOUND', `There is no ${type} with this ${key}.`, pointer);
+  if (!found.active)
+    throw new Violation('REFERENCE_NOT_FOUND', `The ${type} is inactive and cannot be newly referred to.`, pointer);
+  unit.references.set(`${type}/${key}/${value}`, found.id);
+  return found.id;
+}
+
+function validatorOf(type: string): ValidateFunction {
+  let validate = validators.get(type);
+  if (validate === undefined) {
+    schemaOf(`${type}Fields`);
+    validate = ajv.compile({
+      components: contract.components,
+      allOf: [{ $ref: `#/components/schemas/${type}Fields` }],
+      unevaluatedProperties: false,
+    });
+    validators.set(type, validate);
+  }
+  return validate;
+}
+
+/** One error of Ajv as the violation that a caller is told of. */
+export function violationOf(error: ErrorObject | undefined): Violation {
+  if (error === undefined) return new Violation('VALIDATION_ERROR', 'The attributes are wrong.');
+  const unknown: unknown = error.params.unevaluatedProperty ?? error.params.additionalProperty;
+  if (typeof unknown === 'string') {
+    return new Violation('VALIDATION_ERROR', 'The type has no such field.', `${error.instancePath}/${unknown}`);
+  }
+  const missing: unknown = error.params.missingProperty;
+  if (typeof missing === 'string')
+    return new Violation('VALIDATION_ERROR', 'It is missing.', `${error.instancePath}/${missing}`);
+  const message = error.message ?? 'is wrong';
+  return new Violation('VALIDATION_ERROR', `It ${message}.`, error.instancePath);
+}

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { sql } from 'kysely';
+import type { Caller, Tenant } from '../context.ts';
+import type { Operation } from '../contract/contract.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { Problem } from './problem.ts';
+
+/** What an operation answered, as it is kept for replays. */
+export interface KeptAnswer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: unknown;
+}
+
+/** A claimed key: the first call with it keeps its answer, in the transaction that does its work. */
+export interface Claim {
+  keep(transaction: Transaction, answer: KeptAnswer): Promise<void>;
+  /** Gives the key back after a failure, so that the call can be tried again. */
+  release(): Promise<void>;
+}
+
+/** A first call that died without an answer blocks its key for this long. */
+const abandonedAfterSeconds = 60;
+
+/**
+ * Claims an `Idempotency-Key`, or finds what the first call with it answered.
+ *
+ * @throws Problem `IDEMPOTENCY_KEY_REUSED` where the first call had another body, `REQUEST_IN_PROGRESS` while it runs.
+ */
+export async function claimKey(
+  store: Store,
+  who: { readonly tenant: Tenant; readonly caller: Caller },
+  operation: Operation,
+  key: string,
+  body: unknown,
+): Promise<Claim | KeptAnswer> {
+  const { tenant, caller } = who;
+  const hash = createHash('sha256')
+    .update(JSON.stringify(body ?? null))
+    .digest('hex');
+  const place = sql`tenant_id = ${tenant.id} and api_user_id = ${caller.apiUserId} and operation = ${operation.id} and key = ${key}`;
+
+  return store.write(tenant.id, async (transaction): Promise<Claim | KeptAnswer> => {
+    await transaction.all(sql`
+      delete from idempotency_key where ${place} and (expires_at < now()
+        or (status = 'RUNNING' and created_at < now() - make_interval(secs => ${abandonedAfterSeconds})))`);
+    const claimed = await transaction.first(sql`
+      insert into idempotency_key (tenant_id, api_user_id, operation, key, request_hash, status, expires_at)
+      values (${tenant.id}, ${caller.apiUserId}, ${operation.id}, ${key}, ${hash}, 'RUNNING', now() + interval '24 hours')
+      on conflict do nothing returning key`);
+    if (claimed !== undefined) return { keep, release };
+
+    const first = await transaction.first<{ hash: string; status: string } & { answer: KeptAnswer }>(sql`
+      select request_hash as hash, status, json_build_object(
+        'status', response_status, 'headers', response_headers, 'body', response_body) as answer
+      from idempotency_key where ${place}`);
+    if (first === undefined || first.status === 'RUNNING') {
+      throw new Problem(
+        'REQUEST_IN_PROGRESS',
+        'The first request with this Idempotency-Key is still running. Try again shortly.',
+      );
+    }
+    if (first.hash !== hash) {
+      throw new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used for another request. Use a new one.');
+    }
+    return first.answer;
+  });
+
+  async function keep(transaction: Transaction, answer: KeptAnswer): Promise<void> {
+    await transaction.all(sql`
+      update idempotency_key set status = 'DONE', response_status = ${answer.status},
+        response_headers = ${JSON.stringify(answer.headers)}, response_body = ${JSON.stringify(answer.body)}
+      where ${place}`);
+  }
+
+  async function release(): Promise<void> {
+    await store.write(tenant.id, (transaction) =>
+      transaction.all(sql`delete from idempotency_key where ${place} and status = 'RUNNING'`),
+    );
+  }
+}
+
+export function isKept(outcome: Claim | KeptAnswer): outcome is KeptAnswer {
+  return 'status' in outcome;
+}

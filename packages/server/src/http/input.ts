@@ -1,0 +1,65 @@
+import express, { type Request, type Response } from 'express';
+import type { Operation } from '../contract/contract.ts';
+import { cleanParameter, parseBody } from './body.ts';
+import { Problem } from './problem.ts';
+
+type ReadBody = (operation: Operation, request: Request, response: Response) => Promise<unknown>;
+
+/** The one media type of request bodies, in UTF-8, the only encoding of JSON (RFC 8259). */
+const jsonType = /^application\/json *(; *charset *= *"?utf-8"? *)?$/i;
+
+/**
+ * Reads JSON bodies up to the limit that the contract names for the operation.
+ *
+ * @throws Problem `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `MISSING_BODY` or `MALFORMED_REQUEST`.
+ */
+export function bodyReader(): ReadBody {
+  const readers = new Map<number, ReturnType<typeof express.raw>>();
+  return async (operation, request, response) => {
+    const limit = operation.bodyLimit;
+    if (limit === null) return undefined;
+    const type = request.get('content-type');
+    if (type !== undefined && !jsonType.test(type)) {
+      throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json, in UTF-8.');
+    }
+    let reader = readers.get(limit);
+    if (reader === undefined) {
+      reader = express.raw({ type: () => true, limit });
+      readers.set(limit, reader);
+    }
+    await new Promise<void>((resolve, reject) => {
+      reader(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(failure(error, limit))));
+    });
+    const bytes: unknown = request.body;
+    if (!(bytes instanceof Buffer) || bytes.length === 0) {
+      throw new Problem('MISSING_BODY', 'This operation needs a JSON body. Some proxies drop the body of a DELETE.');
+    }
+    if (type === undefined)
+      throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Name the type of the body: Content-Type: application/json.');
+    return parseBody(bytes);
+  };
+}
+
+function failure(error: unknown, limit: number): unknown {
+  if (!(error instanceof Error) || !('type' in error)) return error;
+  if (error.type === 'entity.too.large') {
+    return new Problem('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes. Send it in parts.`);
+  }
+  if (error.type === 'encoding.unsupported') {
+    return new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body may be compressed by gzip, deflate or br only.');
+  }
+  return new Problem('MALFORMED_REQUEST', 'The body did not arrive whole.', { cause: error });
+}
+
+/** Parameters without characters that no text may hold. */
+export function cleanParameters<Value>(
+  place: 'path' | 'query',
+  parameters: Readonly<Record<string, Value>>,
+): Record<string, Value> {
+  const cleaned: Record<string, Value> = {};
+  for (const [name, value] of Object.entries(parameters)) {
+    cleaned[name] = (typeof value === 'string' ? cleanParameter(name, place, value) : value) as Value;
+    if (Array.isArray(value)) for (const item of value) cleanParameter(name, place, String(item));
+  }
+  return cleaned;
+}

@@ -1,0 +1,82 @@
+import type { components } from '@financial-automation/spec';
+import { contract, type Schema, schemaOf } from '../contract/contract.ts';
+
+/** `NOT_IMPLEMENTED` stands outside the contract, and goes with the last handler that is still to be written. */
+export type ProblemCode = components['schemas']['ProblemCode'] | 'NOT_IMPLEMENTED';
+export type ProblemDocument = Omit<components['schemas']['Problem'], 'code'> & { code: ProblemCode };
+export type ProblemDetail = components['schemas']['ProblemError'];
+
+/** More would help nobody, and a hostile body can be wrong in very many places. */
+const maximumOfErrors = 100;
+
+/**
+ * A failure that the caller is told of. The code decides the status: which code goes with which is read from the
+ * contract's responses.
+ */
+export class Problem extends Error {
+  override readonly name = 'Problem';
+  readonly code: ProblemCode;
+  readonly errors: readonly ProblemDetail[] | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ProblemCode,
+    detail: string,
+    more: { errors?: readonly ProblemDetail[]; headers?: Readonly<Record<string, string>>; cause?: unknown } = {},
+  ) {
+    super(detail, { cause: more.cause });
+    this.code = code;
+    this.errors = more.errors?.slice(0, maximumOfErrors);
+    this.headers = more.headers ?? {};
+  }
+
+  get status(): number {
+    return statusOf(this.code);
+  }
+}
+
+/** A failure of the caller's making at one value of the request. */
+export function invalid(pointer: string, code: string, detail: string, place: ProblemDetail['in'] = 'body'): Problem {
+  return new Problem('VALIDATION_ERROR', 'One value of the request is wrong.', {
+    errors: [{ in: place, pointer, code, detail }],
+  });
+}
+
+/** The document that goes over the wire (RFC 9457). */
+export function problemDocument(problem: Problem, requestId: string): ProblemDocument {
+  const words = problem.code.replaceAll('_', ' ').toLowerCase();
+  return {
+    type: `urn:financial-automation:problem:${problem.code}`,
+    title: words.charAt(0).toUpperCase() + words.slice(1),
+    status: problem.status,
+    detail: problem.message,
+    instance: `urn:uuid:${requestId}`,
+    code: problem.code,
+    requestId,
+    ...(problem.errors === undefined ? {} : { errors: [...problem.errors] }),
+  };
+}
+
+const statuses = readStatuses();
+
+function statusOf(code: ProblemCode): number {
+  const status = statuses.get(code);
+  if (status === undefined) throw new Error(`No response of the contract has the code ${code}.`);
+  return status;
+}
+
+/** Each problem schema of the contract names one status and the codes that go with it. */
+function readStatuses(): Map<string, number> {
+  const found = new Map<string, number>([['NOT_IMPLEMENTED', 501]]);
+  for (const schema of Object.values(contract.components.schemas)) {
+    for (const part of schema.allOf ?? []) {
+      const status = part.properties?.status as (Schema & { const?: number }) | undefined;
+      const codes = part.properties?.code?.enum;
+      if (status?.const === undefined || codes === undefined) continue;
+      for (const code of codes) found.set(code, status.const);
+    }
+  }
+  const outside = schemaOf('ProblemCode') as { 'x-codes-outside-operations'?: Record<string, number> };
+  for (const [code, status] of Object.entries(outside['x-codes-outside-operations'] ?? {})) found.set(code, status);
+  return found;
+}

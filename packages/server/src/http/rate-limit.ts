@@ -1,0 +1,44 @@
+import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import type { Operation } from '../contract/contract.ts';
+import { Problem } from './problem.ts';
+
+export interface RateLimit {
+  /** Counts one request. @returns the `RateLimit` headers. @throws Problem `RATE_LIMITED`. */
+  take(operation: Operation, who: string): Promise<Record<string, string>>;
+}
+
+/**
+ * Limits per caller, by the policies of the contract (headers as in the IETF draft on RateLimit fields). Each process
+ * counts for itself: behind a balancer, the limit of all is the sum.
+ *
+ * @param factor what the contract's limits are multiplied with; 0 switches limiting off.
+ */
+export function createRateLimit(factor: number): RateLimit {
+  const limiters = new Map<string, RateLimiterMemory>();
+  return {
+    async take({ rateLimit: { policy, limit, window } }, who) {
+      if (factor === 0) return {};
+      const points = Math.max(1, Math.round(limit * factor));
+      let limiter = limiters.get(policy);
+      if (limiter === undefined) {
+        limiter = new RateLimiterMemory({ points, duration: window });
+        limiters.set(policy, limiter);
+      }
+      const described = { 'RateLimit-Policy': `"${policy}";q=${points};w=${window}` };
+      try {
+        const { remainingPoints, msBeforeNext } = await limiter.consume(who);
+        return { ...described, RateLimit: `"${policy}";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}` };
+      } catch (rejected) {
+        if (!(rejected instanceof RateLimiterRes)) throw rejected;
+        const seconds = Math.max(1, Math.ceil(rejected.msBeforeNext / 1000));
+        throw new Problem(
+          'RATE_LIMITED',
+          `The limit of ${points} requests in ${window} seconds is used up. Try again in ${seconds} s.`,
+          {
+            headers: { ...described, RateLimit: `"${policy}";r=0;t=${seconds}`, 'Retry-After': String(seconds) },
+          },
+        );
+      }
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+import type { Vault } from '../auth/vault.ts';
+import { Problem } from '../http/problem.ts';
+
+/** Where a list goes on: after the row that has these values in the keys of the order. */
+export interface Position {
+  readonly values: readonly unknown[];
+  /** How many rows come before, for the `page` of the answer. */
+  readonly offset: number;
+}
+
+/** What a cursor belongs to: it is refused with any other query. */
+export interface Query {
+  readonly operation: string;
+  readonly tenantId: number;
+  readonly where: unknown;
+  readonly orderBy: unknown;
+}
+
+const purpose = 'cursor';
+
+/** The cursor: readable, but signed, because what it holds goes into a query. */
+export function writeCursor(vault: Vault, query: Query, position: Position): string {
+  const content = Buffer.from(JSON.stringify([position.values, position.offset])).toString('base64url');
+  return `${content}.${vault.sign(purpose, `${fingerprint(query)}.${content}`)}`;
+}
+
+/** @throws Problem `INVALID_CURSOR` where it is not one of ours, or of another query or tenant. */
+export function readCursor(vault: Vault, query: Query, cursor: string): Position {
+  const [content = '', signature = ''] = cursor.split('.');
+  if (!vault.verify(purpose, `${fingerprint(query)}.${content}`, signature)) {
+    throw new Problem(
+      'INVALID_CURSOR',
+      'The cursor is not one of ours, or belongs to another query. Start from the first page.',
+      {
+        errors: [
+          { in: 'body', pointer: '/cursor', code: 'INVALID_CURSOR', detail: 'Send it with the same filter and order.' },
+        ],
+      },
+    );
+  }
+  const [values, offset]: [unknown[], number] = JSON.parse(Buffer.from(content, 'base64url').toString());
+  return { values, offset };
+}
+
+function fingerprint({ operation, tenantId, where, orderBy }: Query): string {
+  const text = JSON.stringify([operation, tenantId, where ?? null, orderBy ?? null]);
+  return createHash('sha256').update(text).digest('base64url');
+}

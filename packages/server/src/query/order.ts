@@ -1,0 +1,86 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Entity } from '../entity/entity.ts';
+import { invalid } from '../http/problem.ts';
+
+/** One key of an order. */
+export interface OrderKey {
+  readonly field: string;
+  readonly descending: boolean;
+  readonly nullsFirst: boolean;
+  readonly nullable: boolean;
+}
+
+/**
+ * The keys of an order that is total: `id` ascending is always the last one.
+ *
+ * @throws Problem `VALIDATION_ERROR` where a column is named twice.
+ */
+export function orderKeys(entity: Entity, orderBy: readonly Readonly<Record<string, string>>[]): OrderKey[] {
+  const keys = orderBy
+    .flatMap((one) => Object.entries(one))
+    .map(([field, direction]) => keyOf(entity, field, direction));
+  const seen = new Set<string>();
+  for (const [index, { field }] of keys.entries()) {
+    if (seen.has(field))
+      throw invalid(`/orderBy/${index}/${field}`, 'DUPLICATE', 'This column is a key of the order already.');
+    seen.add(field);
+  }
+  return seen.has('id') ? keys : [...keys, keyOf(entity, 'id', 'asc')];
+}
+
+function keyOf(entity: Entity, field: string, direction: string): OrderKey {
+  const descending = direction.startsWith('desc');
+  const nullable = entity.fields.get(field)?.nullable ?? true;
+  const nullsFirst = direction.endsWith('_nulls_first') || (descending && !direction.endsWith('_nulls_last'));
+  return { field, descending, nullsFirst, nullable };
+}
+
+/** `order by` of the keys. */
+export function orderClause(entity: Entity, row: string, keys: readonly OrderKey[]): RawBuilder<unknown> {
+  return sql.join(
+    keys.map(({ field, descending, nullsFirst, nullable }) => {
+      const direction = descending ? sql`desc` : sql`asc`;
+      // Where there are no nulls, saying where they go would only keep an index from being used.
+      const nulls = !nullable ? sql`` : nullsFirst ? sql` nulls first` : sql` nulls last`;
+      return sql`${entity.value(row, field)} ${direction}${nulls}`;
+    }),
+  );
+}
+
+/** The condition that a row comes after the row with these values, in the order of the keys. */
+export function afterClause(
+  entity: Entity,
+  row: string,
+  keys: readonly OrderKey[],
+  values: readonly unknown[],
+): RawBuilder<boolean> {
+  const plain = keys.every((key) => !key.nullable && !key.descending);
+  if (plain) {
+    const columns = sql.join(keys.map((key) => entity.value(row, key.field)));
+    return sql<boolean>`(${columns}) > (${sql.join([...values])})`;
+  }
+  const cases = keys.map((key, index) => {
+    const equal = keys.slice(0, index).map((other, position) => same(entity.value(row, other.field), values[position]));
+    return sql`(${sql.join([...equal, after(entity.value(row, key.field), key, values[index])], sql` and `)})`;
+  });
+  const first = keys[0];
+  // Implied by the cases, but in a form that an index on the first key can start from.
+  const start = first === undefined ? sql`true` : notBefore(entity.value(row, first.field), first, values[0]);
+  return sql<boolean>`(${start} and (${sql.join(cases, sql` or `)}))`;
+}
+
+function same(column: RawBuilder<unknown>, value: unknown): RawBuilder<unknown> {
+  return value === null ? sql`${column} is null` : sql`${column} = ${value}`;
+}
+
+function after(column: RawBuilder<unknown>, key: OrderKey, value: unknown): RawBuilder<unknown> {
+  if (value === null) return key.nullsFirst ? sql`${column} is not null` : sql`false`;
+  const beyond = key.descending ? sql`${column} < ${value}` : sql`${column} > ${value}`;
+  return key.nullable && !key.nullsFirst ? sql`(${beyond} or ${column} is null)` : beyond;
+}
+
+function notBefore(column: RawBuilder<unknown>, key: OrderKey, value: unknown): RawBuilder<unknown> {
+  if (value === null) return key.nullsFirst ? sql`true` : sql`${column} is null`;
+  const from = key.descending ? sql`${column} <= ${value}` : sql`${column} >= ${value}`;
+  return key.nullable && !key.nullsFirst ? sql`(${from} or ${column} is null)` : from;
+}

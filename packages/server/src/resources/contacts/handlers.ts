@@ -1,0 +1,12 @@
+import { byId, pageOf } from '../../query/handlers.ts';
+import { contact } from './contact.ts';
+import { listContactsByClient } from './listContactsByClient.ts';
+import { upsertContacts } from './upsertContacts.ts';
+
+export const contacts = {
+  listContacts: pageOf<'listContacts'>(contact),
+  searchContacts: pageOf<'searchContacts'>(contact),
+  getContact: byId<'getContact'>(contact),
+  listContactsByClient,
+  upsertContacts,
+};

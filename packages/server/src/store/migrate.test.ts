@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { testDatabase, testEngine } from '../../test/database.ts';
+import { insertOrg } from '../../test/rows.ts';
+import { migrate, readMigrations } from './migrate.ts';
+import { ensureServiceRole } from './role.ts';
+import { openStore } from './store.ts';
+
+const migrations = await readMigrations();
+const [lastName = ''] = [...migrations.keys()].slice(-1);
+const allButLast = new Map([...migrations].slice(0, -1));
+
+const fromEmpty = await testDatabase('empty');
+const fresh = await testEngine(await testDatabase('empty'));
+const older = await testEngine(await testDatabase('empty'));
+for (const engine of [fresh, older]) {
+  const client = await engine.pool.connect();
+  await ensureServiceRole(client).finally(() => client.release());
+}
+
+test('an empty database becomes one to work with, and opening it again changes nothing', async () => {
+  for (const expected of [1, 2]) {
+    const store = await openStore(fromEmpty);
+    await store.write(expected, (transaction) => transaction.all(insertOrg(expected, 'org')));
+    await store.close();
+  }
+});
+
+test('several that migrate at the same time do it once', async () => {
+  await Promise.all([1, 2, 3].map(() => migrate(fresh.pool, migrations)));
+  await migrate(fresh.pool, migrations);
+  const { rows } = await fresh.pool.query('select name from schema_migration order by name');
+  expect(rows).toEqual([...migrations.keys()].map((name) => ({ name })));
+});
+
+test('the last migration goes on top of a database that has the others and rows', async () => {
+  await migrate(older.pool, allButLast);
+  const client = await older.pool.connect();
+  try {
+    const { sql, parameters } = insertOrg(7, 'kept').compile(queryCompiler);
+    await client.query(`begin; set local app.tenant_id = '7'`);
+    await client.query(sql, [...parameters]);
+    await client.query('commit');
+  } finally {
+    client.release();
+  }
+  await migrate(older.pool, migrations);
+  const { rows } = await older.pool.query(`begin; set local app.tenant_id = '7'; select name from org; commit`);
+});
+
+test('a database that is newer than the program is refused', async () => {
+  await expect(migrate(fresh.pool, allButLast)).rejects.toThrow(
+    `The database is newer than this program: it has ${lastName}.`,
+  );
+});

@@ -1,0 +1,74 @@
+/** What the index reads of the bundled contract; the lint rules see to it that these are there and have this form. */
+export interface Contract {
+  paths: Record<string, Record<string, unknown>>;
+  components: Record<string, Record<string, unknown>>;
+  'x-rate-limit-policies': Record<string, { limit: number; window: number }>;
+  'x-body-limits': Record<string, number>;
+}
+
+interface Operation {
+  operationId: string;
+  tags: [string];
+  summary: string;
+  parameters?: Reference[];
+  requestBody?: unknown;
+  responses: Record<string, unknown>;
+  'x-roles': string[];
+  'x-rate-limit': string;
+  'x-body-limit'?: string;
+  'x-idempotent': boolean | 'key';
+  'x-extension'?: boolean;
+}
+interface Reference {
+  $ref: string;
+}
+
+const methods = ['get', 'put', 'post', 'delete', 'patch'] as const;
+
+/**
+ * The operations by `operationId`, with what a server, a client and a test need to know of them without reading the
+ * bundle: where they are, who may call them, their limits, and which calls may be repeated.
+ */
+export function operationIndex(contract: Contract) {
+  const operations: Record<string, unknown> = {};
+  for (const [path, item] of Object.entries(contract.paths)) {
+    const shared = (item.parameters ?? []) as Reference[];
+    for (const method of methods) {
+      const operation = item[method] as Operation | undefined;
+      if (operation === undefined) continue;
+      const parameters = [...shared, ...(operation.parameters ?? [])].map((parameter) => resolve(contract, parameter));
+      const rateLimit = operation['x-rate-limit'];
+      const bodyLimit = operation['x-body-limit'];
+      operations[operation.operationId] = {
+        method: method.toUpperCase(),
+        path,
+        tag: operation.tags[0],
+        summary: operation.summary,
+        roles: operation['x-roles'],
+        extension: operation['x-extension'] ?? false,
+        idempotent: operation['x-idempotent'],
+        rateLimit: { policy: rateLimit, ...contract['x-rate-limit-policies'][rateLimit] },
+        bodyLimit: bodyLimit === undefined ? null : contract['x-body-limits'][bodyLimit],
+        headers: namesIn(parameters, 'header'),
+        statuses: Object.keys(operation.responses).map(Number),
+      };
+    }
+  }
+  return operations;
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  required?: boolean;
+}
+
+function resolve(contract: Contract, reference: Reference): Parameter {
+  const name = reference.$ref.split('/').at(-1);
+  return contract.components.parameters?.[name ?? ''] as Parameter;
+}
+
+function namesIn(parameters: Parameter[], place: string): Record<string, 'required' | 'optional'> {
+  const here = parameters.filter((parameter) => parameter.in === place);
+  return Object.fromEntries(here.map((parameter) => [parameter.name, parameter.required ? 'required' : 'optional']));
+}
