@@ -1,6 +1,6 @@
 /**
- * A caller reads every answer in the same way: what it is (JSON, or a problem document), which call it belongs to, what is left
- * of the limit, and, where there is more to say, the one header that says it.
+ * A caller reads every answer in the same way: what it is (JSON, or a problem document), which call it belongs to, what
+ * is left of the limit, and, where there is more to say, the one header that says it.
  */
 import { eachOperation, isPublic, type Operation, type Place, parameterNamed } from './contract.ts';
 import { contentOf, isEntity, partsOf } from './schemas.ts';

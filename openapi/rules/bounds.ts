@@ -1,6 +1,6 @@
 /**
- * Without bounds a single call can carry what no column, page or memory holds, and generated tests cannot know the edges. And a
- * float cannot hold money: numbers that are not whole are decimal strings here.
+ * Without bounds a single call can carry what no column, page or memory holds, and generated tests cannot know the
+ * edges. And a float cannot hold money: numbers that are not whole are decimal strings here.
  */
 import type { Place } from './contract.ts';
 import { eachSchema, typesOf } from './schemas.ts';

@@ -1,6 +1,7 @@
 /**
- * A misspelt field in an open body is silently ignored, and the caller believes that it was stored. So every object that can stand
- * in a body or an answer says all its properties, or is a map on purpose: then it says how many entries it takes.
+ * A misspelt field in an open body is silently ignored, and the caller believes that it was stored. So every object
+ * that can stand in a body or an answer says all its properties, or is a map on purpose: then it says how many entries
+ * it takes.
  */
 import { operationsOf, type Place, wholeContract } from './contract.ts';
 import { bodiesOf, contentOf, partsOf, propertiesOf, typesOf } from './schemas.ts';

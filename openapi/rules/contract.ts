@@ -1,6 +1,7 @@
 /**
- * How the rules read the contract: by places. A place follows references by itself, and knows both where a value is used
- * and where it is written, so a rule says what it wants in the words of the contract and reports where a person mends it.
+ * How the rules read the contract: by places. A place follows references by itself, and knows both where a value is
+ * used and where it is written, so a rule says what it wants in the words of the contract and reports where a person
+ * mends it.
  */
 import { basename, dirname } from 'node:path';
 import type { Location, Oas3Rule, UserContext } from '@redocly/openapi-core';

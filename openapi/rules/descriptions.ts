@@ -1,6 +1,6 @@
 /**
- * The reference is made of these texts, and an integrator has nothing else. A property may take the words of what it refers to; an
- * operator of a where clause (`_eq`) means the same everywhere and is explained with the common filters.
+ * The reference is made of these texts, and an integrator has nothing else. A property may take the words of what it
+ * refers to; an operator of a where clause (`_eq`) means the same everywhere and is explained with the common filters.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf, operationsOf, Place, reporter } from './contract.ts';

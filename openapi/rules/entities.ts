@@ -1,7 +1,7 @@
 /**
- * A row is read whole: every field is present, with null where it is empty, so a missing one is a defect and not a question. And its
- * `…Fields`, which serve creation and partial update alike, require nothing. Ids in them say what they refer to, because the server
- * checks references by it.
+ * A row is read whole: every field is present, with null where it is empty, so a missing one is a defect and not a
+ * question. And its `…Fields`, which serve creation and partial update alike, require nothing. Ids in them say what
+ * they refer to, because the server checks references by it.
  */
 import { eachSchema, isEntity, propertiesOf, requiredOf } from './schemas.ts';
 

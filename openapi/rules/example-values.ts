@@ -1,7 +1,7 @@
 /**
- * An example that its schema refuses teaches integrators something wrong. Redocly's own `no-invalid-media-type-examples` does the
- * work; but it takes the body of a webhook for a request of a caller, where read-only fields must not stand. It is we who send it, so here
- * it is checked as what we answer.
+ * An example that its schema refuses teaches integrators something wrong. Redocly's own
+ * `no-invalid-media-type-examples` does the work; but it takes the body of a webhook for a request of a caller, where
+ * read-only fields must not stand. It is we who send it, so here it is checked as what we answer.
  */
 import { createConfig, type Oas3Rule } from '@redocly/openapi-core';
 

@@ -1,6 +1,6 @@
 /**
- * The examples tell one story. Nothing else holds them together: each is valid by itself, and a client that is called otherwise in
- * another file would only be noticed by a reader.
+ * The examples tell one story. Nothing else holds them together: each is valid by itself, and a client that is called
+ * otherwise in another file would only be noticed by a reader.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * The mock answers with the examples, the reference shows them and the tests send them, so there is one for every body, answer and
- * parameter. They stand in files of their own, by name: what is shown twice is then the same twice.
+ * The mock answers with the examples, the reference shows them and the tests send them, so there is one for every body,
+ * answer and parameter. They stand in files of their own, by name: what is shown twice is then the same twice.
  */
 import { isReference, operationsOf, type Place, type Report, wholeContract } from './contract.ts';
 

@@ -1,6 +1,6 @@
 /**
- * Every extension that the contract knows: where it may stand, its form, and who reads it. An extension that is not here does
- * nothing, and that is the error the rule `extensions` prevents.
+ * Every extension that the contract knows: where it may stand, its form, and who reads it. An extension that is not
+ * here does nothing, and that is the error the rule `extensions` prevents.
  */
 
 const names = (pattern: string) => ({
@@ -27,6 +27,9 @@ const rows = {
   },
 };
 const eventOperations = names('^(CREATE|UPDATE|DELETE)$');
+
+/** The extensions that say by which interface, and with which roles, the rows of a schema are written and read. */
+export const rowExtensions = ['x-record', 'x-code-type', 'x-entry-type'];
 
 interface Extension {
   /** Types of OpenAPI's objects, by Redocly's names. */

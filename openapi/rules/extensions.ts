@@ -1,6 +1,6 @@
 /**
- * The server, the index and the checks obey the extensions, so a misspelt or misplaced one would be silence where a rule was
- * meant. Only what stands in the table may be used, where the table says, in the form that it says.
+ * The server, the index and the checks obey the extensions, so a misspelt or misplaced one would be silence where a
+ * rule was meant. Only what stands in the table may be used, where the table says, in the form that it says.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';

@@ -1,6 +1,6 @@
 /**
- * The server takes each operation's limits from the contract and has none of its own, so each operation names its policy,
- * and one with a body says how large that may be.
+ * The server takes each operation's limits from the contract and has none of its own, so each operation names its
+ * policy, and one with a body says how large that may be.
  */
 import { isPublic, operationsOf, wholeContract } from './contract.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Files, sentences, set } from './testing.ts';
+import type { Files } from './small-contract.ts';
+import { sentences, set } from './testing.ts';
 
 const search = 'paths/boats/boats_search.yaml';
 const boat = 'paths/boats/boat.yaml';
@@ -265,6 +266,8 @@ const cases: Record<string, Case[]> = {
       (files) => set(files, 'parameters/Id.yaml', ['schema'], { $ref: '../schemas/common/Uuid.yaml', minLength: 1 }),
       /Wrap/,
     ],
+  ],
+  'query-text': [
     [
       'free text in the query',
       (files) => set(files, boat, ['get', 'parameters'], [ref('../../parameters/Text.yaml')]),

@@ -1,7 +1,7 @@
 /**
- * A tag is a chapter of the reference, a folder of the contract and a room of the server, so an operation has exactly one and
- * stands in its folder. Operations beyond the product interface are told apart by the tag `extensions` together with
- * `x-extension`; they keep the folder of what they extend, as they share its path.
+ * A tag is a chapter of the reference, a folder of the contract and a room of the server, so an operation has exactly
+ * one and stands in its folder. Operations beyond the product interface are told apart by the tag `extensions` together
+ * with `x-extension`; they keep the folder of what they extend, as they share its path.
  */
 import { basename, dirname } from 'node:path';
 import { eachOperation, folderOf } from './contract.ts';

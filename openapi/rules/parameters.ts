@@ -1,6 +1,6 @@
 /**
- * What the service reads of every call has to be declared on every call, or the validator does not check it, the client does
- * not send it and the reference does not show it.
+ * What the service reads of every call has to be declared on every call, or the validator does not check it, the client
+ * does not send it and the reference does not show it.
  */
 import { eachOperation, isPublic, parameterNamed } from './contract.ts';
 import { contentOf, isEntity } from './schemas.ts';

@@ -1,8 +1,8 @@
 /**
  * The file of a path is found without a search, because its name follows from the path: the segments after the version
- * with `_` between them. A parameter leaves no word of its own; it makes the word before it singular, as one row is. Where two
- * paths come to the same name, the one under `/gql/v1` keeps it and the one under `/api/v1` is prefixed with `api_`; and the
- * one without a parameter keeps it and the other gets the parameter's last word (`staff_id`).
+ * with `_` between them. A parameter leaves no word of its own; it makes the word before it singular, as one row is.
+ * Where two paths come to the same name, the one under `/gql/v1` keeps it and the one under `/api/v1` is prefixed with
+ * `api_`; and the one without a parameter keeps it and the other gets the parameter's last word (`staff_id`).
  */
 import { basename } from 'node:path';
 import { folderOf, isReference, wholeContract } from './contract.ts';

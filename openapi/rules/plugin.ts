@@ -8,19 +8,22 @@ import { entities } from './entities.ts';
 import { exampleValues } from './example-values.ts';
 import { examples } from './examples.ts';
 import { extensions } from './extensions.ts';
+import { keywords } from './keywords.ts';
 import { limits } from './limits.ts';
 import { names } from './names.ts';
 import { operationId } from './operation-id.ts';
 import { operationTag } from './operation-tag.ts';
 import { parameters } from './parameters.ts';
+import { partialUpdateDefaults } from './partial-update-defaults.ts';
 import { pathFile } from './path-file.ts';
 import { propertyTypes } from './property-types.ts';
+import { queryText } from './query-text.ts';
 import { references } from './references.ts';
 import { repetition } from './repetition.ts';
 import { roles } from './roles.ts';
+import { rootReferences } from './root-references.ts';
 import { searches } from './searches.ts';
 import { statuses } from './statuses.ts';
-import { keywords, partialUpdateDefaults, rootReferences } from './traps.ts';
 import { uniqueNames } from './unique-names.ts';
 import { unusedFiles } from './unused-files.ts';
 import { webhooks } from './webhooks.ts';
@@ -48,6 +51,7 @@ export const rules: Record<string, Oas3Rule> = {
   searches,
   'partial-update-defaults': partialUpdateDefaults,
   'root-references': rootReferences,
+  'query-text': queryText,
   keywords,
   webhooks,
   'unique-names': uniqueNames,

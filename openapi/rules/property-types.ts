@@ -1,6 +1,6 @@
 /**
- * A name promises a type: what ends in `Id` is an id, in `At` an instant, in `Date` a business day. Types, tables and people rely on
- * it, and one shared schema per type keeps their pattern and bounds the same everywhere.
+ * A name promises a type: what ends in `Id` is an id, in `At` an instant, in `Date` a business day. Types, tables and
+ * people rely on it, and one shared schema per type keeps their pattern and bounds the same everywhere.
  */
 import { isReference, type Place } from './contract.ts';
 import { eachProperty, typesOf } from './schemas.ts';

@@ -1,19 +1,24 @@
 /**
- * The server looks up what an id refers to by `x-references` (and what a code refers to by `x-references-by`), and the records API
- * shows it to integrators. A type that the contract does not have could not be looked up by anyone.
+ * The server looks up what an id refers to by `x-references` (and what a code refers to by `x-references-by`), and the
+ * records API shows it to integrators; what it says of where rows are read (`recordsUrl`) they follow. What the
+ * contract does not have could not be looked up by anyone.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf, Place, reporter } from './contract.ts';
+import { rowExtensions } from './extension-table.ts';
 import { propertiesOf } from './schemas.ts';
 
 export const references: Oas3Rule = () => {
   const schemas = new Map<string, Place>();
   const byId: Place[] = [];
   const byKey: Place[] = [];
+  const urls: Place[] = [];
   return {
     Schema(schema, { location, resolve }) {
       const name = nameOf(location);
-      if (name !== undefined) schemas.set(name, new Place(schema, location, resolve));
+      const place = new Place(schema, location, resolve);
+      if (name !== undefined) schemas.set(name, place);
+      urls.push(...rowExtensions.flatMap((key) => place.get(key, 'recordsUrl') ?? []));
     },
     SchemaProperties(properties, { location, resolve }) {
       for (const [, property] of new Place(properties, location, resolve).entries()) {
@@ -22,12 +27,19 @@ export const references: Oas3Rule = () => {
       }
     },
     Root: {
-      leave(_, context) {
+      leave(root, context) {
         const report = reporter(context);
         for (const type of [...byId, ...byKey.flatMap((reference) => reference.list('types'))]) {
           if (!schemas.has(String(type.value))) {
             report(type, `Refer to a type that the contract has: there is no schema \`${type.value}\`.`);
           }
+        }
+        const paths = Object.keys(root.paths ?? {});
+        for (const url of urls) {
+          // Types that are read by a path with their name, such as `/api/v1/records/batch/{type}`.
+          const general = String(url.value).replace(/\/[A-Z][A-Za-z0-9]*$/, '/{type}');
+          if (!paths.includes(general))
+            report(url, `Say where the rows are read: the contract has no path ${general}.`);
         }
         for (const reference of byKey) {
           const key = reference.text('key') ?? '';

@@ -1,6 +1,6 @@
 /**
- * The client repeats a call by itself when an answer gets lost, if `x-idempotent` allows it. A wrong `true` makes two invoices of
- * one; so what the method promises (RFC 9110) and what the key promises have to agree with it.
+ * The client repeats a call by itself when an answer gets lost, if `x-idempotent` allows it. A wrong `true` makes two
+ * invoices of one; so what the method promises (RFC 9110) and what the key promises have to agree with it.
  */
 import { eachOperation, parameterNamed } from './contract.ts';
 

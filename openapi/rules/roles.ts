@@ -1,9 +1,10 @@
 /**
- * Who may call what is said in the contract and nowhere else, and the server refuses to start where an operation names no role. The
- * roles themselves are the enum of the schema `Role`: a misspelt role would be one that nobody can have.
+ * Who may call what is said in the contract and nowhere else, and the server refuses to start where an operation names
+ * no role. The roles themselves are the enum of the schema `Role`: a misspelt role would be one that nobody can have.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf, operationsOf, Place, reporter } from './contract.ts';
+import { rowExtensions } from './extension-table.ts';
 
 /** They stand in `x-roles` where no role is needed (any valid token; no token at all), and cannot be granted. */
 const markers = ['ANY', 'PUBLIC'];
@@ -15,7 +16,7 @@ export const roles: Oas3Rule = () => {
     Schema(schema, { location, resolve }) {
       const place = new Place(schema, location, resolve);
       if (nameOf(location) === 'Role') known = place.list('enum').map((role) => role.value);
-      records.push(...['x-record', 'x-code-type', 'x-entry-type'].flatMap((key) => place.get(key) ?? []));
+      records.push(...rowExtensions.flatMap((key) => place.get(key) ?? []));
     },
     Root: {
       leave(node, context) {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type Files, lint, sentences, set, smallContract } from './testing.ts';
+import { type Files, smallContract } from './small-contract.ts';
+import { lint, sentences, set } from './testing.ts';
 
 const ref = ($ref: string) => ({ $ref });
 const fields = 'schemas/boats/BoatFields.yaml';
@@ -30,6 +31,11 @@ const cases: Record<string, Case[]> = {
     ],
   ],
   references: [
+    [
+      'rows that are read nowhere',
+      (files) => set(files, row, ['x-record', 'recordsUrl'], '/gql/v1/ships'),
+      /no path \/gql\/v1\/ships/,
+    ],
     [
       'a reference to no type',
       (files) => set(files, fields, ['properties', 'harborId', 'x-references'], 'Habour'),

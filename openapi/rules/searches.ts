@@ -1,6 +1,6 @@
 /**
- * The columns and sort keys of a search are those of the row, with the operators of its type. Otherwise the reference would promise
- * what the database cannot do, or `_like` on a date.
+ * The columns and sort keys of a search are those of the row, with the operators of its type. Otherwise the reference
+ * would promise what the database cannot do, or `_like` on a date.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf, Place, reporter } from './contract.ts';

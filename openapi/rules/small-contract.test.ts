@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { lint, smallContract } from './testing.ts';
+import { smallContract } from './small-contract.ts';
+import { lint } from './testing.ts';
 
 test('the small contract keeps every rule', async () => {
   expect(await lint(smallContract())).toEqual([]);

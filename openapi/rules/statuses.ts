@@ -1,6 +1,7 @@
 /**
- * An undeclared status is a defect: the check against a running server refuses it, and the handler's types leave it no place.
- * So every status that can come is declared, and none that cannot: what can come follows from the shape of the operation.
+ * An undeclared status is a defect: the check against a running server refuses it, and the handler's types leave it no
+ * place. So every status that can come is declared, and none that cannot: what can come follows from the shape of the
+ * operation.
  */
 import { eachOperation, isPublic, type Operation, parameterNamed } from './contract.ts';
 

@@ -1,6 +1,7 @@
 /**
- * The bundle names a component after its file, so two files of one name would become `Client` and `Client-2`: types, links and
- * generated code would change with the order of the files. (`component-name-unique` sees neither examples nor headers.)
+ * The bundle names a component after its file, so two files of one name would become `Client` and `Client-2`: types,
+ * links and generated code would change with the order of the files. (`component-name-unique` sees neither examples nor
+ * headers.)
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { nameOf } from './contract.ts';

@@ -1,6 +1,6 @@
 /**
- * What nothing refers to is not part of the contract, but people would read and mend it as if it were. Redocly looks for unused
- * components only; here they are files.
+ * What nothing refers to is not part of the contract, but people would read and mend it as if it were. Redocly looks
+ * for unused components only; here they are files.
  */
 import { readdirSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';

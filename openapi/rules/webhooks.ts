@@ -1,6 +1,6 @@
 /**
- * The catalog of events is made from the webhooks: one per event that can be subscribed to, found by its name, with the row that it
- * tells of as `data`. Two names for one event would be two rows of the catalog.
+ * The catalog of events is made from the webhooks: one per event that can be subscribed to, found by its name, with the
+ * row that it tells of as `data`. Two names for one event would be two rows of the catalog.
  */
 import { isReference, wholeContract } from './contract.ts';
 import { contentOf, partsOf, propertiesOf } from './schemas.ts';

@@ -1,0 +1,19 @@
+/**
+ * express-openapi-validator refuses a value in the query that has a `:` or a `+` in it, unless the parameter allows
+ * reserved characters. Every instant has a `:`, and free text may have anything.
+ */
+import { eachOperation } from './contract.ts';
+import { typesOf } from './schemas.ts';
+
+export const queryText = eachOperation(({ parameters }, report) => {
+  for (const parameter of parameters) {
+    const schema = parameter.get('schema');
+    if (parameter.text('in') !== 'query' || schema === undefined) continue;
+    const items = schema.get('items') ?? schema;
+    const isBound = ['enum', 'const', 'pattern'].some((keyword) => items.get(keyword) !== undefined);
+    const isFree = typesOf(items).includes('string') && (!isBound || items.text('format') === 'date-time');
+    if (isFree && parameter.get('allowReserved')?.value !== true) {
+      report(parameter.home, 'Say `allowReserved: true`: the value may have a `:` or a `+`.');
+    }
+  }
+});
