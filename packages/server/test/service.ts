@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import { afterAll } from 'vitest';
+import { createApp } from '../src/app.ts';
+import type { Caller, Context, Tenant } from '../src/context.ts';
+import { allOperations } from '../src/contract/contract.ts';
+import type { Input, OperationId, Result } from '../src/contract/handler.ts';
+import { UnitOfWork } from '../src/entity/unit-of-work.ts';
+import { createApiKey } from '../src/operator/api-keys.ts';
+import { createTenant } from '../src/operator/tenants.ts';
+import { type AnyHandler, handlers } from '../src/resources/handlers.ts';
+import { createService, type Service } from '../src/service.ts';
+import type { Store } from '../src/store/store.ts';
+import { testStore } from './database.ts';
+
+/** An answer as it came over the wire. */
+export interface HttpAnswer<Body> {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: Body;
+}
+
+/** A signed-in API user. */
+export interface TestCaller {
+  readonly tenant: Tenant;
+  readonly token: string;
+  /** Over HTTP, with token and tenant. A body that is a string is sent as it is; a header that is null is left out. */
+  call<Body = unknown>(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Readonly<Record<string, string | null>>,
+  ): Promise<HttpAnswer<Body>>;
+  /** The handler alone: neither roles nor the contract are checked, and what it refuses it throws. */
+  handle<Id extends OperationId>(id: Id, input?: Partial<Input<Id>>, more?: Partial<Context>): Promise<Result<Id>>;
+}
+
+export interface TestService extends TestCaller {
+  readonly service: Service;
+  readonly store: Store;
+  readonly address: string;
+  /** Another API user, of this tenant or of another one. */
+  signIn(options: { readonly roles: readonly string[]; readonly tenant?: Tenant }): Promise<TestCaller>;
+  /** Another tenant, with its first org. */
+  addTenant(name: string): Promise<Tenant>;
+}
+
+/**
+ * The whole service on a database of this file's own and a free port, every answer checked against the contract, and an
+ * API user of a tenant with one org. Call it at the top level of the test file.
+ */
+export async function testService(options: { readonly roles?: readonly string[] } = {}): Promise<TestService> {
+  const { store } = await testStore();
+  const service = await createService(testConfig(), store, pino({ level: process.env.TEST_LOG ?? 'silent' }));
+  const server = createServer(createApp(service));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  afterAll(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+
+  const addTenant = (name: string) => {
+    const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
+    return createTenant({ service }, { name, displayName: name, ...place });
+  };
+  const home = await addTenant('firm');
+  const signIn: TestService['signIn'] = async ({ roles, tenant = home }) => {
+    const user = `user-${roles.join('-').toLowerCase()}`;
+    const { id, key } = await createApiKey(
+      { service },
+      { tenant: tenant.name, user, roles, days: 1, description: undefined },
+    );
+    const { body } = await send(address, 'POST', '/v1/auth/token', { apiKey: key });
+    const { access_token: token } = body as { access_token: string };
+    const state = await service.directory.key(tenant.id, id);
+    if (state === undefined) throw new Error('The API key was not made.');
+    const caller = { ...state, roles: new Set(roles) };
+    const own = { Authorization: `Bearer ${token}`, Tenant: tenant.name };
+    return {
+      tenant,
+      token,
+      call: (method, path, body, headers) => send(address, method, path, body, { ...own, ...headers }),
+      handle: (id, input, more) => handle(service, tenant, caller, id, input, more),
+    };
+  };
+  const caller = await signIn({ roles: options.roles ?? ['API_ADMIN'] });
+  return { ...caller, service, store, address, signIn, addTenant };
+}
+
+function testConfig(): Service['config'] {
+  return {
+    host: '127.0.0.1',
+    port: 0,
+    databaseUrl: undefined,
+    dataDir: '',
+    poolSize: 10,
+    masterKey: randomBytes(32),
+    logLevel: 'silent',
+    answerValidation: 1,
+    rateLimitFactor: 0,
+    trustProxy: false,
+  };
+}
+
+async function send<Body>(
+  address: string,
+  method: string,
+  path: string,
+  body?: unknown,
+  headers: Readonly<Record<string, string | null>> = {},
+): Promise<HttpAnswer<Body>> {
+  const wanted = { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers };
+  const given = Object.entries(wanted).filter((entry): entry is [string, string] => entry[1] !== null);
+  const answer = await fetch(`${address}${path}`, {
+    method,
+    headers: given,
+    ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  });
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
+}
+
+async function handle<Id extends OperationId>(
+  service: Service,
+  tenant: Tenant,
+  caller: Caller,
+  id: Id,
+  input: Partial<Input<Id>> = {},
+  more: Partial<Context> = {},
+): Promise<Result<Id>> {
+  const operation = allOperations.find((one) => one.id === id);
+  if (operation === undefined) throw new Error(`The contract has no operation ${id}.`);
+  const requestId = uuidv7();
+  const origin = { tenant, caller, operation: id, requestId, vault: service.vault };
+  const context: Context = {
+    service,
+    operation,
+    requestId,
+    log: service.log,
+    tenantName: tenant.name,
+    tenant,
+    caller,
+    ifMatch: undefined,
+    read: (work) => service.store.read(tenant.id, work),
+    write: (work) =>
+      service.store.write(tenant.id, async (transaction) => {
+        const unit = new UnitOfWork(transaction, origin);
+        const result = await work(unit);
+        await unit.announce();
+        return result;
+      }),
+    ...more,
+  };
+  const answer = await (handlers[id] as AnyHandler)(context, { path: {}, query: {}, body: undefined, ...input });
+  return answer as unknown as Result<Id>;
+}
