@@ -19,8 +19,8 @@ interface KeyState {
 /** Who there is: tenants, and API users with their keys. Read from the database, and kept for some seconds. */
 export class Directory {
   readonly #store: Store;
-  readonly #tenants = new LRUCache<string, { tenant: Tenant | undefined }>({ max: 10_000, ttl: freshness });
-  readonly #keys = new LRUCache<string, { state: KeyState | undefined }>({ max: 10_000, ttl: freshness });
+  readonly #tenants = new LRUCache<string, Tenant>({ max: 10_000, ttl: freshness });
+  readonly #keys = new LRUCache<string, KeyState>({ max: 10_000, ttl: freshness });
 
   constructor(store: Store) {
     this.#store = store;
@@ -29,12 +29,12 @@ export class Directory {
   /** The tenant with the name, or undefined where there is none or it is closed. */
   async tenant(name: string): Promise<Tenant | undefined> {
     const known = this.#tenants.get(name);
-    if (known !== undefined) return known.tenant;
+    if (known !== undefined) return known;
     const tenant = await this.#store.system((transaction) =>
       transaction.first<Tenant>(sql`
         select id, name, currency, time_zone as "timeZone", settings from tenant where name = ${name} and active`),
     );
-    this.#tenants.set(name, { tenant });
+    if (tenant !== undefined) this.#tenants.set(name, tenant);
     return tenant;
   }
 
@@ -42,7 +42,7 @@ export class Directory {
   async key(tenantId: number, id: string): Promise<KeyState | undefined> {
     const place = `${tenantId}/${id}`;
     const known = this.#keys.get(place);
-    if (known !== undefined) return known.state;
+    if (known !== undefined) return known;
     const state = await this.#store.read(tenantId, (session) =>
       session.first<KeyState>(sql`
         select u.id as "apiUserId", u.name as "apiUserName", u.roles, u.staff_id as "staffId",
@@ -50,7 +50,7 @@ export class Directory {
         from api_key k join api_user u on u.tenant_id = k.tenant_id and u.id = k.api_user_id
         where k.tenant_id = ${tenantId} and k.id = ${id}`),
     );
-    this.#keys.set(place, { state });
+    if (state !== undefined) this.#keys.set(place, state);
     return state;
   }
 

@@ -1,0 +1,60 @@
+import { chmod, rm } from 'node:fs/promises';
+import { createServer, request, type Server } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type CommandName, type Commands, isCommand, runCommand } from './commands.ts';
+import type { Operator } from './tenants.ts';
+
+/**
+ * The embedded database belongs to one process, so while the server runs, the operator's commands are done by the server.
+ * They come over a socket in the data directory that only the owner of the directory can open.
+ */
+function socketIn(dataDir: string): string {
+  return join(dataDir, 'operator.sock');
+}
+
+/** Takes commands until it is closed. */
+export async function listenForCommands(dataDir: string, operator: Operator): Promise<Server> {
+  const path = socketIn(dataDir);
+  // What a killed server left behind; a living one holds the lock of the database, so this process would not be here.
+  await rm(path, { force: true });
+  const server = createServer(async (incoming, outgoing) => {
+    const answer = (status: number, body: unknown) => outgoing.writeHead(status).end(JSON.stringify(body));
+    try {
+      const { name, takes } = JSON.parse(await text(incoming));
+      if (isCommand(name)) answer(200, await runCommand(operator, name, takes));
+      else answer(400, { message: `The server does not know the command "${name}".` });
+    } catch (error) {
+      answer(400, { message: error instanceof Error ? error.message : String(error) });
+    }
+  });
+  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
+  await chmod(path, 0o600);
+  return server;
+}
+
+/** Has the running server do a command. @returns undefined where no server runs on the directory. */
+export async function askServer<Name extends CommandName>(
+  dataDir: string,
+  name: Name,
+  takes: Commands[Name]['takes'],
+): Promise<{ gives: Commands[Name]['gives'] } | undefined> {
+  const answer = await send(socketIn(dataDir), JSON.stringify({ name, takes }));
+  if (answer === undefined) return undefined;
+  const body = JSON.parse(answer.body);
+  if (answer.status !== 200) throw new Error(body.message);
+  return { gives: body };
+}
+
+function send(socketPath: string, body: string): Promise<{ status: number; body: string } | undefined> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ socketPath, method: 'POST' }, async (incoming) => {
+      resolve({ status: incoming.statusCode ?? 500, body: await text(incoming) });
+    });
+    outgoing.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
+      else reject(error);
+    });
+    outgoing.end(body);
+  });
+}
