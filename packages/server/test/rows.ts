@@ -1,0 +1,11 @@
+import { type RawBuilder, sql } from 'kysely';
+import { v7 as uuidv7 } from 'uuid';
+
+/** An insert of an org, the smallest row of a tenant that refers to nothing. */
+export function insertOrg(tenantId: number, name: string, id: string = uuidv7()): RawBuilder<{ id: string }> {
+  return sql`
+    insert into org (tenant_id, id, system_ref, name, legal_name, code, currency, country, time_zone,
+      fiscal_year_start_month)
+    values (${tenantId}, ${id}, ${id}, ${name}, ${name}, ${name}, 'USD', 'US', 'America/New_York', 1)
+    returning id`;
+}

@@ -1,0 +1,21 @@
+import { v7 as uuidv7 } from 'uuid';
+import { openStore } from '../src/store/store.ts';
+import { insertOrg } from './rows.ts';
+
+/** A process that writes rows for ever, and prints the id of each as soon as it is told that the row is stored. */
+const [dataDir = '', tenant = ''] = process.argv.slice(2);
+const tenantId = Number(tenant);
+const store = await openStore({ dataDir });
+for (;;) {
+  // Several at a time, as requests come.
+  await Promise.all(
+    Array.from({ length: 4 }, async () => {
+      const id = uuidv7();
+      await store.write(tenantId, async (transaction) => {
+        await transaction.all(insertOrg(tenantId, id, id));
+        await transaction.savepoint(() => transaction.all(insertOrg(tenantId, `beside ${id}`)));
+      });
+      process.stdout.write(`${id}\n`);
+    }),
+  );
+}

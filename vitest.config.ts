@@ -1,0 +1,44 @@
+import { defineConfig } from 'vitest/config';
+
+/** Tests of the server that need a database: the same files run on each engine. */
+const databaseTests = {
+  include: ['packages/server/{src,test}/**/*.test.ts'],
+  testTimeout: 20_000,
+  hookTimeout: 60_000,
+};
+const unitTests = '**/*.unit.test.ts';
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'contract-rules',
+          include: ['openapi/rules/**/*.test.ts'],
+        },
+      },
+      {
+        test: {
+          name: 'server-unit',
+          include: [`packages/server/{src,test}/${unitTests}`],
+        },
+      },
+      {
+        test: {
+          ...databaseTests,
+          name: 'server-pglite',
+          exclude: [unitTests, '**/*.postgres.test.ts'],
+          globalSetup: 'packages/server/test/pglite-setup.ts',
+        },
+      },
+      {
+        test: {
+          ...databaseTests,
+          name: 'server-postgres',
+          exclude: [unitTests, '**/*.pglite.test.ts'],
+          globalSetup: 'packages/server/test/postgres-setup.ts',
+        },
+      },
+    ],
+  },
+});
