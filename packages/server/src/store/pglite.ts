@@ -11,10 +11,20 @@ import { type Engine, limits, type StoreLog, sessionSettings } from './engine.ts
 import { lockDirectory } from './lock.ts';
 import { resultTypes } from './result-types.ts';
 
+const settings = {
+  // One connection needs neither 128 MB of buffers nor compiled expressions; together they halve the memory.
+  shared_buffers: '16MB',
+  jit: 'off',
+  // There is no autovacuum here to sort new names into the trigram indexes; the list of unsorted ones stays short.
+  gin_pending_list_limit: '256kB',
+};
+
 const options: PGliteOptions = {
   extensions: { btree_gin, pg_trgm },
-  // One connection needs neither 128 MB of buffers nor compiled expressions; together they halve the memory.
-  startParams: [...PGlite.defaultStartParams, '-c', 'shared_buffers=16MB', '-c', 'jit=off'],
+  startParams: [
+    ...PGlite.defaultStartParams,
+    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+  ],
   // For the short life of initdb the same, and small log segments: there is less to write at the first start.
   initDbStartParams: ['-c', 'shared_buffers=16MB', '--wal-segsize=1'],
 };
