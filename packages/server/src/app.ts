@@ -3,10 +3,9 @@ import { v7 as uuidv7 } from 'uuid';
 import { authorize, checkRoles, isPublic } from './auth/roles.ts';
 import type { Context, PublicContext } from './context.ts';
 import type { Operation } from './contract/contract.ts';
-import { UnitOfWork } from './entity/unit-of-work.ts';
 import { toProblem } from './failure.ts';
 import { problemOf } from './http/findings.ts';
-import { checkAccept, readBearer, readIfMatch } from './http/headers.ts';
+import { checkAccept } from './http/headers.ts';
 import { type Claim, claimKey, isKept, type KeptAnswer } from './http/idempotency.ts';
 import { bodyReader, cleanParameters } from './http/input.ts';
 import { Problem, problemDocument } from './http/problem.ts';
@@ -14,6 +13,7 @@ import { createRouter } from './http/router.ts';
 import { outside } from './outside.ts';
 import { type AnyHandler, handlers } from './resources/handlers.ts';
 import type { Service } from './service.ts';
+import { type Credentials, signIn } from './sign-in.ts';
 
 /** An answer on its way out. */
 interface Answer {
@@ -55,7 +55,7 @@ export function createApp(service: Service): Express {
       checkAccept(request.get('accept'));
 
       const open: PublicContext = { service, operation, requestId, log, tenantName: request.get('tenant') };
-      const context: PublicContext | Context = isPublic(operation) ? open : await signIn(open, request);
+      const context: PublicContext | Context = isPublic(operation) ? open : await signIn(open, credentials(request));
       const who =
         context.caller === undefined ? (request.ip ?? '') : `${context.tenant.id}/${context.caller.apiUserId}`;
       Object.assign(headers, await service.rateLimit.take(operation, who));
@@ -87,26 +87,6 @@ export function createApp(service: Service): Express {
       status: outcome.status,
       milliseconds: Math.round(seconds * 1e5) / 100,
     });
-  }
-
-  async function signIn(open: PublicContext, request: Request): Promise<Context> {
-    const claims = await service.tokens.verifyAccessToken(readBearer(request.get('authorization')));
-    const { tenant, caller } = await service.directory.callerOf(claims, open.tenantName);
-    const origin = { tenant, caller, operation: open.operation.id, requestId: open.requestId, vault: service.vault };
-    return {
-      ...open,
-      tenant,
-      caller,
-      ifMatch: readIfMatch(request.get('if-match')),
-      read: (work) => service.store.read(tenant.id, work),
-      write: (work) =>
-        service.store.write(tenant.id, async (transaction) => {
-          const unit = new UnitOfWork(transaction, origin);
-          const result = await work(unit);
-          await unit.announce();
-          return result;
-        }),
-    };
   }
 
   /** Runs a handler under an `Idempotency-Key`: its answer is kept in the transaction that does its work. */
@@ -145,6 +125,10 @@ export function createApp(service: Service): Express {
     );
     return { status: fault.status, body: problemDocument(fault, requestId) };
   }
+}
+
+function credentials(request: Request): Credentials {
+  return { authorization: request.get('authorization'), ifMatch: request.get('if-match') };
 }
 
 function isKeyed(context: PublicContext | Context, request: Request): context is Context {

@@ -35,7 +35,8 @@ interface Server {
   stop(): Promise<void>;
 }
 
-async function findServer(): Promise<Server> {
+/** The server of `TEST_DATABASE_URL`, or one that is started for now. */
+export async function findServer(): Promise<Server> {
   const url = process.env.TEST_DATABASE_URL;
   if (url !== undefined) return { url, stop: async () => {} };
   return startServer();

@@ -8,11 +8,11 @@ import { createApp } from '../src/app.ts';
 import type { Caller, Context, Tenant } from '../src/context.ts';
 import { allOperations } from '../src/contract/contract.ts';
 import type { Input, OperationId, Result } from '../src/contract/handler.ts';
-import { UnitOfWork } from '../src/entity/unit-of-work.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';
 import { type AnyHandler, handlers } from '../src/resources/handlers.ts';
 import { createService, type Service } from '../src/service.ts';
+import { contextOf } from '../src/sign-in.ts';
 import type { Store } from '../src/store/store.ts';
 import { testStore } from './database.ts';
 
@@ -132,26 +132,8 @@ async function handle<Id extends OperationId>(
   const operation = allOperations.find((one) => one.id === id);
   if (operation === undefined) throw new Error(`The contract has no operation ${id}.`);
   const requestId = uuidv7();
-  const origin = { tenant, caller, operation: id, requestId, vault: service.vault };
-  const context: Context = {
-    service,
-    operation,
-    requestId,
-    log: service.log,
-    tenantName: tenant.name,
-    tenant,
-    caller,
-    ifMatch: undefined,
-    read: (work) => service.store.read(tenant.id, work),
-    write: (work) =>
-      service.store.write(tenant.id, async (transaction) => {
-        const unit = new UnitOfWork(transaction, origin);
-        const result = await work(unit);
-        await unit.announce();
-        return result;
-      }),
-    ...more,
-  };
+  const open = { service, operation, requestId, log: service.log, tenantName: tenant.name };
+  const context: Context = { ...contextOf(open, tenant, caller, undefined), ...more };
   const answer = await (handlers[id] as AnyHandler)(context, { path: {}, query: {}, body: undefined, ...input });
   return answer as unknown as Result<Id>;
 }
