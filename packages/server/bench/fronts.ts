@@ -1,0 +1,14 @@
+import type { RequestListener } from 'node:http';
+import { createApp } from '../src/app.ts';
+import type { Service } from '../src/service.ts';
+import { documentedValidator } from './stacks/documented.ts';
+import { bareExpress } from './stacks/express.ts';
+import { fastifyWithSchemas } from './stacks/fastify.ts';
+
+/** What can stand before the handlers, by name. */
+export const fronts: Readonly<Record<string, (service: Service) => RequestListener | Promise<RequestListener>>> = {
+  service: createApp,
+  fastify: fastifyWithSchemas,
+  express: bareExpress,
+  documented: documentedValidator,
+};

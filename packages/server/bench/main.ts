@@ -1,0 +1,146 @@
+/** Measures what the way of a request costs; see README.md beside this file. `--rounds N` and `--only NAME` narrow it. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { parseArgs } from 'node:util';
+import autocannon from 'autocannon';
+import { pino } from 'pino';
+import { readConfig } from '../src/config.ts';
+import { createApiKey } from '../src/operator/api-keys.ts';
+import { createTenant } from '../src/operator/tenants.ts';
+import { createService } from '../src/service.ts';
+import { openStore } from '../src/store/store.ts';
+import { databaseUrl, runOn } from '../test/postgres-server.ts';
+import { findServer } from '../test/postgres-setup.ts';
+import { fronts } from './fronts.ts';
+import { report, type Sample } from './report.ts';
+import { onboard, type Scenario, scenarios } from './scenarios.ts';
+
+const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, only: { type: 'string' } } });
+const rounds = Number(values.rounds);
+const connections = 8;
+const tenant = 'bench';
+const clientsToStartWith = 2_000;
+
+console.log('Starting PostgreSQL …');
+const postgres = await findServer();
+const database = `bench_${process.pid}`;
+await runOn(postgres.url, `create database ${database} template template0`);
+const environment = {
+  ...process.env,
+  DATABASE_URL: databaseUrl(postgres.url, database),
+  MASTER_KEY: randomBytes(32).toString('base64'),
+  // Each front is measured with every answer validated, and with a limit that counts and is never reached.
+  RATE_LIMIT_FACTOR: '1000000',
+  VALIDATE_ANSWERS: '1',
+};
+
+const processes: Record<string, { child: ChildProcess; port: number }> = {};
+let numbers = 0;
+try {
+  const { token, clientId } = await prepare();
+  for (const name of Object.keys(fronts)) processes[name] = await start(name);
+  const chosen = scenarios(clientId).filter(({ name }) => values.only === undefined || name.includes(values.only));
+  const samples: Sample[] = [];
+  for (const scenario of chosen) {
+    for (const name of Object.keys(fronts)) await measure(name, scenario, token, true);
+    for (let round = 1; round <= rounds; round += 1) {
+      process.stdout.write(`\r${scenario.name}: round ${round} of ${rounds}   `);
+      for (const name of Object.keys(fronts)) samples.push(await measure(name, scenario, token, false));
+    }
+    process.stdout.write('\n');
+  }
+  report(samples, Object.keys(fronts));
+} finally {
+  for (const { child } of Object.values(processes)) child.kill();
+  await runOn(postgres.url, `drop database ${database} with (force)`);
+  await postgres.stop();
+}
+
+/** A tenant with clients to read, and a token. */
+async function prepare(): Promise<{ token: string; clientId: string }> {
+  console.log(`Onboarding ${clientsToStartWith} clients …`);
+  const config = readConfig(environment);
+  const log = pino({ level: 'silent' });
+  const store = await openStore({ databaseUrl: environment.DATABASE_URL, log });
+  const service = await createService(config, store, log);
+  await createTenant(
+    { service },
+    { name: tenant, displayName: 'Bench', currency: 'USD', timeZone: 'UTC', country: 'US' },
+  );
+  const wanted = { tenant, user: 'bench', roles: ['API_ADMIN'], days: 1, description: undefined };
+  const { key } = await createApiKey({ service }, wanted);
+  await store.close();
+
+  const front = await start('service');
+  const base = `http://127.0.0.1:${front.port}`;
+  const json = { 'Content-Type': 'application/json' };
+  const answer = await fetch(`${base}/v1/auth/token`, {
+    method: 'POST',
+    headers: json,
+    body: JSON.stringify({ apiKey: key }),
+  });
+  const { access_token: token } = (await answer.json()) as { access_token: string };
+  const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: tenant };
+  let clientId = '';
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      while (numbers < clientsToStartWith) {
+        const body = JSON.stringify(onboard(++numbers));
+        const made = await fetch(`${base}/api/v1/clients/v1/onboard`, { method: 'POST', headers, body });
+        if (made.status !== 201) throw new Error(`Onboarding answered ${made.status}: ${await made.text()}`);
+        clientId = ((await made.json()) as { clientId: string }).clientId;
+      }
+    }),
+  );
+  front.child.kill();
+  await runOn(environment.DATABASE_URL, 'vacuum analyze');
+  return { token, clientId };
+}
+
+async function start(name: string): Promise<{ child: ChildProcess; port: number }> {
+  const child = fork(new URL('front.ts', import.meta.url), [name], { env: environment });
+  const [message] = await once(child, 'message');
+  return { child, port: message.port };
+}
+
+async function cpuOf(child: ChildProcess): Promise<number> {
+  child.send('cpu');
+  const [message] = await once(child, 'message');
+  return message.cpu;
+}
+
+async function measure(front: string, scenario: Scenario, token: string, warming: boolean): Promise<Sample> {
+  const running = processes[front];
+  if (running === undefined) throw new Error(`The front ${front} does not run.`);
+  const amount = warming ? Math.ceil(scenario.requests / 3) : scenario.requests;
+  const before = await cpuOf(running.child);
+  const result = await autocannon({
+    url: `http://127.0.0.1:${running.port}`,
+    connections,
+    amount,
+    requests: [
+      {
+        setupRequest: (request) => {
+          const { method, path, body } = scenario.request(++numbers);
+          const headers: Record<string, string> = { authorization: `Bearer ${token}`, tenant };
+          if (body === undefined) return { ...request, method, path, headers };
+          return {
+            ...request,
+            method,
+            path,
+            headers: { ...headers, 'content-type': 'application/json' },
+            body: JSON.stringify(body),
+          };
+        },
+      },
+    ],
+  });
+  const used = (await cpuOf(running.child)) - before;
+  if (result.non2xx > 0 || result.errors > 0) {
+    throw new Error(
+      `${front}, ${scenario.name}: ${result.non2xx} answers were not a success, ${result.errors} failed.`,
+    );
+  }
+  return { front, scenario: scenario.name, cpu: used / amount, perSecond: amount / result.duration };
+}

@@ -1,0 +1,53 @@
+/** One round of one scenario against one front. */
+export interface Sample {
+  readonly front: string;
+  readonly scenario: string;
+  /** Microseconds of user and system time per request. */
+  readonly cpu: number;
+  readonly perSecond: number;
+}
+
+/** Prints, for each scenario, CPU per request and throughput of the fronts, and the ratios of the service to the others. */
+export function report(samples: readonly Sample[], fronts: readonly string[]): void {
+  for (const [scenario, ofScenario] of Map.groupBy(samples, (sample) => sample.scenario)) {
+    const ours = ofScenario.filter((sample) => sample.front === 'service');
+    console.log(`\n${scenario}`);
+    console.table(
+      Object.fromEntries(
+        fronts.map((front) => {
+          const own = ofScenario.filter((sample) => sample.front === front);
+          return [
+            front,
+            {
+              'CPU, µs per request': spread(
+                own.map((sample) => sample.cpu),
+                0,
+              ),
+              'requests per second': spread(
+                own.map((sample) => sample.perSecond),
+                0,
+              ),
+              'CPU of the service to it': ratio(ours, own, (sample) => sample.cpu),
+              'throughput of the service to it': ratio(ours, own, (sample) => sample.perSecond),
+            },
+          ];
+        }),
+      ),
+    );
+  }
+}
+
+/** Round by round, so that what slowed a round slowed both sides of the ratio. */
+function ratio(ours: readonly Sample[], theirs: readonly Sample[], of: (sample: Sample) => number): string {
+  const ratios = ours.flatMap((sample, round) => {
+    const other = theirs[round];
+    return other === undefined ? [] : [of(sample) / of(other)];
+  });
+  return spread(ratios, 2);
+}
+
+function spread(values: readonly number[], digits: number): string {
+  const sorted = values.toSorted((left, right) => left - right);
+  const at = (share: number) => (sorted[Math.round(share * (sorted.length - 1))] ?? Number.NaN).toFixed(digits);
+  return `${at(0.5)} [${at(0)}–${at(1)}]`;
+}

@@ -1,0 +1,68 @@
+import type { Operations } from '@financial-automation/spec';
+
+/** What one request of a scenario is. */
+export interface Request {
+  readonly method: 'GET' | 'POST';
+  readonly path: string;
+  readonly body?: unknown;
+}
+
+export interface Scenario {
+  readonly name: string;
+  readonly requests: number;
+  /** The n-th request; a number is given once in a run, so that what it makes is new. */
+  request(n: number): Request;
+}
+
+type Onboard = Operations['onboardClient']['requestBody']['content']['application/json'];
+type Upsert = Operations['upsertContacts']['requestBody']['content']['application/json'];
+
+/** The four calls that the service lives on. */
+export function scenarios(clientId: string): readonly Scenario[] {
+  return [
+    { name: 'read by id', requests: 3000, request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }) },
+    {
+      name: 'search, 50 rows',
+      requests: 600,
+      request: () => ({
+        method: 'POST',
+        path: '/gql/v1/clients/search',
+        body: {
+          where: { status: { _eq: 'ACTIVE' }, name: { _ilike: '%harbor%' } },
+          orderBy: [{ name: 'asc' }],
+          pageSize: 50,
+        },
+      }),
+    },
+    {
+      name: 'upsert, 100 entries',
+      requests: 30,
+      request: (n) => ({ method: 'POST', path: '/api/v1/contacts/upsert', body: upsert(n) }),
+    },
+    {
+      name: 'onboard',
+      requests: 300,
+      request: (n) => ({ method: 'POST', path: '/api/v1/clients/v1/onboard', body: onboard(n) }),
+    },
+  ];
+}
+
+export function onboard(n: number): Onboard {
+  return {
+    name: `Harbor & Pine ${n}`,
+    status: 'ACTIVE',
+    entityType: 'LLC',
+    address: { line1: '1180 NW Dockside Ave', city: 'Portland', state: 'OR', postalCode: '97209', country: 'US' },
+    preferredContact: { firstName: 'Ines', lastName: 'Calder', email: `ines.calder.${n}@example.com` },
+    secondaryContact: { firstName: 'Tomas', lastName: 'Reyes', email: `tomas.reyes.${n}@example.com` },
+  };
+}
+
+function upsert(n: number): Upsert {
+  const contacts = Array.from({ length: 100 }, (_, index) => ({
+    firstName: 'Noor',
+    lastName: `Haddad ${n}-${index}`,
+    email: `noor.haddad.${n}.${index}@example.com`,
+  }));
+  return { contacts };
+}
