@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { afterAll } from 'vitest';
 import { createApp } from '../src/app.ts';
@@ -48,13 +48,24 @@ export interface TestService extends TestCaller {
   addTenant(name: string): Promise<Tenant>;
 }
 
+export interface TestServiceOptions {
+  /** Of the first API user; `API_ADMIN`, if left out. */
+  readonly roles?: readonly string[];
+  readonly log?: Logger;
+  readonly config?: Partial<Service['config']>;
+  /** Parts of the service that a test wants to have otherwise. */
+  readonly replace?: (service: Service) => Partial<Service>;
+}
+
 /**
  * The whole service on a database of this file's own and a free port, every answer checked against the contract, and an
  * API user of a tenant with one org. Call it at the top level of the test file.
  */
-export async function testService(options: { readonly roles?: readonly string[] } = {}): Promise<TestService> {
+export async function testService(options: TestServiceOptions = {}): Promise<TestService> {
   const { store } = await testStore();
-  const service = await createService(testConfig(), store, pino({ level: process.env.TEST_LOG ?? 'silent' }));
+  const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
+  const common = await createService({ ...testConfig(), ...options.config }, store, log);
+  const service = { ...common, ...options.replace?.(common) };
   const server = createServer(createApp(service));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   afterAll(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));

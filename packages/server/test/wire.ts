@@ -1,0 +1,41 @@
+import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
+import { buffer } from 'node:stream/consumers';
+
+export interface WireAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  /** The text as JSON; undefined where it is none. */
+  readonly json: unknown;
+}
+
+/** One request exactly as it is given: `fetch` tidies paths, adds headers and refuses methods. */
+export function wire(
+  address: string,
+  wanted: {
+    readonly method?: string;
+    readonly path: string;
+    readonly headers?: OutgoingHttpHeaders;
+    readonly body?: string | Buffer;
+  },
+): Promise<WireAnswer> {
+  const { hostname, port } = new URL(address);
+  const { method = 'GET', path, headers = {}, body } = wanted;
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ hostname, port, method, path, headers, agent: false });
+    outgoing.once('error', reject);
+    outgoing.once('response', async (incoming) => {
+      const text = (await buffer(incoming)).toString();
+      resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, text, json: parsed(text) });
+    });
+    outgoing.end(body);
+  });
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
