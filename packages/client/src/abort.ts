@@ -1,0 +1,30 @@
+/** Waits for a promise, but no longer than until the signal is aborted: then rejects with its reason. */
+export async function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>): Promise<Value> {
+  signal.throwIfAborted();
+  const { promise: aborted, stop } = rejectionOf(signal);
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    stop();
+  }
+}
+
+/** Waits for some milliseconds, or until the signal is aborted: then rejects with its reason. */
+export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  // A timer that nobody waits for any more would keep a process alive.
+  await untilAborted(signal, over).finally(() => clearTimeout(timer));
+}
+
+function rejectionOf(signal: AbortSignal): { promise: Promise<never>; stop: () => void } {
+  let reject: (reason: unknown) => void = () => {};
+  const promise = new Promise<never>((_, refuse) => {
+    reject = refuse;
+  });
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  return { promise, stop: () => signal.removeEventListener('abort', onAbort) };
+}

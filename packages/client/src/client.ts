@@ -1,0 +1,100 @@
+import { calls, type paths } from '@financial-automation/spec';
+import type { ClientOptions } from './options.ts';
+import { pagesByCursor, pagesByNumber, rowsOf } from './pages.ts';
+import { orThrow } from './problem.ts';
+import { type Call, sender } from './send.ts';
+import { TokenSource } from './tokens.ts';
+import type {
+  Answer,
+  AnswerOf,
+  AnyInput,
+  Input,
+  InputArguments,
+  InputOf,
+  ListOperationId,
+  OperationId,
+  Page,
+  Row,
+  WalkInput,
+} from './types.ts';
+
+type PathWith<Method extends string> = {
+  [Path in keyof paths]: paths[Path] extends Record<Method, object> ? Path : never;
+}[keyof paths];
+
+/** Calls an operation by its path. */
+type ByPath<Method extends keyof paths[keyof paths]> = <Path extends PathWith<Method>>(
+  path: Path,
+  ...input: InputArguments<InputOf<paths[Path][Method]>>
+) => Promise<AnswerOf<paths[Path][Method]>>;
+
+/** The API, typed by its contract. */
+export interface Client {
+  /**
+   * Calls an operation by its `operationId`. Resolves with whatever the service answers, problems included: narrow by
+   * `status` or `ok`, or wrap the call in `orThrow`. Rejects with a `ProblemError` where no token is to be had, a
+   * `TypeError` where the network fails, a `TimeoutError`, the reason of your own `signal`, or an `UnexpectedAnswerError`.
+   */
+  call<Id extends OperationId>(operationId: Id, ...input: InputArguments<Input<Id>>): Promise<Answer<Id>>;
+  /** Walks the rows of a list, a search or a look-up, page by page as you go. Throws a `ProblemError` where a page fails. */
+  rows<Id extends ListOperationId>(
+    operationId: Id,
+    ...input: InputArguments<WalkInput<Id>>
+  ): AsyncGenerator<Row<Id>, void>;
+  /**
+   * The same, in whole pages: for a total (`includeTotal`, answered with the first page), or to keep a page's `nextCursor`
+   * and go on from there another day.
+   */
+  pages<Id extends ListOperationId>(
+    operationId: Id,
+    ...input: InputArguments<WalkInput<Id>>
+  ): AsyncGenerator<Page<Id>, void>;
+  GET: ByPath<'get'>;
+  PUT: ByPath<'put'>;
+  POST: ByPath<'post'>;
+  PATCH: ByPath<'patch'>;
+  DELETE: ByPath<'delete'>;
+}
+
+/**
+ * Makes a client for one tenant. It exchanges the API key for an access token with the first call, and renews it by itself.
+ * Keep the client and share it: the token lives in it.
+ */
+export function createClient(options: ClientOptions): Client {
+  const send = sender(options);
+  const { apiKey, accessToken } = options;
+  const tokens = new TokenSource(
+    apiKey === undefined ? accessToken : () => orThrow(client.call('createToken', { body: { apiKey } })),
+  );
+  const call = (operationId: OperationId, input: AnyInput = {}) =>
+    send(calls[operationId], input, operationId === 'createToken' ? null : tokens);
+  const pages = (operationId: ListOperationId, input: AnyInput = {}) => {
+    const [method, , , paging] = calls[operationId];
+    const walk = paging === 'offset' ? pagesByCursor : pagesByNumber;
+    return walk((asked) => call(operationId, asked), method === 'GET' ? 'query' : 'body', input);
+  };
+  const byPath = (method: Call[0]) => (path: string, input?: AnyInput) => call(operationAt(method, path), input);
+
+  const anyClient = {
+    call,
+    pages,
+    rows: (operationId: ListOperationId, input?: AnyInput) => rowsOf(pages(operationId, input)),
+    GET: byPath('GET'),
+    PUT: byPath('PUT'),
+    POST: byPath('POST'),
+    PATCH: byPath('PATCH'),
+    DELETE: byPath('DELETE'),
+  };
+  // `Client` says of each operation what passes here as any input and any answer. That the service answers what the
+  // contract declares is the service's business, and is not checked again.
+  const client = anyClient as unknown as Client;
+  return client;
+}
+
+const operationIds = Object.keys(calls) as OperationId[];
+
+function operationAt(method: Call[0], path: string): OperationId {
+  const found = operationIds.find((id) => calls[id][0] === method && calls[id][1] === path);
+  if (found !== undefined) return found;
+  throw new TypeError(`The contract has no ${method} ${path}.`);
+}

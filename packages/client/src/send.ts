@@ -1,0 +1,127 @@
+/** One call: from its input to its answer, with everything that is repeated on the way. */
+import createFetchClient from 'openapi-fetch';
+import pRetry from 'p-retry';
+import { sleep, untilAborted } from './abort.ts';
+import { type ClientOptions, defaultRetries, defaultTimeout } from './options.ts';
+import { isProblem, UnexpectedAnswerError } from './problem.ts';
+import { mayRepeatAfter, retryAfter } from './retry.ts';
+import type { TokenSource } from './tokens.ts';
+import type { AnyAnswer, AnyInput, Calls, OperationId } from './types.ts';
+
+export type Call = Calls[OperationId];
+
+/** What openapi-fetch is told of the contract: nothing. Our own types stand in front of it. */
+type AnyOperation = {
+  parameters: { path?: Record<string, unknown>; query?: Record<string, unknown> };
+  requestBody?: { content: { 'application/json': unknown } };
+  responses: Record<number, unknown>;
+};
+type AnyPaths = Record<string, Record<Lowercase<Call[0]>, AnyOperation>>;
+
+/** Makes one call; without tokens, it is made without one. */
+export type Send = (call: Call, input: AnyInput, tokens: TokenSource | null) => Promise<AnyAnswer>;
+
+/** Waiting before the first repetition, in milliseconds: between this and twice as long, doubled each time up to `maxTimeout`. */
+const backoff = { minTimeout: 250, maxTimeout: 10_000, factor: 2, randomize: true };
+
+/** An answer after which the call is made again. */
+class Repeatable extends Error {
+  readonly answer: AnyAnswer;
+
+  constructor(answer: AnyAnswer) {
+    super();
+    this.answer = answer;
+  }
+}
+
+/**
+ * The way of a call. It answers whatever the service says last, problems included. It rejects with the `TypeError` of
+ * `fetch` where there is no answer, with a `TimeoutError` or the caller's own reason where the call was ended, and with an
+ * `UnexpectedAnswerError` where something else answered in place of the service.
+ */
+export function sender(options: ClientOptions): Send {
+  const http = createFetchClient<AnyPaths>({
+    baseUrl: options.baseUrl,
+    ...(options.fetch && { fetch: options.fetch }),
+  });
+
+  return async (call, input, tokens) => {
+    const [method, path, idempotent] = call;
+    const timeout = input.timeout ?? options.timeout ?? defaultTimeout;
+    const deadline = Date.now() + timeout;
+    const ends = AbortSignal.timeout(timeout);
+    const signal = input.signal === undefined ? ends : AbortSignal.any([input.signal, ends]);
+    const headers = headersOf(call, input, options);
+
+    const attempt = async (authorization: string | null): Promise<AnyAnswer> => {
+      const { response, data, error } = await http[method](path, {
+        params: { path: input.path ?? {}, query: input.query ?? {} },
+        body: input.body,
+        headers: { ...headers, ...(authorization !== null && { Authorization: `Bearer ${authorization}` }) },
+        signal,
+      });
+      return { status: response.status, ok: response.ok, body: response.ok ? data : error, headers: response.headers };
+    };
+
+    /** A token may be refused before its time; then the call is made again with another, once. */
+    const authorized = async (source: TokenSource): Promise<AnyAnswer> => {
+      const token = await untilAborted(signal, source.get());
+      const answer = await attempt(token);
+      if (answer.status !== 401 || input.prefer !== undefined) return answer;
+      return attempt(await untilAborted(signal, source.after(token)));
+    };
+
+    try {
+      const answer = await pRetry(
+        async () => {
+          const answered = await (tokens === null ? attempt(null) : authorized(tokens));
+          if (mayRepeatAfter(answered, idempotent)) throw new Repeatable(answered);
+          return answered;
+        },
+        {
+          ...backoff,
+          signal,
+          retries: input.prefer === undefined ? (input.retries ?? options.retries ?? defaultRetries) : 0,
+          shouldRetry: async ({ error }) => {
+            // Without an answer, nobody knows what was done.
+            if (!(error instanceof Repeatable)) return idempotent !== false && !signal.aborted;
+            const wait = retryAfter(error.answer.headers);
+            if (Date.now() + wait > deadline) return false;
+            await sleep(wait, signal);
+            return true;
+          },
+        },
+      );
+      return declared(answer);
+    } catch (error) {
+      // The caller's own reason, whatever fetch or the retries made of it.
+      signal.throwIfAborted();
+      if (error instanceof Repeatable) return declared(error.answer);
+      throw error;
+    }
+  };
+}
+
+function headersOf([, , idempotent]: Call, input: AnyInput, options: ClientOptions): Record<string, unknown> {
+  const traceparent = options.traceparent?.();
+  return {
+    Tenant: options.tenant,
+    ...(options.clientId !== undefined && { 'X-Client-Id': options.clientId }),
+    ...(traceparent !== undefined && { traceparent }),
+    // One key for the call, so the same in all its tries.
+    ...(idempotent === 'key' && { 'Idempotency-Key': crypto.randomUUID() }),
+    ...(input.prefer !== undefined && { Prefer: preferenceOf(input.prefer) }),
+    ...input.headers,
+  };
+}
+
+function preferenceOf({ example, code }: NonNullable<AnyInput['prefer']>): string {
+  return [code !== undefined && `code=${code}`, example !== undefined && `example=${example}`]
+    .filter(Boolean)
+    .join(', ');
+}
+
+function declared(answer: AnyAnswer): AnyAnswer {
+  if (answer.ok || isProblem(answer.body)) return answer;
+  throw new UnexpectedAnswerError(answer);
+}
