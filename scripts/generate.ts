@@ -6,7 +6,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { bundle, createConfig } from '@redocly/openapi-core';
 import openapiTypescript, { astToString } from 'openapi-typescript';
 import { stringify } from 'yaml';
-import { type Contract, operationIndex } from './operation-index.ts';
+import { type Contract, callIndex, operationIndex } from './operation-index.ts';
 
 const root = new URL('..', import.meta.url);
 const target = new URL('packages/spec/generated/', root);
@@ -36,6 +36,7 @@ const files: Record<string, string> = {
   'openapi.yaml': `# ${notice}\n${stringify(contract, { aliasDuplicateObjects: false, lineWidth: 120 })}`,
   'types.ts': `// ${notice}\n${types}`,
   'operations.ts': `// ${notice}\nexport const operations = ${JSON.stringify(operations, null, 2)} as const;\n`,
+  'calls.ts': `// ${notice}\n${callIndex(operations)}`,
 };
 
 if (process.argv.includes('--check')) {

@@ -12,7 +12,7 @@ interface Operation {
   summary: string;
   parameters?: Reference[];
   requestBody?: unknown;
-  responses: Record<string, unknown>;
+  responses: Record<string, Response | Reference>;
   'x-roles': string[];
   'x-rate-limit': string;
   'x-body-limit'?: string;
@@ -22,6 +22,17 @@ interface Operation {
 interface Reference {
   $ref: string;
 }
+interface Response {
+  content?: Record<string, { schema: Reference }>;
+}
+
+interface OperationEntry {
+  method: string;
+  path: string;
+  idempotent: boolean | 'key';
+  paging: 'offset' | 'number' | null;
+  [more: string]: unknown;
+}
 
 const methods = ['get', 'put', 'post', 'delete', 'patch'] as const;
 
@@ -30,7 +41,7 @@ const methods = ['get', 'put', 'post', 'delete', 'patch'] as const;
  * bundle: where they are, who may call them, their limits, and which calls may be repeated.
  */
 export function operationIndex(contract: Contract) {
-  const operations: Record<string, unknown> = {};
+  const operations: Record<string, OperationEntry> = {};
   for (const [path, item] of Object.entries(contract.paths)) {
     const shared = (item.parameters ?? []) as Reference[];
     for (const method of methods) {
@@ -49,6 +60,7 @@ export function operationIndex(contract: Contract) {
         idempotent: operation['x-idempotent'],
         rateLimit: { policy: rateLimit, ...contract['x-rate-limit-policies'][rateLimit] },
         bodyLimit: bodyLimit === undefined ? null : contract['x-body-limits'][bodyLimit],
+        paging: pagingOf(contract, operation),
         headers: namesIn(parameters, 'header'),
         statuses: Object.keys(operation.responses).map(Number),
       };
@@ -64,11 +76,33 @@ interface Parameter {
 }
 
 function resolve(contract: Contract, reference: Reference): Parameter {
-  const name = reference.$ref.split('/').at(-1);
-  return contract.components.parameters?.[name ?? ''] as Parameter;
+  return contract.components.parameters?.[nameOf(reference)] as Parameter;
+}
+
+function nameOf(reference: Reference): string {
+  return reference.$ref.split('/').at(-1) ?? '';
 }
 
 function namesIn(parameters: Parameter[], place: string): Record<string, 'required' | 'optional'> {
   const here = parameters.filter((parameter) => parameter.in === place);
   return Object.fromEntries(here.map((parameter) => [parameter.name, parameter.required ? 'required' : 'optional']));
+}
+
+/** Which page schema the answer is composed of: rows are skipped (`offset`), pages are numbered (`number`), or neither. */
+function pagingOf(contract: Contract, operation: Operation): 'offset' | 'number' | null {
+  const answer = operation.responses['200'];
+  const schema = answer && 'content' in answer ? answer.content?.['application/json']?.schema : undefined;
+  if (schema?.$ref === undefined) return null;
+  const page = contract.components.schemas?.[nameOf(schema)] as { allOf?: Partial<Reference>[] };
+  const parts = (page.allOf ?? []).map((part) => part.$ref);
+  if (parts.includes('#/components/schemas/OffsetPage')) return 'offset';
+  return parts.includes('#/components/schemas/NumberPage') ? 'number' : null;
+}
+
+/** What a client needs of the index to make a call, short enough to be shipped: method, path, `x-idempotent`, paging. */
+export function callIndex(operations: ReturnType<typeof operationIndex>): string {
+  const rows = Object.entries(operations).map(
+    ([id, { method, path, idempotent, paging }]) => `  ${id}: ${JSON.stringify([method, path, idempotent, paging])},\n`,
+  );
+  return `export const calls = {\n${rows.join('')}} as const;\n`;
 }
