@@ -2,6 +2,8 @@ import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.
 import addFormats from 'ajv-formats';
 import { sql } from 'kysely';
 import { contract, schemaOf } from '../contract/contract.ts';
+import { escapePointer } from '../http/body.ts';
+import type { Row } from '../query/read.ts';
 import { type Entity, entityOf } from './entity.ts';
 import type { UnitOfWork } from './unit-of-work.ts';
 import { Violation } from './violation.ts';
@@ -27,8 +29,9 @@ export async function readAttributes(
   unit: UnitOfWork,
   entity: Entity,
   attributes: Attributes,
-  previous: Attributes = {},
+  previous?: Row,
 ): Promise<Record<string, unknown>> {
+  if (entity.read !== undefined) return entity.read(unit, attributes, previous);
   for (const name of Object.keys(attributes)) {
     if (entity.fields.get(name)?.readOnly === true) {
       throw new Violation('VALIDATION_ERROR', 'The service computes it; it cannot be written.', `/${name}`);
@@ -39,7 +42,7 @@ export async function readAttributes(
     const field = entity.fields.get(name);
     if (field?.references === undefined || value === null) continue;
     if (typeof value === 'object' && !Array.isArray(value)) {
-      values[name] = await resolveReference(unit, field.references, value, `/${name}`);
+      values[name] = await resolveReference(unit, targetOf(field.references), value, `/${name}`);
     }
   }
   const validate = validatorOf(entity.type);
@@ -47,8 +50,8 @@ export async function readAttributes(
   for (const [name, value] of Object.entries(values)) {
     const field = entity.fields.get(name);
     if (field?.kind === 'instant' && typeof value === 'string') values[name] = new Date(value).toISOString();
-    if (field?.references === undefined || value === null || value === previous[name]) continue;
-    for (const id of [value].flat()) await resolveReference(unit, field.references, { id }, `/${name}`);
+    if (field?.references === undefined || value === null || value === previous?.[name]) continue;
+    for (const id of [value].flat()) await resolveReference(unit, targetOf(field.references), { id }, `/${name}`);
   }
   return values;
 }
@@ -56,16 +59,27 @@ export async function readAttributes(
 /** Keys that a reference may be written with, and the columns that they name. */
 const referenceColumns: Readonly<Record<string, string>> = { id: 'id', systemRef: 'system_ref', pmsRef: 'pms_ref' };
 
-/** The keys by which rows of a type can be referred to. */
-export function referenceKeysOf(type: string): string[] {
-  const names = new Set(entityOf(type)?.fields.keys());
-  return Object.keys(referenceColumns).filter((key) => names.has(key));
+/** Those of the names of fields that are keys by which a row can be referred to. */
+export function referenceKeysAmong(names: Iterable<string>): string[] {
+  const present = new Set(names);
+  return Object.keys(referenceColumns).filter((key) => present.has(key));
 }
 
-async function resolveReference(unit: UnitOfWork, type: string, reference: object, pointer: string): Promise<string> {
+/**
+ * The id of the active row that a reference names by one of the keys.
+ *
+ * @throws Violation `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND`, with the pointer.
+ */
+export async function resolveReference(
+  unit: UnitOfWork,
+  target: Entity,
+  reference: object,
+  pointer: string,
+  keys: readonly string[] = referenceKeysAmong(target.fields.keys()),
+): Promise<string> {
+  const { type } = target;
   const entries = Object.entries(reference);
   const [key, value] = entries[0] ?? [];
-  const keys = referenceKeysOf(type);
   if (entries.length !== 1 || key === undefined || typeof value !== 'string' || !keys.includes(key)) {
     throw new Violation(
       'VALIDATION_ERROR',
@@ -73,22 +87,25 @@ async function resolveReference(unit: UnitOfWork, type: string, reference: objec
       pointer,
     );
   }
-  const known = unit.references.get(`${type}/${key}/${value}`);
+  const known = unit.knownReference(type, key, value);
   if (known !== undefined) return known;
-  const entity = entityOf(type);
-  const column = referenceColumns[key];
-  if (entity === undefined || column === undefined) throw new Error(`There is no entity ${type} to refer to.`);
   if (key === 'id' && !ajv.validate(schemaOf('Uuid'), value)) {
     throw new Violation('VALIDATION_ERROR', 'It is not an id of this service.', pointer);
   }
   const found = await unit.transaction.first<{ id: string; active: boolean }>(sql`
-    select id, active from ${sql.table(entity.table)}
-    where tenant_id = ${unit.tenantId} and ${sql.ref(column)} = ${value}`);
+    select id, active from ${sql.table(target.table)} ${sql.id('e')}
+    where ${target.within('e', unit.tenantId)} and ${sql.ref(`e.${referenceColumns[key]}`)} = ${value}`);
   if (found === undefined) throw new Violation('REFERENCE_NOT_FOUND', `There is no ${type} with this ${key}.`, pointer);
   if (!found.active)
     throw new Violation('REFERENCE_NOT_FOUND', `The ${type} is inactive and cannot be newly referred to.`, pointer);
-  unit.references.set(`${type}/${key}/${value}`, found.id);
+  unit.keepReference(type, key, value, found.id);
   return found.id;
+}
+
+function targetOf(type: string): Entity {
+  const target = entityOf(type);
+  if (target === undefined) throw new Error(`There is no entity ${type} to refer to.`);
+  return target;
 }
 
 function validatorOf(type: string): ValidateFunction {
@@ -110,11 +127,24 @@ export function violationOf(error: ErrorObject | undefined): Violation {
   if (error === undefined) return new Violation('VALIDATION_ERROR', 'The attributes are wrong.');
   const unknown: unknown = error.params.unevaluatedProperty ?? error.params.additionalProperty;
   if (typeof unknown === 'string') {
-    return new Violation('VALIDATION_ERROR', 'The type has no such field.', `${error.instancePath}/${unknown}`);
+    return new Violation(
+      'VALIDATION_ERROR',
+      'The type has no such field.',
+      `${error.instancePath}/${escapePointer(unknown)}`,
+    );
   }
   const missing: unknown = error.params.missingProperty;
   if (typeof missing === 'string')
     return new Violation('VALIDATION_ERROR', 'It is missing.', `${error.instancePath}/${missing}`);
-  const message = error.message ?? 'is wrong';
+  const message =
+    error.keyword === 'enum' ? `must be ${oneOf(error.params.allowedValues)}` : (error.message ?? 'is wrong');
   return new Violation('VALIDATION_ERROR', `It ${message}.`, error.instancePath);
+}
+
+/** More of them would hide the sentence rather than help. */
+const mostValuesTold = 20;
+
+function oneOf(allowed: unknown): string {
+  const values = Array.isArray(allowed) ? allowed.filter((value) => value !== null) : [];
+  return values.length > mostValuesTold ? 'one of the allowed values' : `one of ${values.join(', ')}`;
 }

@@ -37,8 +37,8 @@ export class UnitOfWork {
   /** The one instant at which everything in this transaction happens. */
   readonly now: string;
   #changes = new Map<string, TrackedChange>();
-  /** References that were found to exist and to be active, so that a bulk call asks once for each. */
-  readonly references = new Map<string, string>();
+  /** References that were found to exist and to be active, by type, so that a bulk call asks once for each. */
+  readonly #references = new Map<string, Map<string, string>>();
 
   constructor(transaction: Transaction, origin: Origin) {
     this.transaction = transaction;
@@ -52,7 +52,7 @@ export class UnitOfWork {
 
   /** To be called by the writer of an entity for every row that it changes. */
   track(entity: Entity, id: string, kind: ChangeKind, before: Row | undefined): void {
-    this.references.clear();
+    this.#references.delete(entity.type);
     const key = `${entity.type}/${id}`;
     const earlier = this.#changes.get(key);
     if (earlier === undefined) this.#changes.set(key, { entity, id, kind, before });
@@ -71,9 +71,20 @@ export class UnitOfWork {
       return await this.transaction.savepoint(work);
     } catch (error) {
       this.#changes = before;
-      this.references.clear();
+      this.#references.clear();
       throw error;
     }
+  }
+
+  /** The id of an active row that was referred to in this transaction already, if it was. */
+  knownReference(type: string, key: string, value: string): string | undefined {
+    return this.#references.get(type)?.get(`${key}/${value}`);
+  }
+
+  /** Remembers a reference until a row of the type changes. */
+  keepReference(type: string, key: string, value: string, id: string): void {
+    const known = this.#references.get(type) ?? new Map<string, string>();
+    this.#references.set(type, known.set(`${key}/${value}`, id));
   }
 
   /** Writes audit and outbox. The server calls it before the commit. */
@@ -153,7 +164,12 @@ function changedFields(before: Row | undefined, after: Row): string[] | null {
   return Object.keys(after).filter((name) => !bookkeeping.has(name) && !sameValue(before[name], after[name]));
 }
 
-/** Whether two values of a field are the same: JSON values, compared by content. */
+/** Whether two values of a field are the same: JSON values, compared by content. The database orders keys in its own way. */
 export function sameValue(left: unknown, right: unknown): boolean {
-  return left === right || JSON.stringify(left) === JSON.stringify(right);
+  return left === right || JSON.stringify(left, withSortedKeys) === JSON.stringify(right, withSortedKeys);
+}
+
+function withSortedKeys(_key: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
+  return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
 }

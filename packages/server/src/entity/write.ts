@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { Field } from '../contract/fields.ts';
+import { type Field, resolved } from '../contract/fields.ts';
 import { type Row, selection } from '../query/read.ts';
 import { type Attributes, readAttributes } from './attributes.ts';
 import { refusedBy } from './constraints.ts';
@@ -28,7 +28,18 @@ export function findForUpdate(unit: UnitOfWork, entity: Entity, key: RowKey): Pr
         ? sql`e.system_ref = ${key.systemRef}`
         : sql`e.pms_ref = ${key.pmsRef}`;
   return unit.transaction.first<Row>(
-    sql`${selection(entity)} where e.tenant_id = ${unit.tenantId} and ${condition} for update of e`,
+    sql`${selection(entity)} where ${entity.within('e', unit.tenantId)} and ${condition} for update of e`,
+  );
+}
+
+/**
+ * The rows that a bulk call names by `systemRef`, locked until the transaction ends; also inactive ones. They are locked in
+ * one order, so that two calls with the same rows wait for each other instead of colliding.
+ */
+export function findAllForUpdate(unit: UnitOfWork, entity: Entity, systemRefs: readonly string[]): Promise<Row[]> {
+  return unit.transaction.all<Row>(
+    sql`${selection(entity)} where ${entity.within('e', unit.tenantId)} and e.system_ref = any(${systemRefs})
+      order by e.id for update of e`,
   );
 }
 
@@ -36,6 +47,7 @@ export function findForUpdate(unit: UnitOfWork, entity: Entity, key: RowKey): Pr
  * Makes a row.
  *
  * @param systemRef the caller's key; without one, the row's id stands there.
+ * @param computed fields that callers do not write themselves, where the operation knows them.
  * @throws Violation for attributes that break the contract, the entity's rules, or what must be unique.
  */
 export async function create(
@@ -43,10 +55,11 @@ export async function create(
   entity: Entity,
   attributes: Attributes,
   systemRef?: string,
+  computed: Attributes = {},
 ): Promise<Written> {
   const given = await readAttributes(unit, entity, attributes);
   const id = uuidv7();
-  const values: Record<string, unknown> = {};
+  const values: Record<string, unknown> = { ...computed };
   for (const field of writableFields(entity))
     values[field.name] = given[field.name] ?? field.initial ?? (field.nullable ? null : undefined);
   const draft: Draft = { entity, id, previous: undefined, values, hidden: {}, given };
@@ -80,8 +93,10 @@ export async function create(
 }
 
 /**
- * Changes a row: what the attributes leave out keeps its value. An inactive row becomes active again.
+ * Changes a row: what the attributes leave out keeps its value. An inactive row becomes active again, unless `computed`
+ * says otherwise.
  *
+ * @param computed fields that callers do not write themselves, where the operation knows them.
  * @throws Violation as `create` does.
  */
 export async function update(
@@ -89,9 +104,10 @@ export async function update(
   entity: Entity,
   previous: Row,
   attributes: Attributes,
+  computed: Attributes = {},
 ): Promise<Written> {
   const given = await readAttributes(unit, entity, attributes, previous);
-  const values: Record<string, unknown> = {};
+  const values: Record<string, unknown> = { ...computed };
   for (const field of writableFields(entity))
     values[field.name] = field.name in given ? given[field.name] : previous[field.name];
   const draft: Draft = { entity, id: previous.id, previous, values, hidden: {}, given };
@@ -101,7 +117,7 @@ export async function update(
       ([name, value]) => !entity.fields.get(name)?.writeOnly && !sameValue(value, previous[name]),
     ),
   );
-  const reviving = previous.active !== true;
+  const reviving = previous.active !== true && computed.active !== false;
   const result = { id: previous.id, systemRef: String(previous.systemRef) };
   if (Object.keys(changed).length === 0 && Object.keys(draft.hidden).length === 0 && !reviving) {
     return { ...result, status: 'UNCHANGED' };
@@ -198,7 +214,7 @@ function storedColumns(draft: Draft, values: Readonly<Record<string, unknown>>):
 /** Lists of scalars are arrays in the database; everything deeper is JSON. */
 function isStructure(field: Field): boolean {
   if (field.kind === 'object') return true;
-  return field.kind === 'list' && field.schema.items?.type === 'object';
+  return field.kind === 'list' && field.schema.items !== undefined && resolved(field.schema.items).type === 'object';
 }
 
 async function claimSystemRef(

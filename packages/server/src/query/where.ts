@@ -67,7 +67,7 @@ class WhereCompiler {
       : sql`${sql.ref(`${alias}.id`)} = ${sql.ref(`${row}.${columnOf(relation.by)}`)}`;
     const condition = this.all(other, alias, where, pointer, depth + 1);
     return sql<boolean>`exists (select 1 from ${sql.table(other.table)} ${sql.id(alias)}
-      where ${sql.ref(`${alias}.tenant_id`)} = ${this.#tenantId} and ${link} and ${condition})`;
+      where ${other.within(alias, this.#tenantId)} and ${link} and ${condition})`;
   }
 
   #column(column: RawBuilder<unknown>, operators: Where, pointer: string): Condition {
