@@ -1,9 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Vault } from '../auth/vault.ts';
 import type { Entity } from '../entity/entity.ts';
-import type { Session } from '../store/store.ts';
+import { compiler, type Session } from '../store/session.ts';
 import { readCursor, writeCursor } from './cursor.ts';
 import { afterClause, orderClause, orderKeys } from './order.ts';
+import { prepared } from './prepared.ts';
 import { conditionOf, type Where } from './where.ts';
 
 /** A row as answers show it: the fields of the contract. */
@@ -11,27 +12,29 @@ export type Row = Readonly<Record<string, unknown>> & { readonly id: string; rea
 
 const row = 'e';
 
-const selections = new Map<Entity, RawBuilder<unknown>>();
-
 /** `select … from …` of everything that an answer shows of the entity; the row goes by the alias `e`. */
-export function selection(entity: Entity): RawBuilder<unknown> {
-  let found = selections.get(entity);
-  if (found === undefined) {
-    const columns = entity.shown.map((field) => sql`${entity.value(row, field.name)} as ${sql.id(field.name)}`);
-    found = sql`select ${sql.join(columns)} from ${sql.table(entity.table)} ${sql.id(row)}`;
-    selections.set(entity, found);
-  }
-  return found;
-}
+export const selection = perEntity((entity): RawBuilder<unknown> => {
+  const columns = entity.shown.map((field) => sql`${entity.value(row, field.name)} as ${sql.id(field.name)}`);
+  const select = sql`select ${sql.join(columns)} from ${sql.table(entity.table)} ${sql.id(row)}`.compile(compiler);
+  if (select.parameters.length > 0) throw new Error(`What ${entity.type} computes must not depend on values.`);
+  // As text from now on: compiling it anew would cost more than the rest of a query.
+  return sql.raw(select.sql);
+});
+
+const queryById = perEntity((entity) =>
+  prepared<Row, [tenantId: number, id: string]>(
+    (tenantId, id) => sql<Row>`${selection(entity)} where ${entity.within(row, tenantId)} and e.id = ${id}`,
+  ),
+);
 
 /** The row with the id, or undefined. */
 export function findById(session: Session, tenantId: number, entity: Entity, id: string): Promise<Row | undefined> {
-  return session.first<Row>(sql`${selection(entity)} where e.tenant_id = ${tenantId} and e.id = ${id}`);
+  return session.first(queryById(entity)(tenantId, id));
 }
 
 /** The rows with the ids, in no particular order. */
 export function findByIds(session: Session, tenantId: number, entity: Entity, ids: readonly string[]): Promise<Row[]> {
-  return session.all<Row>(sql`${selection(entity)} where e.tenant_id = ${tenantId} and e.id = any(${ids})`);
+  return session.all<Row>(sql`${selection(entity)} where ${entity.within(row, tenantId)} and e.id = any(${ids})`);
 }
 
 export interface PageRequest {
@@ -78,7 +81,7 @@ export async function readPage(
   const position = request.cursor === undefined ? undefined : readCursor(scope.vault, query, request.cursor);
   const offset = position?.offset ?? request.page ?? 0;
 
-  const conditions = [sql<boolean>`e.tenant_id = ${scope.tenantId}`, conditionOf(entity, row, scope.tenantId, where)];
+  const conditions = [entity.within(row, scope.tenantId), conditionOf(entity, row, scope.tenantId, where)];
   if (scope.condition !== undefined) conditions.push(scope.condition);
   const matching = sql.join(conditions, sql` and `);
   const after = position === undefined ? sql`` : sql` and ${afterClause(entity, row, keys, position.values)}`;
@@ -107,4 +110,17 @@ export async function readPage(
     sql`select count(*) as total from ${sql.table(entity.table)} ${sql.id(row)} where ${matching}`,
   );
   return { ...page, total: Number(counted?.total ?? 0) };
+}
+
+/** Makes something for an entity the first time that it is asked for. */
+function perEntity<T>(make: (entity: Entity) => T): (entity: Entity) => T {
+  const made = new WeakMap<Entity, { readonly it: T }>();
+  return (entity) => {
+    let known = made.get(entity);
+    if (known === undefined) {
+      known = { it: make(entity) };
+      made.set(entity, known);
+    }
+    return known.it;
+  };
 }

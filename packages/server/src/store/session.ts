@@ -32,7 +32,7 @@ export interface Transaction extends Session {
 }
 
 /** Turns queries into SQL; it has no way to a database. */
-const compiler = new Kysely<unknown>({
+export const compiler = new Kysely<unknown>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
     createDriver: () => new DummyDriver(),
