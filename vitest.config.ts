@@ -13,6 +13,16 @@ export default defineConfig({
     projects: [
       {
         test: {
+          name: 'mock',
+          include: ['packages/mock/test/**/*.test.ts'],
+          // Prism is CommonJS; import it as Node does.
+          deps: { interopDefault: false },
+          testTimeout: 20_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
           name: 'contract-rules',
           include: ['openapi/rules/**/*.test.ts'],
         },

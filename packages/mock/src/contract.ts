@@ -1,0 +1,115 @@
+/** The bundled contract, as far as examples are concerned: what an operation may be sent, and what it may answer. */
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { operations as index } from '@financial-automation/spec';
+
+export type OperationId = keyof typeof index;
+
+/** The bundle. What is not named here is passed on unread. */
+export interface Contract {
+  openapi: string;
+  info: { title: string; version: string };
+  security?: object[];
+  paths: Record<string, Record<string, unknown>>;
+  components: Record<string, Record<string, unknown>>;
+}
+
+export interface Parameter {
+  name: string;
+  in: 'path' | 'query' | 'header';
+  required: boolean;
+  example: unknown;
+}
+
+export interface Example {
+  /** Its name in the operation, which `Prefer: example=` takes. */
+  name: string;
+  value: unknown;
+}
+
+export interface Answer {
+  status: number;
+  mediaType: string;
+  examples: Example[];
+}
+
+export interface Operation {
+  id: OperationId;
+  method: string;
+  path: string;
+  summary: string;
+  /** Whether it needs an access token. */
+  secured: boolean;
+  parameters: Parameter[];
+  body: { schema: object; examples: Example[] } | null;
+  /** In the order of the contract, success first. */
+  answers: Answer[];
+}
+
+interface Reference {
+  $ref: string;
+}
+interface MediaType {
+  schema: object;
+  examples?: Record<string, Reference | { value: unknown }>;
+}
+interface RawOperation {
+  security?: object[];
+  parameters?: (Reference | Parameter)[];
+  requestBody?: { content: Record<string, MediaType> };
+  responses: Record<string, Reference | { content?: Record<string, MediaType> }>;
+}
+
+/** Reads the bundle. Throws an error with a sentence for people where there is none. */
+export async function readContract(): Promise<Contract> {
+  const file = fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.json'));
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new Error('The contract is not bundled yet. Run "pnpm generate", and start again.');
+  });
+  return JSON.parse(text);
+}
+
+/** The operations of the index, with their examples, in the order of the contract. */
+export function operationsOf(contract: Contract): Operation[] {
+  return Object.entries(index).map(([id, { method, path, summary }]) => {
+    const item = contract.paths[path] ?? {};
+    const raw = item[method.toLowerCase()] as RawOperation;
+    const parameters = [...((item.parameters ?? []) as (Reference | Parameter)[]), ...(raw.parameters ?? [])];
+    return {
+      id: id as OperationId,
+      method,
+      path,
+      summary,
+      secured: (raw.security ?? contract.security ?? []).length > 0,
+      parameters: parameters.map((given) => {
+        const parameter = resolve<Parameter>(contract, given);
+        return { ...parameter, required: parameter.required ?? false };
+      }),
+      body: bodyOf(contract, raw),
+      answers: Object.entries(raw.responses).map(([status, response]) => {
+        const content = resolve<{ content?: Record<string, MediaType> }>(contract, response).content ?? {};
+        const [mediaType, media] = Object.entries(content)[0] ?? ['', undefined];
+        return { status: Number(status), mediaType, examples: media === undefined ? [] : examplesOf(contract, media) };
+      }),
+    };
+  });
+}
+
+function bodyOf(contract: Contract, { requestBody }: RawOperation): Operation['body'] {
+  const media = requestBody?.content['application/json'];
+  return media === undefined ? null : { schema: media.schema, examples: examplesOf(contract, media) };
+}
+
+function examplesOf(contract: Contract, media: MediaType): Example[] {
+  return Object.entries(media.examples ?? {}).map(([name, given]) => ({
+    name,
+    value: resolve<{ value: unknown }>(contract, given).value,
+  }));
+}
+
+/** What a reference into `components` means; the bundle has references of no other kind. */
+function resolve<Target extends object>(contract: Contract, given: Reference | Target): Target {
+  if (!('$ref' in given)) return given;
+  const [, , kind = '', name = ''] = given.$ref.split('/');
+  return contract.components[kind]?.[name] as Target;
+}

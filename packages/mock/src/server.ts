@@ -1,0 +1,100 @@
+/** The mock over HTTP. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import accepts from 'accepts';
+import { operationsOf, readContract } from './contract.ts';
+import { createMock, type Mock, type MockRequest } from './prism.ts';
+import { type MockAnswer, ownProblem } from './problems.ts';
+import { MalformedBody } from './validation.ts';
+
+interface Options {
+  /** 0 takes any free port. */
+  port: number;
+  host?: string;
+  /** Told of each request that is answered. */
+  onAnswer?: (request: MockRequest, answer: MockAnswer, milliseconds: number) => void;
+}
+
+export interface RunningMock {
+  /** Where it is, without a slash at the end. */
+  url: string;
+  close(): Promise<void>;
+}
+
+/** More than any operation takes, and little enough to be read for the sake of a proper answer. */
+const readLimit = 10 * 1024 * 1024;
+
+/** Starts the mock. Rejects with Node's own error where the port is taken (`EADDRINUSE`) or not allowed (`EACCES`). */
+export async function startMock({ port, host = '127.0.0.1', onAnswer }: Options): Promise<RunningMock> {
+  const contract = await readContract();
+  const mock = await createMock(contract, operationsOf(contract));
+  const server = createServer((incoming, outgoing) => {
+    handle(mock, incoming, outgoing, onAnswer).catch((error) => {
+      console.error(error);
+      outgoing.destroy();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  const { address, family, port: taken } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function handle(mock: Mock, incoming: IncomingMessage, outgoing: ServerResponse, onAnswer: Options['onAnswer']) {
+  // Pages of any origin may try the mock: it has nothing to protect.
+  outgoing.setHeader('access-control-allow-origin', '*');
+  outgoing.setHeader('access-control-expose-headers', '*');
+  if (incoming.method === 'OPTIONS' && incoming.headers['access-control-request-method'] !== undefined) {
+    outgoing.setHeader('access-control-allow-methods', incoming.headers['access-control-request-method']);
+    outgoing.setHeader('access-control-allow-headers', incoming.headers['access-control-request-headers'] ?? '*');
+    outgoing.writeHead(204).end();
+    return;
+  }
+  const started = performance.now();
+  const request = await read(incoming);
+  const answer = await mock(request).catch((error: Error) => ownProblem({ kind: 'fault', detail: error.message }));
+  outgoing.writeHead(answer.status, answer.headers);
+  outgoing.end(answer.body === undefined ? undefined : JSON.stringify(answer.body));
+  onAnswer?.(request, answer, performance.now() - started);
+}
+
+async function read(incoming: IncomingMessage): Promise<MockRequest> {
+  const chunks: Buffer[] = [];
+  let bodyLength = 0;
+  for await (const chunk of incoming) {
+    bodyLength += chunk.length;
+    if (bodyLength <= readLimit) chunks.push(chunk);
+  }
+  const headers = Object.fromEntries(
+    Object.entries(incoming.headers).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join(', ') : (value ?? ''),
+    ]),
+  );
+  return {
+    method: incoming.method ?? 'GET',
+    url: new URL(incoming.url ?? '/', 'http://mock'),
+    headers,
+    body: bodyOf(Buffer.concat(chunks), headers['content-type'] ?? ''),
+    bodyLength,
+    acceptsJson: accepts(incoming).type(['application/json', 'application/problem+json']) !== false,
+  };
+}
+
+function bodyOf(bytes: Buffer, contentType: string): unknown {
+  if (!/^application\/json\s*(;|$)/i.test(contentType)) return bytes.toString();
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (error) {
+    return new MalformedBody(error instanceof Error ? error.message : String(error));
+  }
+}

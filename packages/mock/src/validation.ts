@@ -1,0 +1,74 @@
+/**
+ * Whether a request keeps to the contract. Prism's own check reads the parameters. It does not read the bodies: it takes every
+ * schema for one of draft 7, so it does not know `unevaluatedProperties`, and a schema that refers to itself, as the where
+ * clauses do, it cannot compile at all and lets everything pass. Bodies are checked here, by Ajv and JSON Schema 2020-12,
+ * which is what OpenAPI 3.1 means.
+ */
+import type { IPrismDiagnostic } from '@stoplight/prism-core';
+import type { PrismHttpComponents } from '@stoplight/prism-http';
+// Prism's index does not export what it checks requests with; the version is pinned.
+import { validateInput as prismValidation } from '@stoplight/prism-http/dist/validator/index.js';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import type { Contract, Operation } from './contract.ts';
+
+/** A body that says it is JSON and is not. */
+export class MalformedBody {
+  readonly reason: string;
+
+  constructor(reason: string) {
+    this.reason = reason;
+  }
+}
+
+type Validation = PrismHttpComponents['validateInput'];
+
+/** Severity `Error` of Stoplight's diagnostics. */
+const error = 0;
+
+/** The check of requests, in the form in which Prism takes one. */
+export function requestValidation(contract: Contract, operations: Operation[]): Validation {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
+  addFormats.default(ajv);
+  ajv.addSchema({ $id: 'contract', components: { schemas: contract.components.schemas } });
+  const bodySchemas = new Map(operations.map(({ id, body }) => [String(id), body?.schema]));
+
+  const bodyErrors = (operationId: string | undefined, body: unknown): IPrismDiagnostic[] => {
+    const schema = bodySchemas.get(operationId ?? '');
+    // An absent body and one of another media type are Prism's to report.
+    if (schema === undefined || body === undefined || body === null) return [];
+    if (body instanceof MalformedBody) return [diagnostic(['body'], 'json', `is not JSON: ${body.reason}`)];
+    if (!('$ref' in schema)) throw new Error(`The body of ${operationId} has no schema of its own.`);
+    const validate = ajv.getSchema(`contract${schema.$ref}`);
+    if (validate === undefined) throw new Error(`${schema.$ref} is not in the contract.`);
+    if (validate(body)) return [];
+    return (validate.errors ?? []).map(({ instancePath, keyword, message, params }) => {
+      const unknown: unknown = params.additionalProperty ?? params.unevaluatedProperty;
+      const name: unknown = unknown ?? params.missingProperty;
+      const path = [...instancePath.split('/').slice(1), ...(name === undefined ? [] : [String(name)])];
+      const what =
+        unknown === undefined ? (name === undefined ? `${message}` : 'is missing') : 'is not in the contract';
+      return diagnostic(['body', ...path], keyword, what);
+    });
+  };
+
+  return (request) => {
+    const { resource, element } = request;
+    const known = new Set(resource.request?.query?.map(({ name }) => name));
+    const unknown = Object.keys(element.url.query ?? {}).filter((name) => !known.has(name));
+    const own = [
+      ...unknown.map((name) => diagnostic(['query', name], 'unknown', 'is not in the contract')),
+      ...bodyErrors(resource.iid, element.body),
+    ];
+    const checked = prismValidation(request);
+    const prisms = checked._tag === 'Left' ? checked.left : [];
+    // One of another media type is no JSON to look into.
+    const all = prisms.some(({ code }) => code === 415) ? [...prisms] : [...prisms, ...own];
+    const [first, ...rest] = all;
+    return first === undefined ? { _tag: 'Right', right: element } : { _tag: 'Left', left: [first, ...rest] };
+  };
+}
+
+function diagnostic(path: string[], code: string, message: string): IPrismDiagnostic {
+  return { path, code, message, severity: error };
+}

@@ -1,0 +1,81 @@
+/** `pnpm mock`, as a person runs it. */
+import { spawn } from 'node:child_process';
+import { createServer } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
+
+describe('pnpm mock', () => {
+  it('says where it is and how to try it, logs a line for each request, and stops when told', async () => {
+    const run = start(['--port', '0']);
+    const url = await run.said(/http:\/\/127\.0\.0\.1:\d+/);
+    await run.said(/Requests so far/);
+    const commands = run.output().match(/curl(?:[^\n]*\\\n)*[^\n]*/g) ?? [];
+    expect(commands).toHaveLength(2);
+    for (const command of commands) expect(await shell(`${command} -s -o /dev/null -w "%{http_code}"`)).toBe('200');
+    await fetch(`${url}/nowhere`);
+    await run.said(/404.* GET {4}\/nowhere/);
+    expect(run.output()).toMatch(/200.* POST {3}\/v1\/auth\/token/);
+    run.process.kill('SIGTERM');
+    expect(await run.ended).toBe(0);
+  });
+
+  it('says what to do where the port is taken', async () => {
+    const other = createServer();
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const address = other.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const run = start([], { PORT: String(port) });
+    expect(await run.ended).toBe(1);
+    expect(run.output()).toBe(
+      `Port ${port} is taken. Stop what runs there, or choose another port: pnpm mock --port ${port + 1}\n`,
+    );
+    other.close();
+  });
+
+  it('refuses a port that is none', async () => {
+    const run = start(['--port', 'http']);
+    expect(await run.ended).toBe(2);
+    expect(run.output()).toMatch(/"http" is not a port\. Usage:/);
+  });
+});
+
+function start(flags: string[], env: Record<string, string> = {}) {
+  const child = spawn(process.execPath, [main, ...flags], { env: { ...process.env, NO_COLOR: '1', ...env } });
+  let output = '';
+  const listeners = new Set<() => void>();
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (text) => {
+      output += text;
+      for (const listener of listeners) listener();
+    });
+  }
+  return {
+    process: child,
+    output: () => output,
+    ended: new Promise<number | null>((resolve) => child.once('close', resolve)),
+    /** Waits for it; the time limit of the test is the limit. */
+    said: (pattern: RegExp) =>
+      new Promise<string>((resolve) => {
+        const look = () => {
+          const match = pattern.exec(output);
+          if (match !== null) resolve(match[0]);
+        };
+        listeners.add(look);
+        look();
+      }),
+  };
+}
+
+function shell(command: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = spawn('sh', ['-c', command]);
+    let output = '';
+    child.stdout.on('data', (text) => {
+      output += text;
+    });
+    child.once('error', reject);
+    child.once('close', () => resolve(output));
+  });
+}
