@@ -3,6 +3,7 @@
  * `packages/spec/generated`. With `--check` it writes nothing, and fails where a file differs from what it would write.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { relative } from 'node:path';
 import { bundle, createConfig } from '@redocly/openapi-core';
 import openapiTypescript, { astToString } from 'openapi-typescript';
 import { stringify } from 'yaml';
@@ -18,10 +19,18 @@ const { bundle: bundled, problems } = await bundle({
   config: await createConfig({}),
 });
 if (problems.length > 0) {
-  for (const problem of problems) {
-    console.error(`${problem.location[0]?.source.absoluteRef ?? 'openapi'}: ${problem.message}`);
-  }
-  fail('The contract cannot be bundled. Run "pnpm lint:contract" to see where it is wrong.');
+  // A file that cannot be read is complained of by everyone who refers to it; what matters is the file.
+  const lines = new Set(
+    problems.map(({ message, location }) => {
+      const file = relative(root.pathname, location[0]?.source.absoluteRef ?? 'openapi');
+      return message.startsWith("Can't resolve $ref: ENOENT") || !message.startsWith("Can't resolve")
+        ? `${file}: ${message}`
+        : '';
+    }),
+  );
+  lines.delete('');
+  for (const line of [...lines].slice(0, 20)) console.error(line);
+  fail('The contract cannot be bundled. Mend what is named above; "pnpm lint" shows it in its place.');
 }
 
 // Through JSON, so that the bundle is plain data and what follows cannot share objects with it.

@@ -40,7 +40,10 @@ if (only.length === 0) {
 
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-results-'));
 const resultsFile = join(folder, 'results.json');
-const { code } = await run(['vitest', 'run', ...only, '--reporter=default', '--reporter=json', `--outputFile=${resultsFile}`], true);
+const { code } = await run(
+  ['vitest', 'run', ...only, '--reporter=default', '--reporter=json', `--outputFile=${resultsFile}`],
+  true,
+);
 const results = JSON.parse(await readFile(resultsFile, 'utf8').catch(() => '{}'));
 await rm(folder, { recursive: true });
 passed += results.numPassedTests ?? 0;

@@ -12,7 +12,9 @@ export const bounds = eachSchema((schema, report) => {
   if (schema.get('enum') !== undefined || schema.get('const') !== undefined) return;
   const types = typesOf(schema);
   const has = (...keywords: string[]) => keywords.some((keyword) => schema.get(keyword) !== undefined);
-  if (types.includes('string') && !has('maxLength')) report(schema, 'Give the string a `maxLength`.');
+  if (types.includes('string') && !has('maxLength') && !isFinite(schema.get('pattern')?.value)) {
+    report(schema, 'Give the string a `maxLength`, or a `pattern` that bounds it.');
+  }
   if (types.includes('array') && !has('maxItems')) report(schema, 'Give the array a `maxItems`.');
   if (types.includes('integer') && !has('minimum', 'exclusiveMinimum')) report(schema, 'Give the integer a `minimum`.');
   if (types.includes('integer') && !has('maximum', 'exclusiveMaximum')) report(schema, 'Give the integer a `maximum`.');
@@ -21,6 +23,16 @@ export const bounds = eachSchema((schema, report) => {
     report(schema, 'Say the `type` of the value: without one it takes anything of any size.');
   }
 });
+
+/**
+ * Whether a pattern holds a text to a length by itself: from start to end, and nothing in it repeats without a limit. A
+ * `maxLength` beside it would only be tested a second time, for every id of every row.
+ */
+function isFinite(pattern: unknown): boolean {
+  if (typeof pattern !== 'string' || !/^\^.*\$$/.test(pattern)) return false;
+  const withoutClasses = pattern.replaceAll(/\\./g, '').replaceAll(/\[[^\]]*\]/g, '');
+  return !/[*+]|\{\d+,\}/.test(withoutClasses);
+}
 
 /** Properties, elements and named schemas are values; members of `allOf` and the like only add to one. */
 function isValue(schema: Place): boolean {

@@ -114,6 +114,8 @@ const cases: Record<string, Case[]> = {
   ],
   bounds: [
     ['a string without end', property('note', { type: 'string' }), /`maxLength`/],
+    ['a string whose pattern has no end', property('note', { type: 'string', pattern: '^[a-z]+$' }), /`maxLength`/],
+    ['a string whose pattern is open', property('note', { type: 'string', pattern: '[a-z]{2}' }), /`maxLength`/],
     ['an array without end', property('notes', { type: 'array', items: { enum: ['A'] } }), /`maxItems`/],
     ['an integer without a floor', property('count', { type: 'integer', maximum: 9 }), /`minimum`/],
     ['an integer without a ceiling', property('count', { type: 'integer', minimum: 0 }), /`maximum`/],

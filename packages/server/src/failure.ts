@@ -11,7 +11,7 @@ export function toProblem(error: unknown, log: Logger): Problem {
     log.warn({ err: error }, 'The database did not do it.');
     return new Problem(
       'SERVICE_UNAVAILABLE',
-      'The service cannot answer now, and nothing was written. Try again in 5 seconds.',
+      'The service cannot answer now. Try again in 5 seconds.',
       {
         headers: { 'Retry-After': '5' },
       },

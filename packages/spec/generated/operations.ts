@@ -15,7 +15,7 @@ export const operations = {
       "limit": 30,
       "window": 60
     },
-    "bodyLimit": 1048576,
+    "bodyLimit": 16384,
     "paging": null,
     "headers": {
       "Tenant": "optional",

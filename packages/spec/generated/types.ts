@@ -5034,7 +5034,7 @@ export interface components {
          *     | `UNSUPPORTED_MEDIA_TYPE` | the body is not `application/json` |
          *     | `RATE_LIMITED` | too many requests; wait for `Retry-After` seconds |
          *     | `INTERNAL_ERROR` | our fault; give `requestId` to support |
-         *     | `SERVICE_UNAVAILABLE` | the service can't answer now; try again after `Retry-After` seconds |
+         *     | `SERVICE_UNAVAILABLE` | the service cannot answer now; try again after `Retry-After` seconds |
          * @enum {string}
          */
         ProblemCode: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND" | "UNAUTHENTICATED" | "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED" | "NOT_FOUND" | "METHOD_NOT_ALLOWED" | "NOT_ACCEPTABLE" | "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS" | "PRECONDITION_FAILED" | "PAYLOAD_TOO_LARGE" | "UNSUPPORTED_MEDIA_TYPE" | "RATE_LIMITED" | "INTERNAL_ERROR" | "SERVICE_UNAVAILABLE";
@@ -5777,6 +5777,7 @@ export interface components {
         OnboardContact: components["schemas"]["ContactFields"];
         /** @description A new client, its addresses, and up to three contacts. */
         ClientOnboardRequest: WithRequired<components["schemas"]["ClientFields"], "name"> & {
+            systemRef?: components["schemas"]["SystemRef"];
             /** @description The client's own address. */
             address: components["schemas"]["Address"];
             /** @description Where bills go, if elsewhere. */
@@ -9105,7 +9106,10 @@ export interface components {
                 "application/problem+json": components["schemas"]["InternalServerErrorProblem"];
             };
         };
-        /** @description The service cannot answer now. Nothing was written. */
+        /**
+         * @description The service cannot answer now. Whether a change that was under way took effect is not known: look, or repeat it with
+         *     its `Idempotency-Key`.
+         */
         ServiceUnavailable: {
             headers: {
                 "X-Request-Id": components["headers"]["X-Request-Id"];

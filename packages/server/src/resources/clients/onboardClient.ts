@@ -16,8 +16,8 @@ type Role = 'PREFERRED' | 'BILLING' | 'SECONDARY';
 /** A client with its addresses and contacts, all or nothing. */
 export const onboardClient: Handler<'onboardClient'> = (context, { body }) =>
   context.write(async (unit) => {
-    const { address, billingAddress, preferredContact, billingContact, secondaryContact, ...fields } = body;
-    const made = await create(unit, client, { onboardedAt: unit.now, ...fields });
+    const { systemRef, address, billingAddress, preferredContact, billingContact, secondaryContact, ...fields } = body;
+    const made = await create(unit, client, { onboardedAt: unit.now, ...fields }, systemRef);
     const infoId = await addInfo(unit, made.id, 'PRIMARY', address, '/address');
     const billingInfoId =
       billingAddress && (await addInfo(unit, made.id, 'BILLING', billingAddress, '/billingAddress'));

@@ -1,0 +1,31 @@
+const lineWidth = 80;
+
+/** A JSON value as people write it in TypeScript: bare keys, single quotes, and what is short on one line. */
+export function literal(value: unknown, indent = ''): string {
+  const line = oneLine(value);
+  if (typeof value !== 'object' || value === null || indent.length + line.length <= lineWidth) return line;
+  const deeper = `${indent}  `;
+  if (Array.isArray(value)) {
+    return `[\n${value.map((item) => `${deeper}${literal(item, deeper)},\n`).join('')}${indent}]`;
+  }
+  const lines = Object.entries(value).map(([name, item]) => `${deeper}${key(name)}: ${literal(item, deeper)},\n`);
+  return `{\n${lines.join('')}${indent}}`;
+}
+
+function oneLine(value: unknown): string {
+  if (typeof value === 'string') return quoted(value);
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(oneLine).join(', ')}]`;
+  const entries = Object.entries(value);
+  return entries.length === 0
+    ? '{}'
+    : `{ ${entries.map(([name, item]) => `${key(name)}: ${oneLine(item)}`).join(', ')} }`;
+}
+
+function key(name: string): string {
+  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : quoted(name);
+}
+
+function quoted(text: string): string {
+  return `'${JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`;
+}

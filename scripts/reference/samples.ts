@@ -1,0 +1,62 @@
+/** Samples of requests, in languages that people copy, made of the contract's examples. */
+
+import type { Operation } from '../../packages/mock/src/contract.ts';
+import { curl, exampleRequest } from '../../packages/mock/src/requests.ts';
+import { calls } from '../../packages/spec/src/index.ts';
+import { literal } from './literal.ts';
+
+/** Where the samples send their requests: a server on the reader's own machine. */
+export const sampleServer = 'http://127.0.0.1:3000';
+
+/** The operation as a command for a shell that knows `ACCESS_TOKEN`, or `API_KEY` for the token call itself. */
+export function curlSample(operation: Operation): string {
+  const request = exampleRequest(operation, { token: '$ACCESS_TOKEN' });
+  const repeatable = calls[operation.id][2] === 'key';
+  const headers = { ...request.headers, ...(repeatable && { 'Idempotency-Key': '$(uuidgen)' }) };
+  const command = curl(sampleServer, { ...request, headers }, 2);
+  const apiKey = apiKeyIn(request.body);
+  // Out of the single quotes, into double ones for the variable, and back.
+  return apiKey === undefined ? command : command.replace(apiKey, `'"$API_KEY"'`);
+}
+
+/** The operation as a program with the client; the walks of lists by their iterator. */
+export function clientSample(operation: Operation): string {
+  const { body } = exampleRequest(operation);
+  const apiKey = apiKeyIn(body);
+  const input = {
+    ...within('path', operation),
+    ...within('query', operation),
+    ...(body !== undefined && { body }),
+  };
+  const written = Object.keys(input).length === 0 ? '' : `, ${literal(input)}`;
+  const call = (method: string) => `client.${method}('${operation.id}'${written})`;
+  const isList = calls[operation.id][3] !== null;
+  const program = [
+    `import { createClient${isList ? '' : ', orThrow'} } from '@financial-automation/client';`,
+    '',
+    'const client = createClient({',
+    `  baseUrl: '${sampleServer}',`,
+    "  tenant: 'hartwell',",
+    "  apiKey: process.env.API_KEY ?? '',",
+    '});',
+    '',
+    ...(apiKey === undefined
+      ? []
+      : ['// The client makes this call by itself, before the first one that needs a token.']),
+    ...(isList
+      ? [`for await (const row of ${call('rows')}) {`, '  console.log(row);', '}']
+      : [`const answer = await orThrow(${call('call')});`, 'console.log(answer);']),
+    '',
+  ].join('\n');
+  return apiKey === undefined ? program : program.replace(`'${apiKey}'`, "process.env.API_KEY ?? ''");
+}
+
+function within(place: 'path' | 'query', { parameters }: Operation): Record<string, Record<string, unknown>> {
+  const sent = parameters.filter((parameter) => parameter.in === place && parameter.required);
+  return sent.length === 0 ? {} : { [place]: Object.fromEntries(sent.map(({ name, example }) => [name, example])) };
+}
+
+/** The example's key is signed by nobody, so that the reader's own takes its place. */
+function apiKeyIn(body: unknown): string | undefined {
+  return typeof body === 'object' && body !== null && 'apiKey' in body ? String(body.apiKey) : undefined;
+}
