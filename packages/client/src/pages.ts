@@ -25,6 +25,7 @@ export async function* pagesByCursor(
     const answer = await pageOf(ask({ ...input, [place]: { ...rest, ...start } }));
     yield answer;
     if (answer.nextCursor === null) return;
+    if (answer.nextCursor === start.cursor) throw new Error(`The list does not move on from cursor ${start.cursor}.`);
     start = { cursor: answer.nextCursor };
     // The rows are counted once; counting them again on each page would cost time for the same number.
     delete rest.includeTotal;
@@ -37,13 +38,13 @@ export async function* pagesByNumber(
   place: Place,
   input: AnyInput,
 ): AsyncGenerator<AnyPage, void, undefined> {
-  const { page: first, ...rest } = wanted(input, place);
-  let page = first;
-  for (;;) {
-    const answer = await pageOf(ask({ ...input, [place]: { ...rest, ...(page !== undefined && { page }) } }));
+  const { page: first = 0, ...rest } = wanted(input, place);
+  for (let page = Number(first); ; page++) {
+    const answer = await pageOf(ask({ ...input, [place]: { ...rest, page } }));
     yield answer;
     if (!answer.hasMore) return;
-    page = answer.page + 1;
+    if (answer.page !== page)
+      throw new Error(`The list does not move on: page ${page} was answered as ${answer.page}.`);
     delete rest.includeTotal;
   }
 }

@@ -59,8 +59,11 @@ export function sender(options: ClientOptions): Send {
         body: input.body,
         headers: { ...headers, ...(authorization !== null && { Authorization: `Bearer ${authorization}` }) },
         signal,
+        // What is not JSON is for us to say, below.
+        parseAs: 'text',
       });
-      return { status: response.status, ok: response.ok, body: response.ok ? data : error, headers: response.headers };
+      const { status, ok } = response;
+      return { status, ok, body: ok ? parsed(data) : error, headers: response.headers };
     };
 
     /** A token may be refused before its time; then the call is made again with another, once. */
@@ -83,8 +86,8 @@ export function sender(options: ClientOptions): Send {
           signal,
           retries: input.prefer === undefined ? (input.retries ?? options.retries ?? defaultRetries) : 0,
           shouldRetry: async ({ error }) => {
-            // Without an answer, nobody knows what was done.
-            if (!(error instanceof Repeatable)) return idempotent !== false && !signal.aborted;
+            // Where the network fails, nobody knows what was done.
+            if (!(error instanceof Repeatable)) return error instanceof TypeError && idempotent !== false;
             const wait = retryAfter(error.answer.headers);
             if (Date.now() + wait > deadline) return false;
             await sleep(wait, signal);
@@ -121,7 +124,16 @@ function preferenceOf({ example, code }: NonNullable<AnyInput['prefer']>): strin
     .join(', ');
 }
 
+function parsed(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return text;
+  }
+}
+
+/** The service answers JSON objects and problem documents, and nothing else. */
 function declared(answer: AnyAnswer): AnyAnswer {
-  if (answer.ok || isProblem(answer.body)) return answer;
+  if (answer.ok ? typeof answer.body === 'object' : isProblem(answer.body)) return answer;
   throw new UnexpectedAnswerError(answer);
 }

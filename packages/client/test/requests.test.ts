@@ -1,0 +1,150 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createClient, isProblem, orThrow, ProblemError } from '../src/index.ts';
+import { problem, Service } from './service.ts';
+
+const id = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101';
+let service: Service;
+
+beforeEach(async () => {
+  service = await new Service().start();
+});
+afterEach(() => service.stop());
+
+describe('a request', () => {
+  it('goes to the method and path of its operation, with path and query written into the address', async () => {
+    const api = service.client();
+    await api.call('getFile', { path: { id }, query: { includeDownloadUrl: true } });
+    expect(service.received[0]).toMatchObject({
+      method: 'GET',
+      path: `/api/v1/files/${id}`,
+      query: { includeDownloadUrl: 'true' },
+    });
+
+    await api.call('lookupCodes', { path: { type: 'Work/Code' }, body: { pageSize: 10 } });
+    expect(service.received[1]).toMatchObject({ path: '/api/v1/codes/batch/Work%2FCode', body: { pageSize: 10 } });
+  });
+
+  it('is the same by path', async () => {
+    const api = service.client();
+    const body = { where: { status: { _eq: 'ACTIVE' } } } as const;
+    await api.call('searchClients', { body });
+    await api.POST('/gql/v1/clients/search', { body });
+    const [byId, byPath] = service.received.map(({ method, path, body }) => ({ method, path, body }));
+    expect(byPath).toEqual(byId);
+  });
+
+  it('knows one path by several methods', async () => {
+    const api = service.client();
+    await api.GET('/api/v1/records/custom/{name}', { path: { name: 'Opportunity' } });
+    await api.PUT('/api/v1/records/custom/{name}', { path: { name: 'Opportunity' }, body: { active: true } });
+    await api.DELETE('/api/v1/records/custom/{name}', { path: { name: 'Opportunity' } });
+    await api.PATCH('/api/v1/engagements/{engagementId}', { path: { engagementId: id }, body: { name: 'Audit 2026' } });
+    expect(service.received.map(({ method }) => method)).toEqual(['GET', 'PUT', 'DELETE', 'PATCH']);
+  });
+
+  it('refuses a path that the contract does not have', () => {
+    const api = service.client();
+    // @ts-expect-error there is none
+    expect(() => api.GET('/gql/v1/clints')).toThrow('The contract has no GET /gql/v1/clints.');
+  });
+
+  it('carries the body of a DELETE', async () => {
+    const body = { records: [{ type: 'Opportunity', systemRef: 'CRM-1' }] };
+    await service.client().call('deleteRecords', { body });
+    expect(service.received[0]).toMatchObject({ method: 'DELETE', path: '/api/v1/records', body });
+  });
+
+  it('carries the headers of the operation, the application and the trace', async () => {
+    const trace = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
+    const api = service.client({ clientId: 'hartwell-crm', traceparent: () => trace('a') });
+    await api.call('updateStaff', {
+      path: { staffId: id },
+      headers: { 'If-Match': '"3"' },
+      body: { title: 'Partner' },
+    });
+    await api.call('getClient', { path: { id }, headers: { traceparent: trace('b') } });
+    expect(service.received[0]?.headers).toMatchObject({
+      'if-match': '"3"',
+      'x-client-id': 'hartwell-crm',
+      traceparent: trace('a'),
+      'content-type': 'application/json',
+    });
+    expect(service.received[1]?.headers.traceparent).toBe(trace('b'));
+  });
+
+  it('tells the mock what to answer, and is made once then', async () => {
+    service.answer = () => problem(429, 'RATE_LIMITED', { 'Retry-After': '12' });
+    const api = service.client();
+    const answer = await api.call('getClient', { path: { id }, prefer: { code: 429, example: 'rate_limited' } });
+    expect(answer.status).toBe(429);
+    expect(service.received.map(({ headers }) => headers.prefer)).toEqual(['code=429, example=rate_limited']);
+    service.answer = () => problem(401, 'UNAUTHENTICATED');
+    await api.call('getClient', { path: { id }, prefer: { code: 401 } });
+    expect(service.received).toHaveLength(2);
+    expect(service.received[1]?.headers.prefer).toBe('code=401');
+  });
+
+  it('can be sent by a fetch of your own', async () => {
+    const seen: string[] = [];
+    const api = createClient({
+      baseUrl: `${service.baseUrl}/`,
+      tenant: 'hartwell',
+      apiKey: 'key',
+      fetch: (request) => {
+        seen.push(`${request.method} ${new URL(request.url).pathname}`);
+        return fetch(request);
+      },
+    });
+    await api.call('getClient', { path: { id } });
+    expect(seen).toEqual(['POST /v1/auth/token', `GET /gql/v1/client/${id}`]);
+  });
+});
+
+describe('an answer', () => {
+  it('says its status, its body and its headers, and leaves decimal numbers as the strings that they are', async () => {
+    service.answer = () => ({ headers: { ETag: '"3"' }, body: { id, outstandingBalance: '9007199254740993.10' } });
+    const answer = await service.client().call('getClient', { path: { id } });
+    if (!answer.ok) throw new Error('It is.');
+    expect(answer.status).toBe(200);
+    expect(answer.body.outstandingBalance).toBe('9007199254740993.10');
+    expect(answer.headers.get('ETag')).toBe('"3"');
+  });
+
+  it('with a problem is not an error until its body is wanted', async () => {
+    service.answer = () => problem(404, 'NOT_FOUND');
+    const api = service.client();
+    const answer = await api.call('getClient', { path: { id } });
+    expect(answer).toMatchObject({ status: 404, ok: false, body: { code: 'NOT_FOUND' } });
+
+    const error = await orThrow(answer).catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(ProblemError);
+    expect(error).toMatchObject({
+      name: 'ProblemError',
+      message: 'NOT_FOUND: Told by the test. (request 0199a3c4-7d10-7b2e-9c41-6f0a8e5d2b17)',
+      problem: { status: 404, code: 'NOT_FOUND' },
+    });
+    await expect(orThrow(api.call('getClient', { path: { id } }))).rejects.toBeInstanceOf(ProblemError);
+  });
+
+  it('that is ok gives its body', async () => {
+    service.answer = () => ({ body: { id } });
+    await expect(orThrow(service.client().call('getClient', { path: { id } }))).resolves.toEqual({ id });
+  });
+});
+
+describe('isProblem', () => {
+  it('knows problem documents, and their codes', async () => {
+    service.answer = () => problem(409, 'LOCKED');
+    const { body } = await service.client().call('updateStaff', { path: { staffId: id }, body: { title: 'Partner' } });
+    expect(isProblem(body)).toBe(true);
+    expect(isProblem(body, 'LOCKED')).toBe(true);
+    expect(isProblem(body, 'DUPLICATE_REF')).toBe(false);
+  });
+
+  it.each([null, undefined, 'no', 404, {}, { code: 'NOT_FOUND' }, { code: 'X', status: '404', requestId: 1 }])(
+    'knows that %j is none',
+    (value) => {
+      expect(isProblem(value)).toBe(false);
+    },
+  );
+});

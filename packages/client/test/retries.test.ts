@@ -1,0 +1,205 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { UnexpectedAnswerError } from '../src/index.ts';
+import { hastenTimers } from './hasty-timers.ts';
+import { problem, type Reply, Service } from './service.ts';
+
+const id = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101';
+let service: Service;
+let waits: number[];
+
+beforeEach(async () => {
+  service = await new Service().start();
+  waits = hastenTimers();
+});
+afterEach(async () => {
+  vi.unstubAllGlobals();
+  await service.stop();
+});
+
+/** One operation of each kind of `x-idempotent`. */
+const calls = {
+  true: (api: ReturnType<Service['client']>) => api.call('getClient', { path: { id } }),
+  key: (api: ReturnType<Service['client']>) => api.call('onboardClient', { body: { name: 'Harbor', address: {} } }),
+  false: (api: ReturnType<Service['client']>) =>
+    api.call('upsertContacts', { body: { contacts: [{ pmsRef: 'P-1' }] } }),
+};
+const firstly = (reply: Reply) => {
+  service.answer = (_, index) => (index === 0 ? reply : { body: {} });
+};
+const page = (status: number): Reply => ({
+  status,
+  headers: { 'Content-Type': 'text/html' },
+  text: '<h1>Bad Gateway</h1>',
+});
+
+describe('a call is made again', () => {
+  const failures: [string, Reply, ('true' | 'key' | 'false')[]][] = [
+    ['429', problem(429, 'RATE_LIMITED'), ['true', 'key', 'false']],
+    ['503 of the service', problem(503, 'SERVICE_UNAVAILABLE'), ['true', 'key', 'false']],
+    ['503 of something in between', page(503), ['true', 'key']],
+    ['500', problem(500, 'INTERNAL_ERROR'), ['true', 'key']],
+    ['502', page(502), ['true', 'key']],
+    ['504', page(504), ['true', 'key']],
+    ['a broken connection', 'reset', ['true', 'key']],
+    ['409 REQUEST_IN_PROGRESS', problem(409, 'REQUEST_IN_PROGRESS'), ['key']],
+    ['409 CONFLICT', problem(409, 'CONFLICT'), []],
+    ['400', problem(400, 'VALIDATION_ERROR'), []],
+    ['403', problem(403, 'FORBIDDEN'), []],
+  ];
+  const kinds = ['true', 'key', 'false'] as const;
+  const cases = failures.flatMap(([name, reply, repeated]) =>
+    kinds.map((kind) => ({ name, kind, reply, tries: repeated.includes(kind) ? 2 : 1 })),
+  );
+
+  it.each(cases)('after $name, x-idempotent $kind: $tries tries', async ({ kind, reply, tries }) => {
+    firstly(reply);
+    await calls[kind](service.client()).catch(() => {});
+    expect(service.received).toHaveLength(tries);
+  });
+
+  it('until the tries are used up, and then answers what came last', async () => {
+    service.answer = () => problem(503, 'SERVICE_UNAVAILABLE');
+    const answer = await service.client().call('getClient', { path: { id } });
+    expect(answer.status).toBe(503);
+    expect(service.received).toHaveLength(4);
+  });
+
+  it('as often as the client or the call says', async () => {
+    service.answer = () => problem(503, 'SERVICE_UNAVAILABLE');
+    const api = service.client({ retries: 1 });
+    await api.call('getClient', { path: { id } });
+    expect(service.received).toHaveLength(2);
+    await api.call('getClient', { path: { id }, retries: 0 });
+    expect(service.received).toHaveLength(3);
+  });
+
+  it('after waits that double, with jitter', async () => {
+    service.answer = () => problem(503, 'SERVICE_UNAVAILABLE');
+    await service.client().call('getClient', { path: { id } });
+    const backoff = waits.filter((wait) => wait > 0);
+    expect(backoff).toHaveLength(3);
+    for (const [index, wait] of backoff.entries()) {
+      expect(wait).toBeGreaterThanOrEqual(250 * 2 ** index);
+      expect(wait).toBeLessThanOrEqual(500 * 2 ** index);
+    }
+  });
+
+  it('not before Retry-After, in seconds or as a date', async () => {
+    firstly(problem(429, 'RATE_LIMITED', { 'Retry-After': '7' }));
+    await service.client().call('getClient', { path: { id } });
+    expect(waits).toContain(7000);
+
+    waits.length = 0;
+    service.received.length = 0;
+    firstly(problem(503, 'SERVICE_UNAVAILABLE', { 'Retry-After': new Date(Date.now() + 20_000).toUTCString() }));
+    await service.client().call('getClient', { path: { id } });
+    expect(Math.max(...waits)).toBeGreaterThan(18_000);
+  });
+
+  it('not where Retry-After is later than the time-out: it answers at once', async () => {
+    firstly(problem(429, 'RATE_LIMITED', { 'Retry-After': '61' }));
+    const answer = await service.client().call('getClient', { path: { id } });
+    expect(answer.status).toBe(429);
+    expect(service.received).toHaveLength(1);
+  });
+
+  it('where its body broke off', async () => {
+    service.answer = (_, index) =>
+      index === 0 ? { headers: { 'Content-Length': '100' }, text: '{"id":' } : { body: { id } };
+    const broken = service.client().call('getClient', { path: { id } });
+    // The server keeps the connection of the short answer; it has to go for the client to notice.
+    await vi.waitUntil(() => service.received.length === 1);
+    service.breakConnections();
+    await expect(broken).resolves.toMatchObject({ status: 200, body: { id } });
+  });
+});
+
+describe('an answer of something in between', () => {
+  it('is an error of its own', async () => {
+    service.answer = () => page(502);
+    const error = await service
+      .client({ retries: 0 })
+      .call('getClient', { path: { id } })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UnexpectedAnswerError);
+    expect(error).toMatchObject({ status: 502, body: '<h1>Bad Gateway</h1>' });
+  });
+
+  it('is one with status 200 too', async () => {
+    service.answer = () => ({ headers: { 'Content-Type': 'text/html' }, text: '<h1>Log in</h1>' });
+    const error = await service
+      .client()
+      .call('getClient', { path: { id } })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(UnexpectedAnswerError);
+  });
+});
+
+describe('the end of a call', () => {
+  it('comes with the time-out', async () => {
+    service.answer = () => 'silence';
+    const error = await service
+      .client({ timeout: 50 })
+      .call('getClient', { path: { id } })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: 'TimeoutError' });
+  });
+
+  it('comes with the time-out also while it waits to try again', async () => {
+    vi.unstubAllGlobals();
+    service.answer = () => problem(503, 'SERVICE_UNAVAILABLE');
+    const error = await service
+      .client({ timeout: 100 })
+      .call('getClient', { path: { id } })
+      .catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ name: 'TimeoutError' });
+    expect(service.received).toHaveLength(1);
+  });
+
+  it.each(['silence', problem(429, 'RATE_LIMITED', { 'Retry-After': '30' })] satisfies Reply[])(
+    'comes with the signal, with its reason: %o',
+    async (reply) => {
+      vi.unstubAllGlobals();
+      service.answer = () => reply;
+      const controller = new AbortController();
+      const call = service.client().call('getClient', { path: { id }, signal: controller.signal });
+      await vi.waitUntil(() => service.received.length === 1);
+      setTimeout(() => controller.abort('not needed any more'), 20);
+      await expect(call).rejects.toBe('not needed any more');
+      expect(service.received).toHaveLength(1);
+    },
+  );
+
+  it('comes before its beginning where the signal is aborted already', async () => {
+    const call = service.client().call('getClient', { path: { id }, signal: AbortSignal.abort() });
+    await expect(call).rejects.toMatchObject({ name: 'AbortError' });
+    expect(service.received).toHaveLength(0);
+  });
+});
+
+describe('the idempotency key', () => {
+  const keys = () => service.received.map(({ headers }) => headers['idempotency-key']);
+
+  it('is the same in all tries of a call, and another one in the next call', async () => {
+    service.answer = (_, index) => (index < 2 ? problem(503, 'SERVICE_UNAVAILABLE') : { status: 201, body: {} });
+    const api = service.client();
+    await calls.key(api);
+    await calls.key(api);
+    const [first, second, third, other] = keys();
+    expect(first).toMatch(/^[0-9a-f-]{36}$/);
+    expect([second, third]).toEqual([first, first]);
+    expect(other).not.toBe(first);
+  });
+
+  it('is the one that the caller gives', async () => {
+    const headers = { 'Idempotency-Key': 'onboard-harbor' };
+    await service.client().call('onboardClient', { headers, body: { name: 'Harbor', address: {} } });
+    expect(keys()).toEqual(['onboard-harbor']);
+  });
+
+  it('is not sent where the contract knows none', async () => {
+    await calls.true(service.client());
+    await calls.false(service.client());
+    expect(keys()).toEqual([undefined, undefined]);
+  });
+});

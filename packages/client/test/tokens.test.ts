@@ -1,0 +1,135 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createClient, ProblemError } from '../src/index.ts';
+import { problem, Service, tokenNamed } from './service.ts';
+
+const id = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101';
+let service: Service;
+
+beforeEach(async () => {
+  service = await new Service().start();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await service.stop();
+});
+
+const authorizations = () => service.received.map((request) => request.headers.authorization);
+
+describe('the access token', () => {
+  it('is exchanged for the API key with the first call, and sent with every call beside the tenant', async () => {
+    const api = service.client();
+    expect(service.exchanges).toHaveLength(0);
+    await api.call('getClient', { path: { id } });
+    await api.call('getClient', { path: { id } });
+
+    expect(service.exchanges).toHaveLength(1);
+    expect(service.exchanges[0]).toMatchObject({
+      method: 'POST',
+      body: { apiKey: 'key' },
+      headers: { tenant: 'hartwell' },
+    });
+    expect(service.exchanges[0]?.headers).not.toHaveProperty('authorization');
+    expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-1']);
+    expect(service.received[0]?.headers.tenant).toBe('hartwell');
+  });
+
+  it('is exchanged once for fifty calls at the same time', async () => {
+    const api = service.client();
+    await Promise.all(Array.from({ length: 50 }, () => api.call('getClient', { path: { id } })));
+    expect(service.received).toHaveLength(50);
+    expect(service.exchanges).toHaveLength(1);
+  });
+
+  it('is renewed a minute before it expires', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const api = service.client();
+    await api.call('getClient', { path: { id } });
+    vi.setSystemTime(Date.now() + 839_000);
+    await api.call('getClient', { path: { id } });
+    expect(service.exchanges).toHaveLength(1);
+    vi.setSystemTime(Date.now() + 2_000);
+    await Promise.all(Array.from({ length: 50 }, () => api.call('getClient', { path: { id } })));
+    expect(service.exchanges).toHaveLength(2);
+    expect(authorizations().slice(2)).toEqual(Array(50).fill('Bearer token-2'));
+  });
+
+  it('is kept for four fifths of a life that is short', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    service.exchange = (_, index) => ({ body: tokenNamed(`token-${index + 1}`, 10) });
+    const api = service.client();
+    await api.call('getClient', { path: { id } });
+    vi.setSystemTime(Date.now() + 7_900);
+    await api.call('getClient', { path: { id } });
+    expect(service.exchanges).toHaveLength(1);
+    vi.setSystemTime(Date.now() + 200);
+    await api.call('getClient', { path: { id } });
+    expect(service.exchanges).toHaveLength(2);
+  });
+
+  it('is renewed once where it is refused before its time, also for a call that is never repeated otherwise', async () => {
+    service.answer = ({ headers }) =>
+      headers.authorization === 'Bearer token-1'
+        ? problem(401, 'UNAUTHENTICATED')
+        : { body: { succeeded: [], failed: [] } };
+    const answer = await service.client().call('upsertContacts', { body: { contacts: [{ pmsRef: 'P-1' }] } });
+    expect(answer.status).toBe(200);
+    expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-2']);
+  });
+
+  it('is renewed once for fifty calls that are refused', async () => {
+    const api = service.client();
+    await api.call('getClient', { path: { id } });
+    service.answer = ({ headers }) =>
+      headers.authorization === 'Bearer token-1' ? problem(401, 'UNAUTHENTICATED') : { body: {} };
+    const answers = await Promise.all(Array.from({ length: 50 }, () => api.call('getClient', { path: { id } })));
+    expect(answers.every(({ ok }) => ok)).toBe(true);
+    expect(service.exchanges).toHaveLength(2);
+  });
+
+  it('is given up where a new one is refused too: the answer is 401', async () => {
+    service.answer = () => problem(401, 'UNAUTHENTICATED');
+    const answer = await service.client().call('getClient', { path: { id } });
+    expect(answer.status).toBe(401);
+    expect(service.received).toHaveLength(2);
+    expect(service.exchanges).toHaveLength(2);
+  });
+
+  it('lets calls fail with the problem where the API key is refused, and is asked for anew by the next call', async () => {
+    service.exchange = (_, index) => (index === 0 ? problem(401, 'UNAUTHENTICATED') : { body: tokenNamed('token-2') });
+    const api = service.client();
+    const refused = await api.call('getClient', { path: { id } }).catch((error: unknown) => error);
+    expect(refused).toBeInstanceOf(ProblemError);
+    expect(refused).toMatchObject({ problem: { code: 'UNAUTHENTICATED' } });
+    expect(service.received).toHaveLength(0);
+    await expect(api.call('getClient', { path: { id } })).resolves.toMatchObject({ ok: true });
+  });
+
+  it('can come from elsewhere', async () => {
+    const accessToken = vi.fn(async () => ({ access_token: 'mine', token_type: 'Bearer' as const, expires_in: 900 }));
+    const api = createClient({ baseUrl: service.baseUrl, tenant: 'hartwell', accessToken });
+    await Promise.all([api.call('getClient', { path: { id } }), api.call('getClient', { path: { id } })]);
+    expect(accessToken).toHaveBeenCalledTimes(1);
+    expect(authorizations()).toEqual(['Bearer mine', 'Bearer mine']);
+    expect(service.exchanges).toHaveLength(0);
+  });
+
+  it('goes on for the others where one of those who wait for it gives up', async () => {
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    service.exchange = async () => {
+      await released;
+      return { body: tokenNamed('late') };
+    };
+    const api = service.client();
+    const impatient = new AbortController();
+    const first = api.call('getClient', { path: { id }, signal: impatient.signal });
+    const second = api.call('getClient', { path: { id } });
+    impatient.abort(new Error('enough'));
+    await expect(first).rejects.toThrow('enough');
+    release();
+    await expect(second).resolves.toMatchObject({ ok: true });
+    expect(service.exchanges).toHaveLength(1);
+  });
+});
