@@ -11,6 +11,7 @@ const unitTests = '**/*.unit.test.ts';
 export default defineConfig({
   test: {
     projects: [
+      'packages/client',
       {
         test: {
           name: 'mock',
