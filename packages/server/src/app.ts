@@ -1,4 +1,5 @@
-import express, { type Express, type Request, type Response } from 'express';
+import type { RequestListener } from 'node:http';
+import express, { type Request, type Response } from 'express';
 import { v7 as uuidv7 } from 'uuid';
 import { authorize, checkRoles, isPublic } from './auth/roles.ts';
 import type { Context, PublicContext } from './context.ts';
@@ -28,7 +29,7 @@ interface Answer {
  *
  * @throws Error at start where an operation of the contract names no role.
  */
-export function createApp(service: Service): Express {
+export function createApp(service: Service): RequestListener {
   checkRoles();
   const findRoute = createRouter();
   const readBody = bodyReader();
@@ -39,7 +40,8 @@ export function createApp(service: Service): Express {
   app.set('trust proxy', service.config.trustProxy);
   app.use(outside(service));
   app.use((request, response) => answer(request, response));
-  return app;
+  return (request, response) =>
+    app(request as Request, response as Response, (error) => last(response as Response, error));
 
   async function answer(request: Request, response: Response): Promise<void> {
     const started = process.hrtime.bigint();
@@ -65,7 +67,7 @@ export function createApp(service: Service): Express {
       const path = cleanParameters('path', route.path);
       const query = cleanParameters('query', request.query);
       const checked = await service.validator.request(operation, { path, query, headers: request.headers, body });
-      if (checked.findings.length > 0) throw problemOf(operation, checked.findings);
+      if (checked.findings.length > 0) throw problemOf(operation, checked.findings, body);
 
       const input = { path, query: checked.query, body };
       outcome = await (isKeyed(context, request)
@@ -87,6 +89,16 @@ export function createApp(service: Service): Express {
       status: outcome.status,
       milliseconds: Math.round(seconds * 1e5) / 100,
     });
+  }
+
+  /** What no step has answered: a request for something that is no path, or a fault of the steps themselves. */
+  function last(response: Response, error: unknown): void {
+    if (response.headersSent) return void response.destroy();
+    const problem =
+      error === undefined
+        ? new Problem('NOT_FOUND', 'There is nothing at this address.')
+        : toProblem(error, service.log);
+    send(response, { status: problem.status, headers: problem.headers, body: problemDocument(problem, uuidv7()) }, {});
   }
 
   /** Runs a handler under an `Idempotency-Key`: its answer is kept in the transaction that does its work. */

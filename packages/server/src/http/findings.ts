@@ -1,5 +1,6 @@
 import type { Operation } from '../contract/contract.ts';
 import type { Finding } from '../contract/validator.ts';
+import { escapePointer } from './body.ts';
 import { Problem, type ProblemDetail } from './problem.ts';
 
 /** What `anyOf` and its branches say beside the branch that matters tells a caller nothing more. */
@@ -8,10 +9,10 @@ const echoes = new Set(['anyOf', 'oneOf', 'if']);
 const places: Record<string, ProblemDetail['in']> = { body: 'body', params: 'path', query: 'query', headers: 'header' };
 
 /** The findings of a request as the problem that the caller gets, each at its value. */
-export function problemOf(operation: Operation, findings: readonly Finding[]): Problem {
+export function problemOf(operation: Operation, findings: readonly Finding[], body: unknown): Problem {
   const errors = findings
     .filter((finding) => !echoes.has(finding.keyword))
-    .map((finding) => detailOf(operation, finding));
+    .map((finding) => detailOf(operation, finding, body));
   if (findings.some((finding) => finding.path === '/body' && finding.keyword === 'required')) {
     return new Problem('MISSING_BODY', 'This operation needs a JSON body. Some proxies drop the body of a DELETE.');
   }
@@ -20,8 +21,9 @@ export function problemOf(operation: Operation, findings: readonly Finding[]): P
   return new Problem('VALIDATION_ERROR', count, { errors });
 }
 
-function detailOf(operation: Operation, { path, keyword, message }: Finding): ProblemDetail {
-  const [, where = '', ...rest] = path.split('/');
+function detailOf(operation: Operation, { path, keyword, message }: Finding, body: unknown): ProblemDetail {
+  const [, where = '', ...written] = path.split('/');
+  const rest = where === 'body' && isUnknownProperty(keyword) ? escapeName(body, written) : written;
   const place = places[where] ?? 'body';
   // Node knows headers in lower case; the contract writes them as people do.
   const header = Object.keys(operation.headers).find((name) => name.toLowerCase() === rest[0]);
@@ -29,16 +31,38 @@ function detailOf(operation: Operation, { path, keyword, message }: Finding): Pr
   return { in: place, pointer, code: codeOf(keyword), detail: wording(keyword, message) };
 }
 
+function isUnknownProperty(keyword: string): boolean {
+  return keyword === 'additionalProperties' || keyword === 'unevaluatedProperties';
+}
+
+/** The validator writes the name of an unknown property as it is; in a pointer, `/` and `~` are escaped. */
+function escapeName(body: unknown, written: readonly string[]): readonly string[] {
+  for (let length = 1; length <= written.length; length++) {
+    const above = written.slice(0, -length);
+    const name = written.slice(-length).join('/');
+    const parent = above.reduce(valueAt, body);
+    if (isObject(parent) && Object.hasOwn(parent, name)) return [...above, escapePointer(name)];
+  }
+  return written;
+}
+
+function valueAt(value: unknown, segment: string): unknown {
+  return isObject(value) ? value[segment.replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
 /** `minLength` becomes `MIN_LENGTH`: the keyword of the contract that the value breaks. */
 function codeOf(keyword: string): string {
   if (keyword === '') return 'UNKNOWN_PARAMETER';
-  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') return 'UNKNOWN_PROPERTY';
+  if (isUnknownProperty(keyword)) return 'UNKNOWN_PROPERTY';
   return keyword.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
 }
 
 function wording(keyword: string, message: string): string {
-  if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties')
-    return 'The contract knows no such property here.';
+  if (isUnknownProperty(keyword)) return 'The contract knows no such property here.';
   if (keyword === 'required') return 'It is missing.';
   if (keyword === 'readOnly') return 'The service computes it; it cannot be written.';
   const sentence = message.charAt(0).toUpperCase() + message.slice(1);

@@ -2,11 +2,14 @@ import accepts from 'accepts';
 import { unauthenticated } from '../auth/tokens.ts';
 import { Problem } from './problem.ts';
 
+/** What is answered; with the parameter too, because some callers name it. */
+const types = ['application/json', 'application/json; charset=utf-8', 'application/problem+json'];
+
 /** @throws Problem `NOT_ACCEPTABLE` where a caller takes nothing that the service can answer. */
 export function checkAccept(accept: string | undefined): void {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return;
   const request = { headers: { accept } } as Parameters<typeof accepts>[0];
-  if (accepts(request).types(['application/json', 'application/problem+json']) === false) {
+  if (accepts(request).types(types) === false) {
     throw new Problem('NOT_ACCEPTABLE', 'The service answers application/json. Accept that.');
   }
 }

@@ -6,7 +6,7 @@ import { Problem } from './problem.ts';
 type ReadBody = (operation: Operation, request: Request, response: Response) => Promise<unknown>;
 
 /** The one media type of request bodies, in UTF-8, the only encoding of JSON (RFC 8259). */
-const jsonType = /^application\/json *(; *charset *= *"?utf-8"? *)?$/i;
+const jsonType = /^application\/json *(; *(charset *= *"?utf-8"? *)?)?$/i;
 
 /**
  * Reads JSON bodies up to the limit that the contract names for the operation.
@@ -41,11 +41,13 @@ export function bodyReader(): ReadBody {
 }
 
 function failure(error: unknown, limit: number): unknown {
-  if (!(error instanceof Error) || !('type' in error)) return error;
-  if (error.type === 'entity.too.large') {
+  // The reader marks as 4xx what the caller did; what it cannot decompress has no type of its own.
+  if (!(error instanceof Error) || !('status' in error) || Number(error.status) >= 500) return error;
+  const type = 'type' in error ? error.type : undefined;
+  if (type === 'entity.too.large') {
     return new Problem('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes. Send it in parts.`);
   }
-  if (error.type === 'encoding.unsupported') {
+  if (type === 'encoding.unsupported') {
     return new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body may be compressed by gzip, deflate or br only.');
   }
   return new Problem('MALFORMED_REQUEST', 'The body did not arrive whole.', { cause: error });
@@ -56,10 +58,10 @@ export function cleanParameters<Value>(
   place: 'path' | 'query',
   parameters: Readonly<Record<string, Value>>,
 ): Record<string, Value> {
-  const cleaned: Record<string, Value> = {};
-  for (const [name, value] of Object.entries(parameters)) {
-    cleaned[name] = (typeof value === 'string' ? cleanParameter(name, place, value) : value) as Value;
-    if (Array.isArray(value)) for (const item of value) cleanParameter(name, place, String(item));
-  }
-  return cleaned;
+  const clean = (name: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((item) => clean(name, item));
+    return typeof value === 'string' ? cleanParameter(name, place, value) : value;
+  };
+  // Not by assignment: a parameter may be called `__proto__`.
+  return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, clean(name, value) as Value]));
 }

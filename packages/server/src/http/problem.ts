@@ -6,8 +6,8 @@ export type ProblemCode = components['schemas']['ProblemCode'] | 'NOT_IMPLEMENTE
 export type ProblemDocument = Omit<components['schemas']['Problem'], 'code'> & { code: ProblemCode };
 export type ProblemDetail = components['schemas']['ProblemError'];
 
-/** More would help nobody, and a hostile body can be wrong in very many places. */
-const maximumOfErrors = 100;
+/** More would help nobody, and a hostile body can be wrong in very many places, and long ones. The contract says so too. */
+const maximum = { errors: 100, pointer: 1_000, detail: 1_000, problemDetail: 2_000 };
 
 /**
  * A failure that the caller is told of. The code decides the status: which code goes with which is read from the
@@ -24,15 +24,23 @@ export class Problem extends Error {
     detail: string,
     more: { errors?: readonly ProblemDetail[]; headers?: Readonly<Record<string, string>>; cause?: unknown } = {},
   ) {
-    super(detail, { cause: more.cause });
+    super(cut(detail, maximum.problemDetail), { cause: more.cause });
     this.code = code;
-    this.errors = more.errors?.slice(0, maximumOfErrors);
+    this.errors = more.errors?.slice(0, maximum.errors).map((error) => ({
+      ...error,
+      pointer: cut(error.pointer, maximum.pointer),
+      detail: cut(error.detail, maximum.detail),
+    }));
     this.headers = more.headers ?? {};
   }
 
   get status(): number {
     return statusOf(this.code);
   }
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : text.slice(0, length).toWellFormed();
 }
 
 /** A failure of the caller's making at one value of the request. */

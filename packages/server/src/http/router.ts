@@ -1,6 +1,5 @@
 import findMyWay from 'find-my-way';
 import { allOperations, type Operation } from '../contract/contract.ts';
-import type { OperationId } from '../contract/handler.ts';
 import { Problem } from './problem.ts';
 
 export interface Route {
@@ -8,37 +7,35 @@ export interface Route {
   readonly path: Record<string, string>;
 }
 
+/** The one method of the look-up tree: what a path is does not depend on how it is asked. */
+const anyMethod = 'GET';
+
 /**
- * Finds the operation of a request in one look-up, however many there are. Segments that are fixed win over parameters.
+ * Finds the operation of a request in one look-up, however many there are. Segments that are fixed win over parameters,
+ * whatever the method: `/gql/v1/staff/search` is never a staff member.
  *
  * @throws Problem `NOT_FOUND` where no operation has the path, `METHOD_NOT_ALLOWED` where one has it with other methods.
  */
 export function createRouter(): (method: string, path: string) => Route {
   const router = findMyWay({ caseSensitive: true, maxParamLength: 500 });
-  const byId = new Map<string, Operation>(allOperations.map((operation) => [operation.id, operation]));
-  for (const operation of allOperations) {
-    const pattern = operation.path.replaceAll(/\{([^}]+)\}/g, ':$1');
-    router.on(operation.method, pattern, () => {}, operation.id satisfies OperationId);
+  for (const [path, operations] of Map.groupBy(allOperations, (operation) => operation.path)) {
+    const byMethod = new Map<string, Operation>(operations.map((operation) => [operation.method, operation]));
+    router.on(anyMethod, path.replaceAll(/\{([^}]+)\}/g, ':$1'), () => {}, byMethod);
   }
-  const methods = [...new Set(allOperations.map((operation) => operation.method))];
 
   return (method, path) => {
-    const found = isMethod(method) ? router.find(method, path) : null;
-    const operation = byId.get(found?.store);
-    if (found !== null && operation !== undefined) {
-      return {
-        operation,
-        path: Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? ''])),
-      };
+    const found = router.find(anyMethod, path);
+    const parameters = Object.entries(found?.params ?? {}).map(([name, value]) => [name, value ?? ''] as const);
+    // An empty segment is no parameter.
+    if (found === null || parameters.some(([, value]) => value === '')) {
+      throw new Problem('NOT_FOUND', 'There is no operation at this path. See /reference.');
     }
-    const allowed = methods.filter((other) => byId.has(router.find(other, path)?.store));
-    if (allowed.length === 0) throw new Problem('NOT_FOUND', 'There is no operation at this path. See /reference.');
+    const byMethod: ReadonlyMap<string, Operation> = found.store;
+    const operation = byMethod.get(method);
+    if (operation !== undefined) return { operation, path: Object.fromEntries(parameters) };
+    const allowed = [...byMethod.keys()];
     throw new Problem('METHOD_NOT_ALLOWED', `This path answers ${allowed.join(' and ')} only.`, {
       headers: { Allow: allowed.join(', ') },
     });
   };
-
-  function isMethod(method: string): method is Operation['method'] {
-    return (methods as string[]).includes(method);
-  }
 }

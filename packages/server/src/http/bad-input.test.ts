@@ -1,0 +1,269 @@
+import { gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../test/service.ts';
+import { wire } from '../../test/wire.ts';
+
+const { call, address, token } = await testService();
+const list = '/gql/v1/clients';
+const search = '/gql/v1/clients/search';
+const credentials = { Authorization: `Bearer ${token}`, Tenant: 'firm' };
+
+interface ProblemBody {
+  readonly code: string;
+  readonly errors?: readonly { readonly in: string; readonly pointer: string; readonly code: string }[];
+}
+
+async function post(body: string | Buffer, headers: Record<string, string> = {}, path = list) {
+  const answer = await wire(address, {
+    method: 'POST',
+    path,
+    headers: { ...credentials, 'Content-Type': 'application/json', ...headers },
+    body,
+  });
+  return { status: answer.status, code: (answer.json as ProblemBody | undefined)?.code, answer };
+}
+
+describe('a body that is no JSON', () => {
+  test.each([
+    ['cut off', '{"page":'],
+    ['not quoted', '{page:0}'],
+    ['two values', '{}{}'],
+    ['a comment', '{/* */}'],
+    ['a trailing comma', '{"page":0,}'],
+    ['NaN', '{"page":NaN}'],
+    ['blank', '   '],
+  ])('is malformed: %s', async (_name, body) => {
+    expect(await post(body)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+  });
+
+  test.each(['null', '[]', '"x"', '1', 'true', '1e999'])(
+    'is refused where it is JSON, but no object: %s',
+    async (body) => {
+      expect(await post(body)).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    },
+  );
+
+  test('is missing where it is empty', async () => {
+    expect(await post('')).toMatchObject({ status: 400, code: 'MISSING_BODY' });
+    const nothing = await wire(address, { method: 'POST', path: list, headers: credentials });
+    expect(nothing.json).toMatchObject({ status: 400, code: 'MISSING_BODY' });
+  });
+
+  test('is malformed where its bytes are no UTF-8', async () => {
+    const wrong = Buffer.concat([Buffer.from('{"cursor":"'), Buffer.from([0xc3, 0x28, 0xff]), Buffer.from('"}')]);
+    expect(await post(wrong)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+    const surrogate = Buffer.concat([Buffer.from('{"cursor":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]);
+    expect(await post(surrogate)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+    const utf16 = Buffer.from('\ufeff{"page":0}', 'utf16le');
+    expect(await post(utf16)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+  });
+
+  test('may begin with a byte order mark, which RFC 8259 lets a reader pass over', async () => {
+    expect(await post('\ufeff{"page":0}')).toMatchObject({ status: 200 });
+  });
+});
+
+describe('the type of a body', () => {
+  test.each([
+    'application/json',
+    'APPLICATION/JSON',
+    'application/json; charset=utf-8',
+    'application/json;charset=UTF-8',
+    'application/json; charset="utf-8"',
+    'application/json;',
+  ])('may be %s', async (type) => {
+    expect(await post('{}', { 'Content-Type': type })).toMatchObject({ status: 200 });
+  });
+
+  test.each([
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data; boundary=x',
+    'application/json; charset=utf-16',
+    'application/json; charset=latin1',
+    'application/json, text/plain',
+    'application/vnd.api+json',
+    'json',
+    `application/json; x=${'y'.repeat(8000)}`,
+  ])('may not be %s', async (type) => {
+    expect(await post('{}', { 'Content-Type': type })).toMatchObject({ status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' });
+  });
+
+  test('has to be told', async () => {
+    const answer = await wire(address, { method: 'POST', path: list, headers: credentials, body: '{}' });
+    expect(answer.json).toMatchObject({ status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' });
+  });
+});
+
+describe('a compressed body', () => {
+  test('is read', async () => {
+    expect(await post(gzipSync('{"page":0}'), { 'Content-Encoding': 'gzip' })).toMatchObject({ status: 200 });
+  });
+
+  test('is as long as what comes out of it', async () => {
+    const bomb = gzipSync(`{"cursor":"${'a'.repeat(50_000_000)}"}`);
+    expect(await post(bomb, { 'Content-Encoding': 'gzip' })).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' });
+  });
+
+  test('is malformed where it is not what it says, or ends too soon', async () => {
+    for (const [encoding, body] of [
+      ['gzip', Buffer.from('{"page":0}')],
+      ['deflate', Buffer.from('{"page":0}')],
+      ['br', Buffer.from('{"page":0}')],
+      ['gzip', gzipSync('{"page":0}').subarray(0, 12)],
+    ] as const) {
+      expect(await post(body, { 'Content-Encoding': encoding })).toMatchObject({
+        status: 400,
+        code: 'MALFORMED_REQUEST',
+      });
+    }
+  });
+
+  test('is refused where nobody knows how', async () => {
+    expect(await post('{}', { 'Content-Encoding': 'zstd-17' })).toMatchObject({ status: 415 });
+  });
+});
+
+describe('the size of a body', () => {
+  test('is limited, told in advance or not', async () => {
+    const large = `{"cursor":"${'a'.repeat(2_000_000)}"}`;
+    expect(await post(large)).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' });
+    expect(await post(large, { 'Transfer-Encoding': 'chunked' })).toMatchObject({ status: 413 });
+  });
+
+  test('does not matter on a GET, which has none', async () => {
+    const headers = { ...credentials, 'Content-Type': 'application/json', 'Content-Length': 11 };
+    const answer = await wire(address, { path: '/gql/v1/client_types', headers, body: '{"page":"x"' });
+    expect(answer.status).toBe(200);
+  });
+});
+
+describe('characters that no text may hold', () => {
+  const fault = (pointer: string) => ({ errors: [{ in: 'body', pointer, code: 'CHARACTER' }] });
+
+  test.each([
+    ['NUL as an escape', '{"where":{"name":{"_eq":"a\\u0000b"}}}'],
+    ['half a pair as an escape', '{"where":{"name":{"_eq":"\\ud800"}}}'],
+    ['the other half', '{"where":{"name":{"_eq":"\\udc00x"}}}'],
+  ])('are refused in a body: %s', async (_name, body) => {
+    const { answer } = await post(body, {}, search);
+    expect(answer.json).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST', ...fault('/where/name/_eq') });
+  });
+
+  test('are refused raw', async () => {
+    expect(await post('{"cursor":"a\0b"}')).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+  });
+
+  test('are refused in the name of a property', async () => {
+    expect(await post('{"a\\u0000":1}')).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+  });
+
+  test('are refused in path and query', async () => {
+    const inPath = await call<ProblemBody>('GET', '/gql/v1/client/%00');
+    expect(inPath.body).toMatchObject({ code: 'MALFORMED_REQUEST', errors: [{ in: 'path', pointer: '/id' }] });
+    const inQuery = await call<ProblemBody>('GET', '/gql/v1/client_types?cursor=a%00');
+    expect(inQuery.body).toMatchObject({ code: 'MALFORMED_REQUEST', errors: [{ in: 'query', pointer: '/cursor' }] });
+    const twice = await call<ProblemBody>('GET', '/gql/v1/client_types?cursor=a&cursor=%00');
+    expect(twice).toMatchObject({ status: 400 });
+  });
+
+  test('do not come out of a pair that is whole', async () => {
+    expect(await post('{"where":{"name":{"_eq":"\\ud83d\\ude00"}}}', {}, search)).toMatchObject({ status: 200 });
+  });
+});
+
+describe('properties', () => {
+  test.each([
+    '{"__proto__":{"page":1}}',
+    '{"\\u005f_proto__":{"page":1}}',
+    '{"constructor":{"prototype":{"page":1}}}',
+    '{"prototype":1}',
+    '{"toString":1}',
+    '{"hasOwnProperty":1}',
+    '{"where":{"constructor":{"_eq":"x"}}}',
+    '{"where":{"name":{"__proto__":"x"}}}',
+    '{"where":{"name":{"_eq":"x","constructor":"x"}}}',
+    '{"orderBy":[{"constructor":"asc"}]}',
+  ])('that objects have by themselves are not in the contract: %s', async (body) => {
+    const { status, answer } = await post(body, {}, search);
+    expect({ status, text: answer.text }).toMatchObject({ status: 400 });
+    expect(Object.prototype).not.toHaveProperty('page');
+  });
+
+  test('that nobody knows are told with their pointer', async () => {
+    const { answer } = await post('{"pageSize":1,"a/b~c":2}');
+    expect(answer.json).toMatchObject({
+      code: 'VALIDATION_ERROR',
+      errors: [{ in: 'body', pointer: '/a~1b~0c', code: 'UNKNOWN_PROPERTY' }],
+    });
+    const deep = await post('{"where":{"_or":[{"name":{"_eq":"x","_equals":"y"}}]}}', {}, search);
+    expect((deep.answer.json as ProblemBody).errors).toContainEqual(
+      expect.objectContaining({ pointer: '/where/_or/0/name/_equals', code: 'UNKNOWN_PROPERTY' }),
+    );
+  });
+
+  test('may be called anything and be many, and the answer stays a problem document', async () => {
+    const long = 'x'.repeat(5_000);
+    expect(await post(JSON.stringify({ [long]: 1 }))).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(await post(`{"${long}":`)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+    expect(await post(`{"${long}\\u0000":1}`)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+    const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`p${index}`, index]));
+    const { status, answer } = await post(JSON.stringify(many));
+    expect(status).toBe(400);
+    expect((answer.json as ProblemBody).errors).toHaveLength(100);
+  });
+});
+
+describe('nesting', () => {
+  const levels = 10_000;
+  test.each([
+    ['lists', '['.repeat(levels) + ']'.repeat(levels)],
+    ['objects', `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`],
+    ['both', '{"a":['.repeat(levels) + ']}'.repeat(levels)],
+    ['lists that never end', '['.repeat(levels)],
+  ])('is limited: %s', async (_name, body) => {
+    expect(await post(body)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+  });
+});
+
+describe('parameters of the query', () => {
+  test('that nobody knows are refused', async () => {
+    const answer = await call<ProblemBody>('GET', '/gql/v1/client_types?pagesize=3');
+    expect(answer.body).toMatchObject({
+      status: 400,
+      code: 'VALIDATION_ERROR',
+      errors: [{ in: 'query', pointer: '/pagesize', code: 'UNKNOWN_PARAMETER' }],
+    });
+    expect(await call('POST', `${list}?page=0`, {})).toMatchObject({ status: 400 });
+  });
+
+  test.each(['__proto__=1', '__proto__[page]=1', 'constructor=1', 'page[]=1', 'page[a]=1', '=1', '%00=1'])(
+    'cannot be anything: %s',
+    async (query) => {
+      const answer = await wire(address, { path: `/gql/v1/client_types?${query}`, headers: credentials });
+      expect(answer).toMatchObject({ status: 400 });
+    },
+  );
+
+  test.each([
+    'page=1&page=2',
+    'includeTotal=true&includeTotal=false',
+    'page=',
+    'page=x',
+    'page=1.5',
+    'page=-1',
+    'pageSize=0',
+    'pageSize=1001',
+    'page=1e999',
+    'page=99999999999',
+    'includeTotal=maybe',
+    'cursor=',
+  ])('are refused: %s', async (query) => {
+    expect(await call('GET', `/gql/v1/client_types?${query}`)).toMatchObject({ status: 400 });
+  });
+
+  test('have their types', async () => {
+    const { status, body } = await call('GET', '/gql/v1/client_types?page=3&pageSize=7&includeTotal=true');
+    expect({ status, body }).toMatchObject({ status: 200, body: { page: 3, pageSize: 7, total: 0 } });
+  });
+});

@@ -1,0 +1,165 @@
+import { METHODS } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../test/service.ts';
+import { wire } from '../../test/wire.ts';
+import { allOperations } from '../contract/contract.ts';
+import type { ProblemDocument as ProblemBody } from './problem.ts';
+
+const { call, handle, address, token } = await testService();
+const credentials = { Authorization: `Bearer ${token}`, Tenant: 'firm' };
+const client = (await handle('onboardClient', { body: { name: 'Harbor', address: {} } })).body;
+const byId = `/gql/v1/client/${client.clientId}`;
+
+/** What Node's parser lets through as a method, but for CONNECT, which asks for a tunnel and no answer. */
+const methods = METHODS.filter((method) => method !== 'CONNECT');
+
+describe('a path', () => {
+  test.each([
+    '/',
+    '/gql',
+    '/gql/v1/unknown',
+    '/gql/v1/clients/',
+    '//gql/v1/clients',
+    '/gql//v1/clients',
+    '/gql/v1/./clients',
+    '/gql/v1/x/../clients',
+    '/gql/v1/%2e%2e/v1/clients',
+    '/GQL/v1/clients',
+    '/gql/v1/clients;x=1',
+    '/gql/v1/client%2F',
+    '/gql/v1/client/',
+    '/gql/v1/client/%',
+    '/gql/v1/client/%zz',
+    '/gql/v1/client/%ed%a0%80',
+    '/gql/v1/client/a/b',
+    `/gql/v1/client/${'a'.repeat(5_000)}`,
+    '/api/v1/clients/v1/onboard/x',
+    '/.well-known/jwks.json/',
+    '/constructor',
+    '/__proto__',
+    '/%00',
+  ])('that is none of the contract is not there: %s', async (path) => {
+    for (const method of ['GET', 'POST']) {
+      const answer = await wire(address, { method, path, headers: credentials });
+      expect(answer).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } });
+      expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+    }
+  });
+
+  test.each(['http://[', 'http://x:99999999/', '*', 'http://other.example/unknown'])(
+    'that is no path at all is not there either: %s',
+    async (target) => {
+      const { hostname, port } = new URL(address);
+      const socket = connect(Number(port), hostname);
+      socket.end(`OPTIONS ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      const answer = await text(socket);
+      expect(answer).toMatch(/^HTTP\/1.1 404 /);
+      expect(answer).toContain('"code":"NOT_FOUND"');
+    },
+  );
+
+  test.each(['x', '0', client.clientId.toUpperCase(), `${client.clientId}0`, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'])(
+    'with an id that is none of ours is wrong: %s',
+    async (id) => {
+      const answer = await call('GET', `/gql/v1/client/${id}`);
+      expect(answer.body).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+      expect((answer.body as ProblemBody).errors?.[0]).toMatchObject({ in: 'path', pointer: '/id' });
+    },
+  );
+
+  test('with an id that nothing has is not found', async () => {
+    const answer = await call('GET', '/gql/v1/client/0199a1c2-0c01-7c01-8a4f-5d2e9b60f101');
+    expect(answer.body).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+  });
+});
+
+describe('another method', () => {
+  const paths = new Map(Map.groupBy(allOperations, (operation) => operation.path));
+
+  test.each([...paths])('is refused, and the right ones are told: %s', async (path, operations) => {
+    const right: string[] = operations.map((operation) => operation.method);
+    const wrong = path === '/gql/v1/clients' ? methods : ['HEAD', 'OPTIONS', 'TRACE', 'PUT', 'PROPFIND'];
+    for (const method of wrong.filter((one) => !right.includes(one))) {
+      const answer = await wire(address, { method, path: path.replaceAll(/\{[^}]+\}/g, 'x') });
+      expect({ method, status: answer.status }).toEqual({ method, status: 405 });
+      expect(answer.headers.allow?.split(', ').sort()).toEqual([...right].sort());
+      if (method !== 'HEAD') expect(answer.json).toMatchObject({ code: 'METHOD_NOT_ALLOWED' });
+    }
+  });
+
+  test('is refused outside of the contract as well', async () => {
+    const answer = await wire(address, { method: 'POST', path: '/healthz' });
+    expect(answer).toMatchObject({
+      status: 405,
+      json: { code: 'METHOD_NOT_ALLOWED' },
+      headers: { allow: 'GET, HEAD' },
+    });
+    expect(await wire(address, { method: 'HEAD', path: '/healthz' })).toMatchObject({ status: 200, text: '' });
+  });
+});
+
+describe('what is answered', () => {
+  test.each([
+    undefined,
+    '*/*',
+    'application/json',
+    'application/*',
+    'application/json; charset=utf-8',
+    'text/html, application/json;q=0.1',
+    'application/problem+json, application/json',
+    '',
+  ])('is JSON where the caller takes it: %s', async (accept) => {
+    const headers = { ...credentials, ...(accept === undefined ? {} : { Accept: accept }) };
+    const answer = await wire(address, { path: byId, headers });
+    expect(answer.status).toBe(200);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  test.each(['text/html', 'application/xml', 'application/json;q=0', 'image/*', 'x'])(
+    'is nothing else: %s',
+    async (accept) => {
+      const answer = await wire(address, { path: byId, headers: { ...credentials, Accept: accept } });
+      expect(answer).toMatchObject({ status: 406, json: { code: 'NOT_ACCEPTABLE' } });
+    },
+  );
+
+  test('has a strong tag of its version, and is sent whole to those who have it', async () => {
+    const first = await wire(address, { path: byId, headers: credentials });
+    expect(first.headers.etag).toMatch(/^"\d+"$/);
+    expect(first.headers.etag).toBe(`"${(first.json as { version: number }).version}"`);
+    for (const tag of [first.headers.etag ?? '', '*', `W/${first.headers.etag}`]) {
+      const again = await wire(address, { path: byId, headers: { ...credentials, 'If-None-Match': tag } });
+      expect(again).toMatchObject({ status: 200, text: first.text });
+    }
+  });
+
+  test('carries the id of the call, the caller`s own or not', async () => {
+    const answer = await call<{ requestId: string }>('GET', '/gql/v1/client/x', undefined, { 'X-Request-Id': 'mine' });
+    expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'));
+    expect(answer.body.requestId).not.toBe('mine');
+  });
+
+  test('says nothing of what serves it', async () => {
+    const answer = await wire(address, { path: byId, headers: credentials });
+    expect(Object.keys(answer.headers)).not.toContain('x-powered-by');
+    expect(Object.keys(answer.headers)).not.toContain('server');
+  });
+});
+
+describe('a header', () => {
+  test.each(['traceparent', 'X-Client-Id', 'Tenant', 'Authorization', 'Accept', 'If-None-Match', 'X-Other'])(
+    'may be long and strange, and is no fault of ours: %s',
+    async (name) => {
+      for (const value of ['x'.repeat(12_000), 'é\u00ff', '"', '{}', ',,,;;;=']) {
+        const answer = await wire(address, { path: byId, headers: { ...credentials, [name]: value } });
+        expect({ name, value: value.slice(0, 9), status: answer.status }).toEqual({
+          name,
+          value: value.slice(0, 9),
+          status: expect.toSatisfy((status: number) => status >= 200 && status < 500),
+        });
+      }
+    },
+  );
+});
