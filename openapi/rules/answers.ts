@@ -6,12 +6,14 @@ import { eachOperation, isPublic, type Operation, type Place, parameterNamed } f
 import { contentOf, isEntity, partsOf } from './schemas.ts';
 
 const always = ['X-Request-Id'];
-const onSuccess = ['RateLimit', 'RateLimit-Policy'];
+const ofTheLimit = ['RateLimit', 'RateLimit-Policy'];
+/** Where a call counted against the limit; what is refused earlier, or fails, does not know what is left of it. */
+const counted = ['400', '403', '404', '409', '412', '413', '415', '429'];
 const onStatus: Record<string, string[]> = {
   '201': ['Location'],
   '202': ['Location'],
   '401': ['WWW-Authenticate'],
-  '429': ['RateLimit', 'RateLimit-Policy', 'Retry-After'],
+  '429': ['Retry-After'],
   '503': ['Retry-After'],
 };
 
@@ -20,7 +22,8 @@ export const answers = eachOperation((operation, report) => {
     const isSuccess = status.startsWith('2');
     const wanted = [
       ...always,
-      ...(isSuccess ? [...onSuccess, ...onThis(operation, response)] : []),
+      ...(isSuccess || counted.includes(status) ? ofTheLimit : []),
+      ...(isSuccess ? onThis(operation, response) : []),
       ...(onStatus[status] ?? []),
     ];
     const headers = response.get('headers')?.keys() ?? [];
@@ -39,8 +42,10 @@ export const answers = eachOperation((operation, report) => {
     if (content.length !== 1 || content[0] !== media) {
       report(response.home, `Answer ${status} as ${media}, and as nothing else.`);
     }
-    for (const schema of contentOf(response)) {
-      if (!isSuccess && !partsOf(schema).some((part) => part.name === 'Problem')) {
+    for (const [, media] of response.map('content')) {
+      const schema = media.get('schema');
+      if (schema === undefined) report(media, 'Give the answer a `schema`.');
+      else if (!isSuccess && !partsOf(schema).some((part) => part.name === 'Problem')) {
         report(response.home, 'Build the schema of an error on `Problem`.');
       }
     }

@@ -8,7 +8,12 @@ import { bodiesOf, contentOf, partsOf, propertiesOf, typesOf } from './schemas.t
 
 export const closedBodies = wholeContract((root, report) => {
   const seen = new Set<string>();
-  for (const operation of operationsOf(root)) for (const schema of bodiesOf(operation)) visit(schema, false);
+  for (const operation of operationsOf(root)) {
+    if (operation.body !== undefined && contentOf(operation.body).length !== 1) {
+      report(operation.body, 'Take the body as application/json, by one schema.');
+    }
+    for (const schema of bodiesOf(operation)) visit(schema, false);
+  }
   for (const [, webhook] of root.map('webhooks')) {
     const body = webhook.get('post', 'requestBody');
     if (body !== undefined) for (const schema of contentOf(body)) visit(schema, false);

@@ -61,6 +61,19 @@ describe('the bundle', () => {
     });
   });
 
+  // Section 2.7 of domain.md: which types the records API writes, and how.
+  test('has the standard record types', () => {
+    const records = [...text.matchAll(/"x-record":\{"operations":(\[.*?\])/g)].map(
+      ([, operations]) => operations ?? '[]',
+    );
+    expect(records.length).toBe(26);
+    expect(count(records.flatMap((operations) => JSON.parse(operations)))).toEqual({
+      UPSERT: 23,
+      UPDATE: 24,
+      DELETE: 23,
+    });
+  });
+
   // Section 4 of domain.md: 62 rows of the catalog are enabled and 29 are listed only; custom types come beside them.
   test('has a webhook for each event that is enabled, and lists the others', () => {
     const events = [...text.matchAll(/"x-event":\{"entityType":"(\w+)","operation":"(\w+)"\}/g)].map(

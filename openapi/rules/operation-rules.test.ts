@@ -146,6 +146,16 @@ const cases: Record<string, Case[]> = {
       /Cache-Control/,
     ],
     [
+      'an error without its limit',
+      (files) => set(files, 'responses/Problem403.yaml', ['headers', 'RateLimit'], undefined),
+      /RateLimit with 403/,
+    ],
+    [
+      'an error of no form',
+      (files) => set(files, 'responses/Problem404.yaml', ['content', 'application/problem+json', 'schema'], undefined),
+      /a `schema`/,
+    ],
+    [
       '429 without a time to wait',
       (files) => set(files, 'responses/Problem429.yaml', ['headers', 'Retry-After'], undefined),
       /Retry-After/,

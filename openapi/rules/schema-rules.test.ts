@@ -122,6 +122,13 @@ const cases: Record<string, Case[]> = {
     ['a float', property('length', { type: 'number', minimum: 0, maximum: 9 }), /a float is not exact/],
     ['a nullable string without end', property('note', { type: ['string', 'null'] }), /`maxLength`/],
     ['a value of any type', property('note', { description: 'x' }), /Say the `type`/],
+    [
+      'an enum of any type',
+      (files) => set(files, 'schemas/boats/BoatStatus.yaml', ['type'], undefined),
+      /Say the `type`/,
+    ],
+    ['an array of anything', property('notes', { type: 'array', maxItems: 3 }), /Say the `items`/],
+    ['a parameter of any type', (files) => set(files, 'parameters/Id.yaml', ['schema'], {}), /Say the `type`/],
   ],
   'example-values': [
     [
@@ -164,6 +171,11 @@ const cases: Record<string, Case[]> = {
     ['a map without end', property('tags', { type: 'object', additionalProperties: true }), /`maxProperties`/],
     ['an open alternative', property('engine', { anyOf: [{ type: 'object' }, { type: 'null' }] }), /Close the object/],
     [
+      'a body of no form',
+      (files) => set(files, 'paths/boats/boats.yaml', ['post', 'requestBody', 'content'], {}),
+      /by one schema/,
+    ],
+    [
       'an open answer',
       (files) => set(files, 'schemas/boats/BoatPage.yaml', ['additionalProperties'], undefined),
       /Close the object/,
@@ -172,6 +184,11 @@ const cases: Record<string, Case[]> = {
   entities: [
     ['a field that may be missing', (files) => set(files, row, ['required'], []), /Require name/],
     ['fields that require', (files) => set(files, fields, ['required'], ['name']), /Require nothing/],
+    [
+      'a computed field that is not read-only',
+      (files) => set(files, row, ['properties'], { age: { type: 'integer' } }),
+      /Mark age as `readOnly`/,
+    ],
     [
       'an id of nothing',
       (files) => set(files, fields, ['properties', 'harborId', 'x-references'], undefined),
@@ -219,6 +236,16 @@ const cases: Record<string, Case[]> = {
       'a body of another event',
       (files) => set(files, webhook, ['post', 'x-event', 'operation'], 'UPDATE'),
       /Fix `operation` in the body/,
+    ],
+    [
+      'an event without its signature',
+      (files) => set(files, webhook, ['post', 'parameters', 2], undefined),
+      /header webhook-signature/,
+    ],
+    [
+      'an event whose end is not said',
+      (files) => set(files, webhook, ['post', 'responses', '410'], undefined),
+      /answers 410/,
     ],
     [
       'another row in the body',

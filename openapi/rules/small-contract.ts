@@ -167,6 +167,10 @@ export function smallContract(): Files {
       post: {
         operationId: 'boatCreated',
         'x-event': { entityType: 'Boat', operation: 'CREATE' },
+        parameters: ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'traceparent'].map((name) =>
+          parameter(name, 'header'),
+        ),
+        responses: { '2XX': { description: 'Received.' }, '410': { description: 'No more.' } },
         requestBody: {
           content: {
             'application/json': {

@@ -22,7 +22,16 @@ export const webhooks = wholeContract((root, report) => {
     if (isReference(item.raw) && item.raw.$ref.startsWith('webhooks/') && item.raw.$ref !== file) {
       report(item, `Put the webhook into ${file}: the name follows from the event.`);
     }
+    const headers = item.list('post', 'parameters').map((parameter) => parameter.text('name'));
+    for (const header of ['webhook-id', 'webhook-timestamp', 'webhook-signature', 'traceparent']) {
+      if (!headers.includes(header)) report(item, `Declare the header ${header}, which every event is sent with.`);
+    }
+    const responses = item.get('post', 'responses')?.keys() ?? [];
+    for (const status of ['2XX', '410']) {
+      if (!responses.includes(status)) report(item, `Say what happens where the receiver answers ${status}.`);
+    }
     const body = item.get('post', 'requestBody');
+    if (body === undefined || contentOf(body).length !== 1) report(item, 'Show what is sent by one schema.');
     for (const schema of body === undefined ? [] : contentOf(body)) {
       const says = (key: string) =>
         propertiesOf(schema)

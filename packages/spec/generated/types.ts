@@ -7166,12 +7166,46 @@ export interface components {
          * @enum {string}
          */
         DraftInvoiceStatus: "DRAFT" | "IN_REVIEW" | "APPROVED" | "REJECTED" | "POSTED" | "DELETED";
-        /** @description The value of one field before and after a revision. */
+        /**
+         * @description What the line bills. DISCOUNT lines are negative and INTEREST lines stand apart from the subtotal.
+         * @enum {string}
+         */
+        InvoiceLineType: "TIME" | "EXPENSE" | "FIXED_FEE" | "PROGRESS" | "DISCOUNT" | "INTEREST" | "OTHER";
+        /**
+         * Format: decimal
+         * @description A unit price or quantity that may be negative, with up to four decimal places.
+         */
+        SignedRate: string;
+        /** @description One line of a draft invoice or an invoice. The amount is quantity times unit amount, rounded half up to two places. */
+        InvoiceLine: {
+            /** @description The line. Send it to keep a line as itself when the lines are written again. */
+            id: components["schemas"]["Uuid"];
+            lineType: components["schemas"]["InvoiceLineType"];
+            /** @description The job that is billed, or null. */
+            jobId: components["schemas"]["NullableUuid"];
+            /** @description What the client reads on the invoice. */
+            description: string;
+            /** @description Hours, pieces or 1. Negative where reversed work is billed. */
+            quantity: components["schemas"]["SignedRate"];
+            /** @description The price of one, in the currency of the document. Negative on discounts. */
+            unitAmount: components["schemas"]["SignedRate"];
+            /** @description The line before tax, in the currency of the document. */
+            amount: $Read<components["schemas"]["SignedMoney"]>;
+            /** @description Whether sales tax is added. */
+            taxable: boolean;
+            /** @description The rate of sales tax; it counts on a taxable line only. */
+            taxRatePercent: components["schemas"]["Percentage"];
+            /** @description The tax of the line, rounded half up; 0.00 if it is not taxable. */
+            taxAmount: $Read<components["schemas"]["SignedMoney"]>;
+            /** @description The work in progress that the line bills; all of the client of the document. Empty where it bills none. */
+            wipIds: components["schemas"]["Uuid"][];
+        };
+        /** @description The value of one field before and after a revision. A list is one of ids or of lines. */
         DraftInvoiceChange: {
             /** @description The value before, in the form that a draft invoice shows it; null if there was none. */
-            old: string | boolean | unknown[] | null;
+            old: string | boolean | (components["schemas"]["Uuid"] | components["schemas"]["InvoiceLine"])[] | null;
             /** @description The value after, in the same form; null if there is none any more. */
-            new: string | boolean | unknown[] | null;
+            new: string | boolean | (components["schemas"]["Uuid"] | components["schemas"]["InvoiceLine"])[] | null;
         };
         /** @description A draft invoice as it stood after one revision, without its lines. */
         DraftInvoiceSnapshot: {
@@ -7317,40 +7351,6 @@ export interface components {
             where?: components["schemas"]["DraftInvoiceHistoryWhere"];
             /** @description The keys to sort by, the first one first. */
             orderBy?: components["schemas"]["DraftInvoiceHistoryOrderBy"][];
-        };
-        /**
-         * @description What the line bills. DISCOUNT lines are negative and INTEREST lines stand apart from the subtotal.
-         * @enum {string}
-         */
-        InvoiceLineType: "TIME" | "EXPENSE" | "FIXED_FEE" | "PROGRESS" | "DISCOUNT" | "INTEREST" | "OTHER";
-        /**
-         * Format: decimal
-         * @description A unit price or quantity that may be negative, with up to four decimal places.
-         */
-        SignedRate: string;
-        /** @description One line of a draft invoice or an invoice. The amount is quantity times unit amount, rounded half up to two places. */
-        InvoiceLine: {
-            /** @description The line. Send it to keep a line as itself when the lines are written again. */
-            id: components["schemas"]["Uuid"];
-            lineType: components["schemas"]["InvoiceLineType"];
-            /** @description The job that is billed, or null. */
-            jobId: components["schemas"]["NullableUuid"];
-            /** @description What the client reads on the invoice. */
-            description: string;
-            /** @description Hours, pieces or 1. Negative where reversed work is billed. */
-            quantity: components["schemas"]["SignedRate"];
-            /** @description The price of one, in the currency of the document. Negative on discounts. */
-            unitAmount: components["schemas"]["SignedRate"];
-            /** @description The line before tax, in the currency of the document. */
-            amount: $Read<components["schemas"]["SignedMoney"]>;
-            /** @description Whether sales tax is added. */
-            taxable: boolean;
-            /** @description The rate of sales tax; it counts on a taxable line only. */
-            taxRatePercent: components["schemas"]["Percentage"];
-            /** @description The tax of the line, rounded half up; 0.00 if it is not taxable. */
-            taxAmount: $Read<components["schemas"]["SignedMoney"]>;
-            /** @description The work in progress that the line bills; all of the client of the document. Empty where it bills none. */
-            wipIds: components["schemas"]["Uuid"][];
         };
         /** @description What a caller may write on a draft invoice. Lines and amounts can be written while it is in DRAFT. */
         DraftInvoiceFields: {
