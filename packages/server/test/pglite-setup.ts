@@ -9,13 +9,19 @@ import './provided.ts';
 /** Makes one empty and one migrated data directory; making them is slow, copying is not. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-pglite-'));
+  const tearDown = () => rm(folder, { recursive: true, force: true });
   const empty = join(folder, 'empty');
   const migrated = join(folder, 'migrated');
-  const engine = await openPglite(empty, { info() {}, warn() {} });
-  await engine.close();
-  await cp(empty, migrated, { recursive: true });
-  const store = await openStore({ dataDir: migrated });
-  await store.close();
+  try {
+    const engine = await openPglite(empty, { info() {}, warn() {} });
+    await engine.close();
+    await cp(empty, migrated, { recursive: true });
+    const store = await openStore({ dataDir: migrated });
+    await store.close();
+  } catch (error) {
+    await tearDown();
+    throw error;
+  }
   project.provide('databases', { engine: 'pglite', empty, migrated });
-  return () => rm(folder, { recursive: true, force: true });
+  return tearDown;
 }

@@ -11,6 +11,8 @@ interface Condition {
   tenantId: number | undefined;
   /** It broke, or its state is in doubt: it must not go back to the pool. */
   lost: boolean;
+  /** The server has answered a statement since the connection was last lent out. */
+  answered: boolean;
 }
 
 const conditions = new WeakMap<PoolClient, Condition>();
@@ -18,7 +20,7 @@ const conditions = new WeakMap<PoolClient, Condition>();
 function conditionOf(client: PoolClient): Condition {
   let condition = conditions.get(client);
   if (condition === undefined) {
-    condition = { ready: false, tenantId: undefined, lost: false };
+    condition = { ready: false, tenantId: undefined, lost: false, answered: false };
     conditions.set(client, condition);
   }
   return condition;
@@ -37,20 +39,33 @@ export function watchConnections(pool: Pool, log: StoreLog): void {
   });
 }
 
+/** A connection that had broken in the pool shows it within this time, in milliseconds. */
+const brokenShowsWithin = 1_000;
+
 /**
- * Lends a connection to `work`, in the service role, and takes it back.
+ * Lends a connection to `work`, in the service role, and takes it back. One that turns out to have broken in the pool,
+ * before its first statement was answered, is replaced, and `work` begins again: nothing has happened yet.
  * @throws DatabaseUnavailable when none is to be had
  */
 export async function withConnection<Result>(
   engine: Engine,
   work: (client: PoolClient) => Promise<Result>,
 ): Promise<Result> {
-  const client = await checkOut(engine.pool);
-  try {
-    await setUpConnection(client, engine);
-    return await work(client);
-  } finally {
-    client.release(conditionOf(client).lost);
+  for (;;) {
+    const client = await checkOut(engine.pool);
+    const condition = conditionOf(client);
+    const fromPool = condition.ready;
+    const lentAt = performance.now();
+    condition.answered = false;
+    try {
+      await setUpConnection(client, engine);
+      return await work(client);
+    } catch (error) {
+      const brokenInPool = fromPool && condition.lost && !condition.answered;
+      if (!brokenInPool || performance.now() - lentAt > brokenShowsWithin) throw error;
+    } finally {
+      client.release(condition.lost);
+    }
   }
 }
 
@@ -94,12 +109,17 @@ export const beginAsOwner = `begin; set local role none; set local app.tenant_id
  */
 export async function run(client: PoolClient, statement: QueryConfig): Promise<QueryResult> {
   const limited: QueryConfig & { query_timeout: number } = { ...statement, query_timeout: limits.answer };
+  const condition = conditionOf(client);
+  // One that gave no answer in time would not give one to a rollback either.
+  if (condition.lost) throw new DatabaseUnavailable('The connection to the database is lost.');
   try {
-    return await client.query(limited);
+    const result = await client.query(limited);
+    condition.answered = true;
+    return result;
   } catch (error) {
-    const condition = conditionOf(client);
     const failure = translateError(error, condition.lost);
     if (endsConnection(failure)) condition.lost = true;
+    else condition.answered = true;
     throw failure;
   }
 }

@@ -105,9 +105,11 @@ function translateServerError(error: ServerError): DatabaseError {
   return new DatabaseError(`${message} (SQLSTATE ${code}).`, code);
 }
 
-/** Whether the connection that threw this must not be used again: everything but an orderly answer of the server. */
+/** Whether the connection that threw this is of no more use. An answer that cannot be read leaves it as it was. */
 export function endsConnection(error: unknown): boolean {
-  return !(error instanceof DatabaseError) || error.sqlState === undefined || connectionIsLost.test(error.sqlState);
+  return (
+    error instanceof DatabaseUnavailable && (error.sqlState === undefined || connectionIsLost.test(error.sqlState))
+  );
 }
 
 /** The client-side limit of `pg`, which has no class or code of its own. */

@@ -49,9 +49,12 @@ export async function openPglite(dataDir: string, log: StoreLog): Promise<Engine
       // A connection that broke off in a transaction leaves it open: every "connection" here is the one session.
       connectionSetup: `rollback; ${sessionSettings}`,
       async close() {
-        await pool.end();
-        await pglite.close();
-        lock.release();
+        try {
+          await pool.end();
+          await pglite.close();
+        } finally {
+          lock.release();
+        }
       },
     };
   } catch (error) {

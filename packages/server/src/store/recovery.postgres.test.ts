@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { afterAll, afterEach, expect, test } from 'vitest';
-import { testDatabase } from '../../test/database.ts';
+import { testDatabase, testEngine } from '../../test/database.ts';
 import { runOn } from '../../test/postgres-server.ts';
 import { openProxy } from '../../test/severable-proxy.ts';
-import { DatabaseUnavailable } from './errors.ts';
+import { DatabaseUnavailable, translateError } from './errors.ts';
 import { openStore } from './store.ts';
 
 const { databaseUrl = '' } = await testDatabase();
@@ -20,7 +20,11 @@ afterAll(async () => {
   await proxy.sever();
 });
 
+const engine = await testEngine({ databaseUrl });
+
 const one = sql<{ one: number }>`select 1 as one`;
+const endBackends = `select pg_terminate_backend(pid) from pg_stat_activity
+  where datname = '${direct.pathname.slice(1)}' and pid <> pg_backend_pid()`;
 const reads = () => Promise.all([1, 2, 3].map(() => store.read(1, (session) => session.first(one))));
 
 afterEach(async () => {
@@ -31,7 +35,6 @@ afterEach(async () => {
 test('a server that goes away while connections are idle is unavailable until it is back', async () => {
   await reads();
   await proxy.sever();
-  // Long enough to notice it.
   await pause(100);
   await expect(store.ready()).rejects.toBeInstanceOf(DatabaseUnavailable);
   await expect(store.write(1, (transaction) => transaction.first(one))).rejects.toBeInstanceOf(DatabaseUnavailable);
@@ -46,7 +49,7 @@ test('a server that goes away during a statement ends it, and the transaction', 
       await transaction.savepoint(() => transaction.all(sql`select pg_sleep(10)`)).catch(() => undefined);
     }),
   ]);
-  await pause(300);
+  await pause(1_100);
   await proxy.sever();
   for (const outcome of await outcomes) {
     expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'DatabaseUnavailable' } });
@@ -55,13 +58,31 @@ test('a server that goes away during a statement ends it, and the transaction', 
 });
 
 test('a connection that the server ends is not used again', async () => {
-  const backends = `select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = '${direct.pathname.slice(1)}' and pid <> pg_backend_pid()`;
   const interrupted = store.read(1, (session) => session.all(sql`select pg_sleep(10)`));
   const outcome = expect(interrupted).rejects.toBeInstanceOf(DatabaseUnavailable);
-  await pause(300);
-  await runOn(direct.href, backends);
+  await pause(1_100);
+  await runOn(direct.href, endBackends);
   await outcome;
+});
+
+test('a server that does not answer in time is unavailable', async () => {
+  const client = await engine.pool.connect();
+  const statement = { text: 'select pg_sleep(1)', query_timeout: 50 };
+  const failure = await client.query(statement).catch((error: unknown) => translateError(error, false));
+  client.release(true);
+  expect(failure).toBeInstanceOf(DatabaseUnavailable);
+});
+
+test('connections that break while idle are replaced before anyone notices', async () => {
+  for (let time = 1; time <= 5; time++) {
+    await reads();
+    await runOn(direct.href, endBackends);
+    await Promise.all([reads(), store.write(1, (transaction) => transaction.first(one)), store.ready()]);
+    await reads();
+    await proxy.sever();
+    await proxy.restore();
+    await Promise.all([store.write(1, (transaction) => transaction.first(one)), reads(), store.ready()]);
+  }
 });
 
 test('work that waits in vain for a connection hears that none is to be had', async () => {

@@ -30,7 +30,10 @@ export type { Query, Session, Transaction } from './session.ts';
  */
 export interface Store {
   readonly engine: 'pglite' | 'postgres';
-  /** Single reads for a tenant, without a transaction: each statement sees what is committed when it starts. */
+  /**
+   * Single reads for a tenant, without a transaction: each statement sees what is committed when it starts. When the
+   * connection turns out to be dead, `work` begins again on another one, so it only reads.
+   */
   read<Result>(tenantId: number, work: (session: Session) => Promise<Result>): Promise<Result>;
   /**
    * One transaction for a tenant; it commits when `work` has ended and rolls back when it throws. On a conflict with
