@@ -11,6 +11,7 @@ const unitTests = '**/*.unit.test.ts';
 export default defineConfig({
   test: {
     projects: [
+      { test: { name: 'contract-check', include: ['packages/contract/**/*.test.ts'] } },
       'packages/client',
       {
         test: {
