@@ -40,6 +40,9 @@ export interface Contract {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly responses: Readonly<Record<string, unknown>>;
   };
+  readonly webhooks?: Readonly<
+    Record<string, { readonly post: { readonly 'x-event': { readonly entityType: string } } }>
+  >;
   readonly 'x-search-limits': { readonly depth: number; readonly predicates: number };
 }
 

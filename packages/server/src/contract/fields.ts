@@ -53,7 +53,8 @@ export function resolved(schema: Schema): Schema {
   return $ref === undefined ? schema : { ...resolved(schemaOf($ref)), ...beside };
 }
 
-function fieldOf(name: string, given: Schema): Field {
+/** A property with all that its references say of it. */
+export function fieldOf(name: string, given: Schema): Field {
   const outer = resolved(given);
   const branches = (outer.anyOf ?? []).map(resolved);
   const main = branches.find((branch) => branch.type !== 'null');

@@ -57,12 +57,14 @@ export async function readAttributes(
 }
 
 /** Keys that a reference may be written with, and the columns that they name. */
-const referenceColumns: Readonly<Record<string, string>> = { id: 'id', systemRef: 'system_ref', pmsRef: 'pms_ref' };
+const referenceColumns = { id: 'id', systemRef: 'system_ref', pmsRef: 'pms_ref' } as const;
+export type ReferenceKey = keyof typeof referenceColumns;
+const allReferenceKeys: readonly ReferenceKey[] = ['id', 'systemRef', 'pmsRef'];
 
 /** Those of the names of fields that are keys by which a row can be referred to. */
-export function referenceKeysAmong(names: Iterable<string>): string[] {
+export function referenceKeysAmong(names: Iterable<string>): ReferenceKey[] {
   const present = new Set(names);
-  return Object.keys(referenceColumns).filter((key) => present.has(key));
+  return allReferenceKeys.filter((key) => present.has(key));
 }
 
 /**
@@ -75,12 +77,13 @@ export async function resolveReference(
   target: Entity,
   reference: object,
   pointer: string,
-  keys: readonly string[] = referenceKeysAmong(target.fields.keys()),
+  keys: readonly ReferenceKey[] = referenceKeysAmong(target.fields.keys()),
 ): Promise<string> {
   const { type } = target;
   const entries = Object.entries(reference);
-  const [key, value] = entries[0] ?? [];
-  if (entries.length !== 1 || key === undefined || typeof value !== 'string' || !keys.includes(key)) {
+  const [name, value] = entries[0] ?? [];
+  const key = keys.find((one) => one === name);
+  if (entries.length !== 1 || key === undefined || typeof value !== 'string') {
     throw new Violation(
       'VALIDATION_ERROR',
       `Refer to a ${type} by its id, or by an object with one of: ${keys.join(', ')}.`,

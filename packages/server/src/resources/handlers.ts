@@ -4,6 +4,7 @@ import { Problem } from '../http/problem.ts';
 import { createToken } from './authentication/createToken.ts';
 import { clients } from './clients/handlers.ts';
 import { contacts } from './contacts/handlers.ts';
+import { records } from './records/handlers.ts';
 
 /** Stands for a handler that is still to be written: 501. `pnpm --filter server run todo` lists where it stands. */
 export async function notImplemented(): Promise<never> {
@@ -15,6 +16,7 @@ export const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   createToken,
   ...clients,
   ...contacts,
+  ...records,
   listJobs: notImplemented,
   getJob: notImplemented,
   listJobTemplates: notImplemented,
@@ -54,17 +56,6 @@ export const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   createEngagementBatch: notImplemented,
   getEngagementBatchStatus: notImplemented,
   listEngagementDocuments: notImplemented,
-  updateRecords: notImplemented,
-  upsertRecords: notImplemented,
-  deleteRecords: notImplemented,
-  listRecordTypes: notImplemented,
-  getRecordSchema: notImplemented,
-  lookupRecords: notImplemented,
-  listCustomRecordTypes: notImplemented,
-  createCustomRecordType: notImplemented,
-  getCustomRecordType: notImplemented,
-  updateCustomRecordType: notImplemented,
-  deactivateCustomRecordType: notImplemented,
   listEventCatalog: notImplemented,
   listEventSubscriptions: notImplemented,
   createEventSubscription: notImplemented,

@@ -1,0 +1,167 @@
+import { entityOf } from '../../entity/entity.ts';
+import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import { Violation } from '../../entity/violation.ts';
+import { Problem, type ProblemDetail } from '../../http/problem.ts';
+import { type CustomField, type CustomFieldInput, completeField, keysOfType } from './custom-field.ts';
+import { checkReference } from './custom-record.ts';
+import { findCustomTypes } from './custom-type.ts';
+import { compileChecks, longestTextOf, normalize } from './custom-values.ts';
+import { compareDecimals } from './decimal.ts';
+import { compilePattern, PatternFault } from './pattern.ts';
+import { isStandardType } from './standard-types.ts';
+
+type Finding = readonly [rule: keyof CustomField, code: string, detail: string];
+
+/**
+ * The fields of a custom type as they will be stored, checked.
+ *
+ * @param typeName the type that they belong to, which they may refer to.
+ * @param stored the fields that the type has now: what they refer to already may be inactive by now.
+ * @throws Problem `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` that points at each rule that is wrong.
+ */
+export async function readFields(
+  unit: UnitOfWork,
+  typeName: string,
+  inputs: readonly CustomFieldInput[],
+  stored: readonly CustomField[] = [],
+): Promise<CustomField[]> {
+  const fields = inputs.map(completeField);
+  const wrong = fields.flatMap((field, index) => {
+    const isSecond = fields.findIndex((other) => other.name === field.name) < index;
+    const findings = isSecond ? [duplicate, ...faultsOf(field)] : faultsOf(field);
+    return findings.map((finding) => detailOf(index, finding));
+  });
+  refuse('VALIDATION_ERROR', wrong);
+  refuse('REFERENCE_NOT_FOUND', await unknownTypes(unit, typeName, fields, stored));
+  return Promise.all(fields.map((field, index) => withDefault(unit, field, index)));
+}
+
+const duplicate: Finding = ['name', 'DUPLICATE', 'Another field has this name.'];
+
+function detailOf(index: number, [rule, code, detail]: Finding): ProblemDetail {
+  return { in: 'body', pointer: `/fields/${index}/${rule}`, code, detail };
+}
+
+function refuse(code: 'VALIDATION_ERROR' | 'REFERENCE_NOT_FOUND', errors: readonly ProblemDetail[]): void {
+  if (errors.length === 0) return;
+  throw new Problem(code, 'The definition of a field is wrong.', { errors });
+}
+
+const texts = ['STRING', 'TEXT', 'EMAIL', 'URL'];
+const numbers = ['INTEGER', 'DECIMAL'];
+const choices = ['ENUM', 'MULTI_ENUM'];
+
+/** The types that a rule is for; it must be left out in others. */
+const rulesOfTypes: readonly (readonly [keyof CustomField, readonly string[]])[] = [
+  ['minLength', texts],
+  ['maxLength', texts],
+  ['pattern', texts],
+  ['minimum', numbers],
+  ['maximum', numbers],
+  ['scale', ['DECIMAL']],
+  ['enumValues', choices],
+  ['referencedEntityType', ['REFERENCE']],
+  ['referenceKeys', ['REFERENCE']],
+];
+
+/** What is wrong with a field, as far as it tells by itself. */
+function faultsOf(field: CustomField): Finding[] {
+  const { type, unique, required, nullable, defaultValue } = field;
+  const findings = rulesOfTypes
+    .filter(([rule, types]) => !types.includes(type) && isGiven(field[rule]))
+    .map(([rule]): Finding => [rule, 'NOT_APPLICABLE', `A field of the type ${type} has no such rule.`]);
+  if (choices.includes(type) && field.enumValues.length === 0)
+    findings.push(['enumValues', 'REQUIRED', `A field of the type ${type} needs its values.`]);
+  if (type === 'REFERENCE' && field.referencedEntityType === null)
+    findings.push(['referencedEntityType', 'REQUIRED', 'A reference needs the type that it leads to.']);
+  if (unique && (type === 'MULTI_ENUM' || type === 'JSON'))
+    findings.push(['unique', 'NOT_APPLICABLE', `A field of the type ${type} cannot be unique.`]);
+  if (unique && defaultValue !== null)
+    findings.push([
+      'defaultValue',
+      'NOT_APPLICABLE',
+      'A value that must be unique cannot be what every new record gets.',
+    ]);
+  if (!required && !nullable && defaultValue === null)
+    findings.push([
+      'nullable',
+      'NO_VALUE',
+      'A record without a value would fit neither: require one, name a default, or allow null.',
+    ]);
+  return [...findings, ...boundFaults(field), ...patternFaults(field)];
+}
+
+function isGiven(rule: unknown): boolean {
+  return rule !== null && !(Array.isArray(rule) && rule.length === 0);
+}
+
+function boundFaults(field: CustomField): Finding[] {
+  const { type, minLength, maxLength, minimum, maximum, scale } = field;
+  const findings: Finding[] = [];
+  if (minLength !== null && maxLength !== null && minLength > maxLength)
+    findings.push(['maxLength', 'BOUNDS', 'It is below minLength.']);
+  if (minimum !== null && maximum !== null && compareDecimals(minimum, maximum) > 0)
+    findings.push(['maximum', 'BOUNDS', 'It is below minimum.']);
+  const places = type === 'INTEGER' ? 0 : (scale ?? 0);
+  for (const rule of ['minimum', 'maximum'] as const) {
+    const fraction = field[rule]?.split('.')[1] ?? '';
+    if (fraction.length > places) findings.push([rule, 'BOUNDS', `It has more than ${places} decimal places.`]);
+  }
+  return findings;
+}
+
+function patternFaults(field: CustomField): Finding[] {
+  if (field.pattern === null || !texts.includes(field.type)) return [];
+  const compiled = compilePattern(field.pattern);
+  if (compiled instanceof PatternFault) return [['pattern', 'PATTERN', compiled.detail]];
+  const longest = longestTextOf(field);
+  if (Math.max(field.maxLength ?? 0, field.minLength ?? 0) > longest) {
+    const detail = `A pattern of this size is tested on texts of up to ${longest} characters. Bound maxLength, or simplify it.`;
+    return [['pattern', 'PATTERN', detail]];
+  }
+  return [];
+}
+
+/** References to types that there are not, or not any more, and keys that the rows of a type do not have. */
+async function unknownTypes(
+  unit: UnitOfWork,
+  typeName: string,
+  fields: readonly CustomField[],
+  stored: readonly CustomField[],
+): Promise<ProblemDetail[]> {
+  const before = stored.map((field) => field.referencedEntityType);
+  const wanted = fields.map((field) => field.referencedEntityType).filter((type) => type !== null);
+  const others = wanted.filter((type) => !isStandardType(type));
+  const custom = others.length === 0 ? [] : await findCustomTypes(unit.transaction, unit.tenantId, others);
+  const known = new Set([
+    typeName,
+    ...wanted.filter((type) => isStandardType(type) && entityOf(type) !== undefined),
+    ...custom.filter((type) => type.active || before.includes(type.name)).map((type) => type.name),
+  ]);
+  return fields.flatMap(({ referencedEntityType: type, referenceKeys }, index) => {
+    if (type === null) return [];
+    if (!known.has(type))
+      return [detailOf(index, ['referencedEntityType', 'REFERENCE_NOT_FOUND', `There is no record type ${type}.`])];
+    const keys = keysOfType(type);
+    const odd = referenceKeys.find((key) => !keys.includes(key));
+    if (odd === undefined) return [];
+    return [detailOf(index, ['referenceKeys', 'VALIDATION_ERROR', `Rows of ${type} have no ${odd}.`])];
+  });
+}
+
+/** The field with its default in the form in which values are stored. */
+async function withDefault(unit: UnitOfWork, field: CustomField, index: number): Promise<CustomField> {
+  const { name, defaultValue } = field;
+  if (defaultValue === null) return field;
+  try {
+    compileChecks([field])({ [name]: defaultValue });
+    if (typeof defaultValue === 'string') await checkReference(unit, field, defaultValue);
+    return { ...field, defaultValue: normalize(field, defaultValue) };
+  } catch (error) {
+    if (!(error instanceof Violation)) throw error;
+    const detail = `It does not fit the field: ${error.message}`;
+    throw new Problem('VALIDATION_ERROR', 'The definition of a field is wrong.', {
+      errors: [detailOf(index, ['defaultValue', error.code, detail])],
+    });
+  }
+}

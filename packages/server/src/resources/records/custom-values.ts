@@ -1,0 +1,135 @@
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { type Schema, schemaOf } from '../../contract/contract.ts';
+import { violationOf } from '../../entity/attributes.ts';
+import type { CustomField } from './custom-field.ts';
+import { compareDecimals, inShortestForm, withPlaces } from './decimal.ts';
+import { compilePattern, PatternFault } from './pattern.ts';
+
+/** The longest text that a field takes where it names no bound itself, in characters; the contract allows no greater one. */
+const longestText = 100_000;
+
+const ajv = new Ajv2020({ strict: false, validateFormats: true, code: { regExp: patternOf } });
+addFormats.default(ajv);
+// Told by patterns, which are tighter.
+ajv.addFormat('decimal', true);
+ajv.addFormat('uuid', true);
+ajv.addFormat('one-line', (text: string) => !/[\r\n\u2028\u2029]/.test(text));
+addBound('decimalMinimum', (value, limit) => compareDecimals(value, limit) >= 0, '>=');
+addBound('decimalMaximum', (value, limit) => compareDecimals(value, limit) <= 0, '<=');
+
+/** Checks attributes whose references are ids. What is left out is not missed. @throws Violation with its pointer. */
+export type CheckAttributes = (attributes: Readonly<Record<string, unknown>>) => void;
+
+/** The check of a custom type's fields. */
+export function compileChecks(fields: readonly CustomField[]): CheckAttributes {
+  const schema = {
+    type: 'object',
+    properties: Object.fromEntries(fields.map((field) => [field.name, schemaOfField(field)])),
+    additionalProperties: false,
+  };
+  const validate: ValidateFunction = ajv.compile(schema);
+  // The validator keeps every schema it has seen, and tenants define types for ever.
+  ajv.removeSchema(schema);
+  return (attributes) => {
+    if (!validate(attributes)) throw violationOf(validate.errors?.[0]);
+  };
+}
+
+/** A valid value in the form in which it is stored. */
+export function normalize(field: CustomField, value: unknown): unknown {
+  if (typeof value !== 'string') return value;
+  if (field.type === 'DECIMAL') return withPlaces(value, field.scale ?? 0);
+  if (field.type === 'DATETIME') return new Date(value).toISOString();
+  return value;
+}
+
+/** Text that is the same for values that a unique field takes for the same. */
+export function identityOf(field: CustomField, value: unknown): string {
+  return JSON.stringify(field.type === 'DECIMAL' ? inShortestForm(String(value)) : value);
+}
+
+/** The longest text that a field with a pattern takes. */
+export function longestTextOf({ pattern, maxLength }: CustomField): number {
+  const compiled = pattern === null ? undefined : compilePattern(pattern);
+  const testable = compiled === undefined || compiled instanceof PatternFault ? longestText : compiled.longestText;
+  return Math.min(maxLength ?? longestText, testable, longestText);
+}
+
+function schemaOfField(field: CustomField): object {
+  const { nullable, enumValues, minimum, maximum } = field;
+  const orNull = (type: string) => (nullable ? [type, 'null'] : type);
+  switch (field.type) {
+    case 'STRING':
+      return { ...textRules(field), type: orNull('string'), format: 'one-line' };
+    case 'TEXT':
+      return { ...textRules(field), type: orNull('string') };
+    case 'EMAIL':
+      return { allOf: [{ ...schemaOf('NullableEmail'), type: orNull('string') }, textRules(field)] };
+    case 'URL':
+      return { allOf: [{ ...schemaOf('NullableUrl'), type: orNull('string') }, textRules(field)] };
+    case 'INTEGER':
+      return {
+        type: orNull('integer'),
+        minimum: Math.max(Number(minimum ?? -Infinity), Number.MIN_SAFE_INTEGER),
+        maximum: Math.min(Number(maximum ?? Infinity), Number.MAX_SAFE_INTEGER),
+      };
+    case 'DECIMAL':
+      return { type: orNull('string'), ...decimalRules(field) };
+    case 'BOOLEAN':
+      return { type: orNull('boolean') };
+    case 'DATE':
+      return { ...withoutType('BusinessDate'), type: orNull('string') };
+    case 'DATETIME':
+      return { ...withoutType('Instant'), type: orNull('string') };
+    case 'ENUM':
+      return { enum: nullable ? [...enumValues, null] : enumValues };
+    case 'MULTI_ENUM':
+      return { type: orNull('array'), items: { enum: enumValues }, uniqueItems: true, maxItems: enumValues.length };
+    case 'REFERENCE':
+      return { ...withoutType('Uuid'), type: orNull('string') };
+    case 'JSON':
+      return nullable ? {} : { type: ['string', 'number', 'boolean', 'object', 'array'] };
+  }
+}
+
+function textRules(field: CustomField): object {
+  const { minLength, pattern } = field;
+  return {
+    minLength: minLength ?? 0,
+    maxLength: longestTextOf(field),
+    ...(pattern === null ? {} : { pattern }),
+  };
+}
+
+function decimalRules({ scale, minimum, maximum }: CustomField): object {
+  const places = scale === null || scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`;
+  return {
+    pattern: `^-?(0|[1-9][0-9]{0,15})${places}$`,
+    ...(minimum === null ? {} : { decimalMinimum: minimum }),
+    ...(maximum === null ? {} : { decimalMaximum: maximum }),
+  };
+}
+
+function withoutType(name: string): Omit<Schema, 'type'> {
+  const { type: _type, ...rules } = schemaOf(name);
+  return rules;
+}
+
+function addBound(keyword: string, holds: (value: string, limit: string) => boolean, sign: string): void {
+  ajv.addKeyword({
+    keyword,
+    type: 'string',
+    schemaType: 'string',
+    compile: (limit: string) => (value: string) => holds(value, limit),
+    error: { message: ({ schema }) => `must be ${sign} ${schema}` },
+  });
+}
+
+/** How Ajv gets its patterns: never as `RegExp`, which can take exponential time. */
+function patternOf(source: string) {
+  const pattern = compilePattern(source);
+  if (pattern instanceof PatternFault) throw new Error(`The pattern ${source} was let through: ${pattern.detail}`);
+  return { test: pattern.test, toString: () => source };
+}
+patternOf.code = 'patternOf';

@@ -1,0 +1,63 @@
+import type { ProblemDetail } from '../../http/problem.ts';
+import type { CustomField } from './custom-field.ts';
+import { longestTextOf } from './custom-values.ts';
+import { compareDecimals } from './decimal.ts';
+
+/**
+ * What a change of a type's fields would break while the type has records: whatever is stored must fit the new fields as
+ * it fitted the old ones. Empty where the change is an addition, another label or a widening.
+ */
+export function breakingChanges(before: readonly CustomField[], after: readonly CustomField[]): ProblemDetail[] {
+  const left = new Map(after.map((field, index) => [field.name, { field, pointer: `/fields/${index}` }]));
+  const known = new Set(before.map((field) => field.name));
+  const removed = before
+    .filter((field) => !left.has(field.name))
+    .map((field) => inUse('/fields', `The field ${field.name} is left out.`));
+  const changed = before.flatMap((field) => {
+    const now = left.get(field.name);
+    return now === undefined ? [] : narrowings(field, now.field).map((detail) => inUse(now.pointer, detail));
+  });
+  const added = [...left.values()].flatMap(({ field, pointer }) =>
+    known.has(field.name) || !mustHaveValue(field)
+      ? []
+      : [inUse(pointer, `The field ${field.name} is new, and stored records have no value for it.`)],
+  );
+  return [...removed, ...changed, ...added];
+}
+
+function inUse(pointer: string, detail: string): ProblemDetail {
+  return { in: 'body', pointer, code: 'FIELD_IN_USE', detail };
+}
+
+/** Whether there is a record that a field without values does not fit. */
+function mustHaveValue(field: CustomField): boolean {
+  return field.active && (field.required || !field.nullable);
+}
+
+function narrowings(before: CustomField, after: CustomField): string[] {
+  const { name } = before;
+  if (before.type !== after.type) return [`The field ${name} changes from ${before.type} to ${after.type}.`];
+  const returns = !before.active && after.active;
+  const narrowed: [boolean, string][] = [
+    [after.required && !before.required, 'becomes required'],
+    [before.nullable && !after.nullable, 'can be null no longer'],
+    [after.unique && !before.unique, 'becomes unique'],
+    [returns && (after.unique || mustHaveValue(after)), 'comes back with a rule that nobody kept meanwhile'],
+    [(after.minLength ?? 0) > (before.minLength ?? 0), 'gets a greater minLength'],
+    [longestTextOf(after) < longestTextOf(before), 'gets a smaller maxLength'],
+    [after.pattern !== null && after.pattern !== before.pattern, 'gets another pattern'],
+    [isAbove(after.minimum, before.minimum), 'gets a greater minimum'],
+    [isAbove(before.maximum, after.maximum, true), 'gets a smaller maximum'],
+    [(after.scale ?? 0) < (before.scale ?? 0), 'gets fewer decimal places'],
+    [before.enumValues.some((value) => !after.enumValues.includes(value)), 'loses values'],
+    [before.referencedEntityType !== after.referencedEntityType, 'refers to another type'],
+  ];
+  return narrowed.filter(([is]) => is).map(([, what]) => `The field ${name} ${what}.`);
+}
+
+/** Whether a bound is above another. No bound is below every minimum, and above every maximum. */
+function isAbove(one: string | null, other: string | null, areMaxima = false): boolean {
+  if (one === null) return areMaxima && other !== null;
+  if (other === null) return !areMaxima;
+  return compareDecimals(one, other) > 0;
+}

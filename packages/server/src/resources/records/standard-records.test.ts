@@ -1,0 +1,257 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { testService } from '../../../test/service.ts';
+import { only, recordsOf, type WriteResult } from './testing.ts';
+
+const service = await testService();
+const { upsert, update, remove, make, lookup } = recordsOf(service);
+
+test('a record is made, changed, left as it is, deleted and brought back', async () => {
+  const record = { type: 'Industry', systemRef: 'boats', attributes: { name: 'Boats', code: '3366' } };
+  const made = only(await upsert([record]));
+  expect(made).toMatchObject({ status: 'CREATED', version: 1, active: true, systemRef: 'boats', error: null });
+  expect(made.attributes).toEqual({ name: 'Boats', code: '3366', parentId: null });
+
+  expect(only(await upsert([record]))).toMatchObject({ status: 'UNCHANGED', version: 1, id: made.id });
+  const changed = only(await update([{ type: 'Industry', systemRef: 'boats', attributes: { code: null } }]));
+  expect(changed).toMatchObject({ status: 'UPDATED', version: 2, attributes: { name: 'Boats', code: null } });
+
+  const deleted = only(await remove([{ type: 'Industry', systemRef: 'boats' }]));
+  expect(deleted).toMatchObject({ status: 'DELETED', version: 3, active: false });
+  const revived = only(await upsert([{ type: 'Industry', systemRef: 'boats', attributes: {} }]));
+  expect(revived).toMatchObject({ status: 'UPDATED', version: 4, active: true, id: made.id });
+});
+
+test('what was done is audited and announced under the type', async () => {
+  const { id } = await make('Industry', { name: 'Told of' }, 'told');
+  await update([{ type: 'Industry', systemRef: 'told', attributes: { code: '99' } }]);
+  const events = await service.store.read(service.tenant.id, (session) =>
+    session.all(sql`
+      select entity_type, operation, sequence, changed_fields from outbox_event where entity_id = ${id} order by sequence`),
+  );
+  expect(events).toEqual([
+    { entity_type: 'Industry', operation: 'CREATE', sequence: 1, changed_fields: null },
+    { entity_type: 'Industry', operation: 'UPDATE', sequence: 2, changed_fields: ['code'] },
+  ]);
+});
+
+test('without a systemRef a standard record is new each time', async () => {
+  const twice = await upsert([
+    { type: 'ClientGroup', attributes: { name: 'One' } },
+    { type: 'ClientGroup', attributes: { name: 'Two' } },
+  ]);
+  expect(twice.map((item) => item.status)).toEqual(['CREATED', 'CREATED']);
+  expect(twice.every((item) => item.systemRef === item.id)).toBe(true);
+  const again = only(await update([{ type: 'ClientGroup', systemRef: twice[0]?.id, attributes: { name: 'First' } }]));
+  expect(again).toMatchObject({ status: 'UPDATED', attributes: { name: 'First' } });
+});
+
+test('PUT and DELETE do not find what is unknown or deleted', async () => {
+  await make('Industry', { name: 'Gone' }, 'gone');
+  const answers = [
+    await update([{ type: 'Industry', systemRef: 'never', attributes: {} }]),
+    await remove([{ type: 'Industry', systemRef: 'never' }]),
+    await remove([{ type: 'Industry', systemRef: 'gone' }]),
+    await remove([{ type: 'Industry', systemRef: 'gone' }]),
+    await update([{ type: 'Industry', systemRef: 'gone', attributes: { name: 'Back' } }]),
+  ];
+  expect(answers.map(only).map((item) => item.error?.code ?? item.status)).toEqual([
+    'RECORD_NOT_FOUND',
+    'RECORD_NOT_FOUND',
+    'DELETED',
+    'RECORD_NOT_FOUND',
+    'RECORD_NOT_FOUND',
+  ]);
+  expect(answers.map(only)[4]).toMatchObject({ id: null, error: { pointer: '/records/0/systemRef' } });
+});
+
+test('a later item of a call sees what an earlier one did', async () => {
+  const record = (attributes: object) => ({ type: 'Industry', systemRef: 'twice', attributes });
+  const items = await upsert([
+    record({ name: 'First' }),
+    record({ name: 'Second' }),
+    record({ code: 'wrong' }),
+    record({ code: '12' }),
+  ]);
+  expect(items.map((item) => item.status)).toEqual(['CREATED', 'UPDATED', 'FAILED', 'UPDATED']);
+  expect(new Set(items.map((item) => item.id)).size).toBe(1);
+  expect(items[0]).toMatchObject({ version: 1, attributes: { name: 'Second', code: '12' } });
+  expect(items[2]?.error?.pointer).toBe('/records/2/attributes/code');
+  const twice = { type: 'Industry', systemRef: 'twice' };
+  const removed = await remove([twice, twice]);
+  expect(removed.map((item) => item.error?.code ?? item.status)).toEqual(['DELETED', 'RECORD_NOT_FOUND']);
+});
+
+test('each item fails for itself, with its code and its pointer', async () => {
+  await make('Industry', { name: 'Taken' }, 'taken');
+  const unknownId = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f199';
+  const items = await upsert([
+    { type: 'Industry', attributes: { name: '' } },
+    { type: 'Industry', attributes: {} },
+    { type: 'Industry', attributes: { name: 'X', colour: 'red' } },
+    { type: 'Industry', attributes: { name: 'X', 'a/b~c': 1 } },
+    { type: 'Industry', attributes: { name: 'X', version: 3 } },
+    { type: 'Industry', attributes: { name: 'Taken' } },
+    { type: 'Industry', attributes: { name: 'X', parentId: unknownId } },
+    { type: 'Industry', attributes: { name: 'X', parentId: { pmsRef: 'X' } } },
+    { type: 'Nonsense', attributes: {} },
+    { type: 'Invoice', attributes: {} },
+    { type: 'Client', attributes: { name: 'X', status: 'NEW' } },
+    { type: 'Client', attributes: { name: 'Good' } },
+  ]);
+  const told = items.map(({ error }) => (error === null ? 'good' : `${error.code} ${error.pointer}`));
+  expect(told).toEqual([
+    'VALIDATION_ERROR /records/0/attributes/name',
+    'VALIDATION_ERROR /records/1/attributes/name',
+    'VALIDATION_ERROR /records/2/attributes/colour',
+    'VALIDATION_ERROR /records/3/attributes/a~1b~0c',
+    'VALIDATION_ERROR /records/4/attributes/version',
+    'DUPLICATE_REF /records/5/attributes/name',
+    'REFERENCE_NOT_FOUND /records/6/attributes/parentId',
+    'VALIDATION_ERROR /records/7/attributes/parentId',
+    'VALIDATION_ERROR /records/8/type',
+    'VALIDATION_ERROR /records/9/type',
+    'VALIDATION_ERROR /records/10/attributes/status',
+    'good',
+  ]);
+  expect(items[9]?.error?.detail).toContain('Invoice cannot be written yet');
+  expect(items[10]?.error?.detail).toBe('It must be one of PROSPECT, ACTIVE, INACTIVE, ARCHIVED.');
+});
+
+test('names that are longer than a pointer do not break the answer', async () => {
+  const item = only(await upsert([{ type: 'Industry', attributes: { name: 'X', ['x'.repeat(3000)]: 1 } }]));
+  expect(item.error).toMatchObject({ code: 'VALIDATION_ERROR', pointer: '/records/0/attributes' });
+});
+
+test('a reference is written as an id or by a key of the row, and read as its id', async () => {
+  const parent = await make('Industry', { name: 'Parent' }, 'parent');
+  const owner = await make('Client', { name: 'Holding', clientRef: 'H-1' }, 'holding');
+  const items = await upsert([
+    { type: 'Industry', attributes: { name: 'By id', parentId: parent.id } },
+    { type: 'Industry', attributes: { name: 'By id object', parentId: { id: parent.id } } },
+    { type: 'Industry', attributes: { name: 'By systemRef', parentId: { systemRef: 'parent' } } },
+    { type: 'Client', attributes: { name: 'By pmsRef', parentClientId: { pmsRef: 'H-1' } } },
+  ]);
+  expect(items.map((item) => item.attributes?.parentId ?? item.attributes?.parentClientId)).toEqual([
+    parent.id,
+    parent.id,
+    parent.id,
+    owner.id,
+  ]);
+  await remove([{ type: 'Industry', systemRef: 'parent' }]);
+  const late = only(await upsert([{ type: 'Industry', attributes: { name: 'Late', parentId: parent.id } }]));
+  expect(late.error?.code).toBe('REFERENCE_NOT_FOUND');
+});
+
+test('rules of an entity hold through this door too', async () => {
+  const { id } = await make('Client', { name: 'Linked' }, 'linked');
+  const contact = await make('Contact', { lastName: 'Rossi' });
+  await make('ContactClient', { clientId: { systemRef: 'linked' }, contactId: contact.id, roles: ['BILLING'] });
+  const row = await service.call<Record<string, unknown>>('GET', `/gql/v1/client/${id}`);
+  expect(row.body.billingContactId).toBe(contact.id);
+  // The link changes the client: the row that was read before must not be taken for the present one.
+  const second = await make('Contact', { lastName: 'Bianchi' });
+  const items = await upsert([
+    { type: 'Client', systemRef: 'linked', attributes: { website: 'https://linked.example.com' } },
+    { type: 'ContactClient', attributes: { clientId: id, contactId: second.id, roles: ['SECONDARY'] } },
+    { type: 'Client', systemRef: 'linked', attributes: { website: 'https://linked.example.com' } },
+  ]);
+  expect(items.map((item) => item.status)).toEqual(['UPDATED', 'CREATED', 'UNCHANGED']);
+  expect(items[2]?.attributes).toMatchObject({ secondaryContactId: second.id, billingContactId: contact.id });
+});
+
+test('the type asks for its own role too', async () => {
+  const clerk = recordsOf(await service.signIn({ roles: ['RECORD_W', 'RECORD_R', 'CLNT_W'] }));
+  const items = await clerk.upsert([
+    { type: 'Industry', attributes: { name: 'Not mine' } },
+    { type: 'Client', attributes: { name: 'Mine' } },
+  ]);
+  expect(items.map((item) => item.error?.code ?? item.status)).toEqual(['FORBIDDEN', 'CREATED']);
+  expect((await clerk.lookup('Client')).status).toBe(403);
+  const stranger = await service.signIn({ roles: ['CLNT_W'] });
+  const refused = await stranger.call('POST', '/api/v1/records', { records: [{ type: 'Client', attributes: {} }] });
+  expect(refused.status).toBe(403);
+});
+
+test('records are looked up by number of page, inactive ones included', async () => {
+  const names = Array.from({ length: 5 }, (_, index) => ({ type: 'Department', attributes: department(index) }));
+  await upsert(names.map((record, index) => ({ ...record, systemRef: `department-${index}` })));
+  await remove([{ type: 'Department', systemRef: 'department-1' }]);
+  const first = await lookup('Department', { pageSize: 2, includeTotal: true });
+  const last = await lookup('Department', { pageSize: 2, page: 2 });
+  expect(first.body).toMatchObject({ total: 5, hasMore: true, page: 0, pageSize: 2, nextCursor: null });
+  expect(first.body.data.map((row) => [row.systemRef, row.active])).toEqual([
+    ['department-0', true],
+    ['department-1', false],
+  ]);
+  expect(last.body).toMatchObject({ hasMore: false, data: [{ systemRef: 'department-4', type: 'Department' }] });
+  expect(last.body.data[0]?.attributes).toMatchObject({ name: 'Department 4', headId: null });
+  for (const type of ['Nonsense', 'Invoice', 'WorkCode']) expect((await lookup(type)).status).toBe(404);
+});
+
+function department(index: number) {
+  return { name: `Department ${index}`, code: `D${index}` };
+}
+
+test('a hundred records of several types go in one call', async () => {
+  const records = Array.from({ length: 100 }, (_, index) =>
+    index % 2 === 0
+      ? { type: 'Client', systemRef: `bulk-${index}`, attributes: { name: `Bulk ${index}` } }
+      : { type: 'ContactInfo', systemRef: `bulk-${index}`, attributes: infoOf(`bulk-${index - 1}`) },
+  );
+  async function infosWithOwners() {
+    const clients = await upsert(records.filter((record) => record.type === 'Client'));
+    const ids = new Map(clients.map((item) => [item.systemRef, item.id]));
+    return records.map((record) =>
+      'ownerId' in record.attributes
+        ? { ...record, attributes: { ...record.attributes, ownerId: ids.get(record.attributes.ownerId) } }
+        : record,
+    );
+  }
+  const complete = await infosWithOwners();
+  const items = await upsert(complete);
+  expect(items.map((item) => item.index)).toEqual(records.map((_, index) => index));
+  expect(items.filter((item) => item.status === 'FAILED')).toEqual([]);
+  const again = await service.call<WriteResult>('POST', '/api/v1/records', { records: complete });
+  expect(again.body.summary).toEqual({ total: 100, created: 0, updated: 0, unchanged: 100, deleted: 0, failed: 0 });
+});
+
+function infoOf(client: string) {
+  return { ownerType: 'CLIENT', ownerId: client, kind: 'PRIMARY', address: { city: 'Boston', country: 'US' } };
+}
+
+test('a call of no record, of too many, or without its body is refused whole', async () => {
+  const record = { type: 'Industry', systemRef: 'x', attributes: {} };
+  const answers = await Promise.all([
+    service.call('POST', '/api/v1/records', { records: [] }),
+    service.call('POST', '/api/v1/records', { records: Array.from({ length: 101 }, () => record) }),
+    service.call('PUT', '/api/v1/records', { records: [{ type: 'Industry', attributes: {} }] }),
+    service.call('DELETE', '/api/v1/records'),
+    service.call('DELETE', '/api/v1/records', { records: [record] }),
+  ]);
+  const told = answers.map(({ status, body }) => [status, (body as { code: string }).code]);
+  expect(told).toEqual([
+    [400, 'VALIDATION_ERROR'],
+    [400, 'VALIDATION_ERROR'],
+    [400, 'VALIDATION_ERROR'],
+    [400, 'MISSING_BODY'],
+    [400, 'VALIDATION_ERROR'],
+  ]);
+});
+
+test('two calls that make the same record at the same time make one', async () => {
+  const record = (code: string) => ({ type: 'Industry', systemRef: 'race', attributes: { name: 'Race', code } });
+  const answers = await Promise.all(['11', '22', '33', '44'].map((code) => upsert([record(code)])));
+  const statuses = answers.map(only).map((item) => item.status);
+  expect(statuses.toSorted()).toEqual(['CREATED', 'UPDATED', 'UPDATED', 'UPDATED']);
+  expect(new Set(answers.map(only).map((item) => item.id)).size).toBe(1);
+});
+
+test('tenants do not reach each other', async () => {
+  await make('Industry', { name: 'Ours' }, 'ours');
+  const other = await service.signIn({ roles: ['API_ADMIN'], tenant: await service.addTenant('neighbours') });
+  const theirs = recordsOf(other);
+  const missed = only(await theirs.update([{ type: 'Industry', systemRef: 'ours', attributes: { name: 'Theirs' } }]));
+  expect(missed.error?.code).toBe('RECORD_NOT_FOUND');
+  expect((await theirs.lookup('Industry', { includeTotal: true })).body.total).toBe(0);
+});

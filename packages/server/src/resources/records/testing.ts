@@ -1,0 +1,44 @@
+import type { components } from '@financial-automation/spec';
+import type { HttpAnswer, TestCaller } from '../../../test/service.ts';
+
+export type WriteResult = components['schemas']['RecordWriteResult'];
+export type WriteItem = components['schemas']['RecordWriteItem'];
+type RecordItem = Readonly<Record<string, unknown>>;
+
+/** Calls of this room by their short names, over HTTP. */
+export function recordsOf(caller: TestCaller) {
+  const write = (method: string) => async (records: readonly RecordItem[]) =>
+    written(await caller.call<WriteResult>(method, '/api/v1/records', { records }));
+  return {
+    upsert: write('POST'),
+    update: write('PUT'),
+    remove: write('DELETE'),
+    /** One record that is made; fails the test where it is not. */
+    async make(type: string, attributes: object, systemRef?: string): Promise<WriteItem & { readonly id: string }> {
+      const [item] = await write('POST')([{ type, attributes, ...(systemRef === undefined ? {} : { systemRef }) }]);
+      if (item?.id == null || item.status === 'FAILED') throw new Error(`It was not made: ${JSON.stringify(item)}`);
+      return { ...item, id: item.id };
+    },
+    define: (name: string, fields: readonly object[]) =>
+      caller.call<Record<string, unknown>>('POST', '/api/v1/records/custom', { name, fields }),
+    change: (name: string, body: object, headers?: Record<string, string>) =>
+      caller.call<Record<string, unknown>>('PUT', `/api/v1/records/custom/${name}`, body, headers),
+    lookup: (type: string, body: object = {}) =>
+      caller.call<{ data: Record<string, unknown>[]; total?: number; hasMore: boolean }>(
+        'POST',
+        `/api/v1/records/batch/${type}`,
+        body,
+      ),
+  };
+}
+
+function written({ status, body }: HttpAnswer<WriteResult>): WriteItem[] {
+  if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
+  return body.records;
+}
+
+/** The only item of an answer. */
+export function only([item, ...others]: readonly WriteItem[]): WriteItem {
+  if (item === undefined || others.length > 0) throw new Error('There is not one item.');
+  return item;
+}

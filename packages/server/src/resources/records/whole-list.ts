@@ -1,0 +1,4 @@
+/** The envelope of a list that is answered whole. */
+export function wholeList<Item>(data: Item[]) {
+  return { data, page: 0 as const, pageSize: data.length, hasMore: false as const, nextCursor: null };
+}
