@@ -82,7 +82,8 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
       { service },
       { tenant: tenant.name, user, roles, days: 1, description: undefined },
     );
-    const { body } = await send(address, 'POST', '/v1/auth/token', { apiKey: key });
+    const { status, body } = await send(address, 'POST', '/v1/auth/token', { apiKey: key });
+    if (status !== 200) throw new Error(`The API key was not exchanged: ${JSON.stringify(body)}`);
     const { access_token: token } = body as { access_token: string };
     const state = await service.directory.key(tenant.id, id);
     if (state === undefined) throw new Error('The API key was not made.');

@@ -161,7 +161,9 @@ function findingsOf(error: unknown): Finding[] {
     keyword:
       one.errorCode
         ?.replace(/\.openapi\.(requestValidation|responseValidation)?$/, '')
-        .replace('.openapi.validation', '') ?? '',
+        .replace('.openapi.validation', '')
+        // Its own stand-in for `type`, where a format is involved.
+        .replace(/^x-eov-/, '') ?? '',
     message: one.message ?? '',
   }));
 }

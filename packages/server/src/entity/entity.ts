@@ -46,6 +46,8 @@ export interface EntityDefinition {
   /** False while other entities only refer to it and its writer is still to come. */
   readonly writable?: boolean;
   readonly computed?: Readonly<Record<string, Computed>>;
+  /** What searches filter by and no answer shows. */
+  readonly searched?: Readonly<Record<string, Computed>>;
   readonly relations?: Readonly<Record<string, Relation>>;
   readonly rules?: Rules;
 }
@@ -83,7 +85,7 @@ export function defineEntity(definition: EntityDefinition): Entity {
 export function makeEntity(definition: EntityDefinition): Entity {
   const all = fieldsOf(definition.schema ?? definition.type);
   const fields = new Map(all.map((field) => [field.name, field]));
-  const { computed = {}, relations = {}, rules = {}, only } = definition;
+  const { computed = {}, searched = {}, relations = {}, rules = {}, only } = definition;
   for (const name of Object.keys(computed)) {
     if (!fields.has(name)) throw new Error(`${definition.type} has no field ${name} in the contract.`);
   }
@@ -102,7 +104,7 @@ export function makeEntity(definition: EntityDefinition): Entity {
     },
     isStored: (field) => !field.writeOnly && computed[field.name] === undefined,
     value(row, name) {
-      const compute = computed[name];
+      const compute = computed[name] ?? searched[name];
       if (compute !== undefined) return compute(row);
       const field = fields.get(name);
       if (field === undefined) throw new Error(`${definition.type} has no field ${name} in the contract.`);

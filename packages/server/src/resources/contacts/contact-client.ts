@@ -18,6 +18,10 @@ const exclusiveRoles = {
 export const contactClient: Entity = defineEntity({
   type: 'ContactClient',
   table: 'contact_client',
+  searched: {
+    clientRef: (row) => sql`(select linked.client_ref from client linked
+      where linked.tenant_id = ${sql.ref(`${row}.tenant_id`)} and linked.id = ${sql.ref(`${row}.client_id`)})`,
+  },
   rules: {
     complete,
     beforeRemoval: (unit, { hidden }) => {

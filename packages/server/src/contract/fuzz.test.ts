@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../test/service.ts';
+import { handlers, notImplemented } from '../resources/handlers.ts';
+import { allOperations, contract, type Operation } from './contract.ts';
+
+const { call, handle } = await testService();
+const client = (await handle('onboardClient', { body: { name: 'Harbor', address: {} } })).body;
+
+/** Words that mean something to JavaScript, SQL, patterns or the contract, between others that mean nothing. */
+const words = fc.constantFrom(
+  ...[
+    "'",
+    '"',
+    '\\',
+    '%',
+    '_',
+    '--',
+    ';',
+    '$1',
+    '::text',
+    '\u0000',
+    '\ud800',
+    '\ufeff',
+    'é',
+    'ß',
+    'İ',
+    '𝒳',
+    '__proto__',
+  ],
+  ...['constructor', 'null', 'NaN', '1e999', '-0', '9999999999999999999999', '0000-01-01', '2026-02-30', '23:59:60'],
+  ...[
+    '2026-01-01T00:00:00+14:59',
+    '2026-12-31T23:59:60Z',
+    '1900-02-29',
+    'CLNT_R',
+    'US',
+    'USD',
+    '+15035550100',
+    'a@b.co',
+  ],
+  ...['https://x.example', client.clientId, client.clientRef, client.clientContactInfoId],
+);
+const text = fc.oneof(
+  words,
+  fc.string({ unit: 'binary', maxLength: 8 }),
+  fc.array(words, { maxLength: 4 }).map((all) => all.join('')),
+);
+const number = fc.constantFrom(0, -0, 1, -1, 0.5, 2 ** 31 - 1, 2 ** 31, 2 ** 53, 1e308, -1e308, 1000, 1001);
+const anything = fc.letrec((tie) => ({
+  value: fc.oneof({ depthSize: 'small' }, fc.constant(null), fc.boolean(), number, text, tie('list'), tie('object')),
+  list: fc.array(tie('value'), { maxLength: 3 }),
+  object: fc.dictionary(text, tie('value'), { maxKeys: 3 }),
+})).value;
+
+/** A value with one place of it put otherwise, left out or added to. */
+function mutated(value: unknown): fc.Arbitrary<unknown> {
+  if (typeof value !== 'object' || value === null) return fc.oneof(anything, text);
+  const keys = Object.keys(value);
+  if (keys.length === 0) return anything;
+  return fc.constantFrom(...keys).chain((key) => {
+    const inner = (value as Record<string, unknown>)[key];
+    const put = (next: unknown) => (Array.isArray(value) ? value.with(Number(key), next) : { ...value, [key]: next });
+    const without = Array.isArray(value)
+      ? value.toSpliced(Number(key), 1)
+      : Object.fromEntries(Object.entries(value).filter(([name]) => name !== key));
+    return fc.oneof(
+      { weight: 4, arbitrary: mutated(inner).map(put) },
+      { weight: 1, arbitrary: fc.constant(without) },
+      {
+        weight: 1,
+        arbitrary: fc
+          .tuple(text, anything)
+          .map(([name, more]) => (Array.isArray(value) ? [...value, more] : { ...value, [name]: more })),
+      },
+    );
+  });
+}
+
+interface Described {
+  readonly $ref?: string;
+  readonly value?: unknown;
+  readonly examples?: Readonly<Record<string, Described>>;
+  readonly content?: Readonly<Record<string, Described>>;
+  readonly requestBody?: Described;
+}
+
+/** The examples that the contract gives of a request's body. */
+function examplesOf(operation: Operation): unknown[] {
+  const path = contract.paths[operation.path] as Readonly<Record<string, Described>>;
+  const examples = path[operation.method.toLowerCase()]?.requestBody?.content?.['application/json']?.examples ?? {};
+  const all = (contract.components as unknown as { examples: Readonly<Record<string, Described>> }).examples;
+  return Object.values(examples).map(({ $ref, value }) =>
+    $ref === undefined ? value : all[$ref.split('/').at(-1) ?? '']?.value,
+  );
+}
+
+const id = fc.oneof(
+  fc.constant(client.clientId),
+  text.map(encode),
+  fc.constant('0199a1c2-0c01-7c01-8a4f-5d2e9b60f101'),
+);
+
+function encode(part: string): string {
+  return encodeURIComponent(part.toWellFormed());
+}
+
+function requests(operation: Operation) {
+  const path = fc.array(id, { minLength: 2, maxLength: 2 }).map((ids) => {
+    const rest = [...ids];
+    return operation.path.replaceAll(/\{[^}]+\}/g, () => rest.pop() ?? '');
+  });
+  const names = fc.oneof(fc.constantFrom('page', 'pageSize', 'cursor', 'includeTotal'), text);
+  const query = fc.array(fc.tuple(names, fc.oneof(text, number.map(String))), {
+    maxLength: operation.bodyLimit === null ? 3 : 1,
+  });
+  const examples = examplesOf(operation);
+  const body =
+    examples.length === 0
+      ? anything
+      : fc.oneof(
+          { weight: 1, arbitrary: anything },
+          { weight: 5, arbitrary: fc.constantFrom(...examples).chain(mutated) },
+        );
+  const headers = fc.dictionary(
+    fc.constantFrom('Idempotency-Key', 'If-Match', 'traceparent', 'X-Client-Id'),
+    fc.string({ maxLength: 9 }).map((value) => value.trim()),
+    { maxKeys: 1 },
+  );
+  return fc.record({ path, query, body, headers });
+}
+
+const implemented = allOperations.filter((operation) => handlers[operation.id] !== notImplemented);
+
+test('there is something to try', () => {
+  expect(implemented.length).toBeGreaterThan(20);
+  expect(implemented.flatMap(examplesOf).length).toBeGreaterThan(10);
+});
+
+describe.each(implemented.map((operation) => [operation.id, operation] as const))('%s', (_id, operation) => {
+  test('answers whatever comes as its contract says, and never with a fault of ours', async () => {
+    await fc.assert(
+      fc.asyncProperty(requests(operation), async ({ path, query, body, headers }) => {
+        const search = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
+        const content = operation.bodyLimit === null ? undefined : (JSON.stringify(body) ?? 'null');
+        const answer = await call(operation.method, search === '' ? path : `${path}?${search}`, content, headers);
+        // Every answer is validated on its way out, and one that breaks the contract becomes a 500.
+        expect(answer.status).toBeLessThan(500);
+        expect(answer.status === 404 || operation.statuses.includes(answer.status)).toBe(true);
+      }),
+      { numRuns: operation.bodyLimit === null || operation.method === 'GET' ? 15 : 30 },
+    );
+  });
+});

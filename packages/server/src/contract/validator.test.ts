@@ -1,0 +1,151 @@
+import { Writable } from 'node:stream';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { pino } from 'pino';
+import { expect, test, vi } from 'vitest';
+import { testService } from '../../test/service.ts';
+import { wire } from '../../test/wire.ts';
+import { allOperations, type Operation } from './contract.ts';
+import { createContractValidator } from './validator.ts';
+
+const lines: { level: number; msg?: string; operation?: string }[] = [];
+const heard = new Writable({
+  write(chunk, _encoding, done) {
+    lines.push(JSON.parse(chunk));
+    done();
+  },
+});
+
+const real = await createContractValidator();
+
+/** The validator, told to find the next answers wrong. */
+let foundWrong = 0;
+let asked = 0;
+let share = 1;
+const { call, address, token, service } = await testService({
+  log: pino({ level: 'error' }, heard),
+  replace: ({ validator, config }) => ({
+    validator: { request: validator.request, answer },
+    config: {
+      ...config,
+      get answerValidation() {
+        return share;
+      },
+    },
+  }),
+});
+
+async function answer(operation: Operation, status: number, type: string, body: unknown) {
+  asked += 1;
+  if (foundWrong-- > 0) return [{ path: '/response/data', keyword: 'type', message: 'must be array' }];
+  return real.answer(operation, status, type, body);
+}
+
+const search = allOperations.find((operation) => operation.id === 'searchClients') as Operation;
+const get = allOperations.find((operation) => operation.id === 'getClient') as Operation;
+
+test('the parts of express-openapi-validator that it is made of are there', async () => {
+  // It throws where one is gone, and names it.
+  await expect(createContractValidator()).resolves.toBeDefined();
+});
+
+test('a new Content-Type compiles nothing: what is compiled is kept for ever', async () => {
+  // The validator gives its Ajv a schema for each thing that it compiles.
+  const add = vi.spyOn(Object.getPrototypeOf(Ajv2020.prototype), 'addSchema');
+  const headers = { Authorization: `Bearer ${token}`, Tenant: 'firm' };
+  const send = (type: string, method: string, path: string, body?: string) =>
+    wire(address, {
+      method,
+      path,
+      headers: { ...headers, 'Content-Type': type },
+      ...(body === undefined ? {} : { body }),
+    });
+  await send('application/json', 'POST', '/gql/v1/clients/search', '{}');
+  await send('application/json', 'GET', '/gql/v1/client/x');
+  const compiled = add.mock.calls.length;
+  expect(compiled).toBeGreaterThan(0);
+  for (let index = 0; index < 50; index++) {
+    const spaces = ' '.repeat(index);
+    await send(`application/json${spaces};${spaces}charset=utf-8`, 'POST', '/gql/v1/clients/search', '{}');
+    await send(`application/x-${index}`, 'POST', '/gql/v1/clients/search', '{}');
+    await send(`text/x-${index}`, 'GET', '/gql/v1/client/x');
+  }
+  expect(add.mock.calls.length).toBe(compiled);
+  add.mockRestore();
+});
+
+test('a request is told everything that is wrong with it', async () => {
+  const parts = { path: { id: 'x' }, query: { a: '1' }, headers: {}, body: undefined };
+  const unknown = await real.request(get, parts);
+  expect(unknown.findings.map((finding) => finding.path)).toEqual(['/query/a']);
+  const several = await real.request(search, {
+    path: {},
+    query: {},
+    headers: {},
+    body: { page: -1, pageSize: 'x', z: 1 },
+  });
+  expect(several.findings.map((finding) => finding.path)).toEqual(
+    expect.arrayContaining(['/headers/tenant', '/body/page', '/body/pageSize', '/body/z']),
+  );
+});
+
+test('a status that the contract does not declare is found, as is a body of another shape', async () => {
+  const json = 'application/json';
+  expect(await real.answer(search, 418, json, {})).not.toEqual([]);
+  expect(await real.answer(search, 200, json, { data: 'x' })).not.toEqual([]);
+  expect(
+    await real.answer(search, 200, json, { data: [], page: 0, pageSize: 1, hasMore: false, nextCursor: null }),
+  ).toEqual([]);
+});
+
+test('an answer that breaks the contract is not sent: it is counted, and logged loudly', async () => {
+  const counted = async () => {
+    const { values } = await service.metrics.wrongAnswers.get();
+    return values.find((value) => value.labels.operation === 'searchClients')?.value ?? 0;
+  };
+  const before = await counted();
+  foundWrong = 1;
+  const { status, body } = await call('POST', '/gql/v1/clients/search', {});
+  expect({ status, body }).toMatchObject({
+    status: 500,
+    body: { code: 'INTERNAL_ERROR', requestId: expect.any(String) },
+  });
+  expect(await counted()).toBe(before + 1);
+  expect(lines.at(-1)).toMatchObject({
+    level: 50,
+    operation: 'searchClients',
+    msg: 'An answer breaks the contract and was not sent.',
+  });
+});
+
+test('where no share of answers is checked, they are sent as they are; problems are checked always', async () => {
+  share = 0;
+  foundWrong = 1;
+  asked = 0;
+  expect(await call('POST', '/gql/v1/clients/search', {})).toMatchObject({ status: 200 });
+  expect(asked).toBe(0);
+  expect(await call('POST', '/gql/v1/clients/search', { x: 1 })).toMatchObject({ status: 500 });
+  expect(asked).toBe(1);
+  share = 1;
+  foundWrong = 0;
+});
+
+test('the share of answers that are checked is kept to', async () => {
+  share = 0.25;
+  asked = 0;
+  const random = vi.spyOn(Math, 'random').mockReturnValueOnce(0.1).mockReturnValueOnce(0.3).mockReturnValueOnce(0.249);
+  for (let index = 0; index < 3; index++) await call('POST', '/gql/v1/clients/search', {});
+  random.mockRestore();
+  expect(asked).toBe(2);
+  share = 1;
+});
+
+test('what goes on is told outside of the contract', async () => {
+  expect(await wire(address, { path: '/healthz' })).toMatchObject({ status: 200, json: { status: 'up' } });
+  expect(await wire(address, { path: '/readyz' })).toMatchObject({ status: 200, json: { status: 'ready' } });
+  const metrics = await wire(address, { path: '/metrics' });
+  expect(metrics.text).toContain('http_server_answer_seconds_count{operation="searchClients",status="200"}');
+  expect(metrics.text).toContain('contract_wrong_answers_total{operation="searchClients",status="200"}');
+  const contract = await wire(address, { path: '/openapi.json' });
+  expect(contract.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });
+  expect((await wire(address, { path: '/openapi.yaml' })).text).toMatch(/^openapi: /m);
+});

@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../test/service.ts';
+import { allOperations, contract, type Schema } from '../contract/contract.ts';
+import { propertiesOf, resolved } from '../contract/fields.ts';
+import { handlers, notImplemented } from '../resources/handlers.ts';
+
+const { call } = await testService();
+
+/** An operand that the operator takes, whatever the column holds. */
+function operandOf(given: Schema): unknown {
+  const schema = resolved(given);
+  if (schema.type === 'array') return [operandOf(schema.items ?? {})];
+  if (schema.enum !== undefined) return schema.enum[0];
+  if (schema.type === 'boolean') return true;
+  if (schema.type === 'integer') return 1;
+  const values: Readonly<Record<string, string>> = {
+    uuid: '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101',
+    decimal: '1.00',
+    date: '2026-01-31',
+    'date-time': '2026-01-31T12:00:00+01:00',
+  };
+  return values[schema.format ?? ''] ?? 'x';
+}
+
+/** Every column and operator that a where clause may name, as a clause of its own; relations too. */
+function* clausesOf(schema: Schema): Generator<object> {
+  for (const [name, given] of Object.entries(propertiesOf(schema))) {
+    if (name.startsWith('_')) continue;
+    const inner = propertiesOf(resolved(given));
+    const operators = Object.entries(inner).filter(
+      ([key]) => key.startsWith('_') && !['_and', '_or', '_not'].includes(key),
+    );
+    for (const [operator, operand] of operators) yield { [name]: { [operator]: operandOf(operand) } };
+    if (operators.length === 0) for (const clause of clausesOf(resolved(given))) yield { [name]: clause };
+  }
+}
+
+interface WithBody {
+  readonly requestBody: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+}
+
+const searches = allOperations
+  .filter((operation) => operation.id.startsWith('search') && handlers[operation.id] !== notImplemented)
+  .map((operation) => {
+    const described = contract.paths[operation.path] as { readonly post: WithBody };
+    return [
+      operation.id,
+      operation,
+      propertiesOf(described.post.requestBody.content['application/json'].schema),
+    ] as const;
+  });
+
+describe.each(searches)('%s', (_id, operation, properties) => {
+  test('can filter by all that its contract names', async () => {
+    const clauses = [...clausesOf(resolved(properties.where ?? {}))];
+    expect(clauses.length).toBeGreaterThan(20);
+    const refused = [];
+    // Some at once: each is compiled and run all the same.
+    for (let start = 0; start < clauses.length; start += 20) {
+      const some = clauses.slice(start, start + 20);
+      const { status } = await call('POST', operation.path, { where: { _or: some } });
+      if (status === 200) continue;
+      for (const where of some) {
+        const alone = await call('POST', operation.path, { where });
+        if (alone.status !== 200) refused.push({ where, status: alone.status });
+      }
+    }
+    expect(refused).toEqual([]);
+  });
+
+  test('can sort by all that its contract names', async () => {
+    const keys = Object.keys(propertiesOf(resolved(resolved(properties.orderBy ?? {}).items ?? {})));
+    expect(keys.length).toBeGreaterThan(5);
+    for (const key of keys) {
+      const { status } = await call('POST', operation.path, { orderBy: [{ [key]: 'desc_nulls_last' }] });
+      expect({ key, status }).toEqual({ key, status: 200 });
+    }
+  });
+});
