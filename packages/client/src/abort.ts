@@ -28,3 +28,26 @@ function rejectionOf(signal: AbortSignal): { promise: Promise<never>; stop: () =
   signal.addEventListener('abort', onAbort, { once: true });
   return { promise, stop: () => signal.removeEventListener('abort', onAbort) };
 }
+
+/**
+ * A signal that is aborted with the one given, or after some milliseconds, then with a `TimeoutError`. `release` ends it:
+ * `AbortSignal.timeout` and `AbortSignal.any` would keep a timer, and a hold on the caller's signal, long after the call.
+ */
+export function limit(
+  milliseconds: number,
+  signal: AbortSignal | undefined,
+): { signal: AbortSignal; release: () => void } {
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(signal?.reason);
+  const onTime = () => controller.abort(new DOMException(`No answer within ${milliseconds} ms.`, 'TimeoutError'));
+  const timer = setTimeout(onTime, milliseconds);
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  return {
+    signal: controller.signal,
+    release: () => {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    },
+  };
+}

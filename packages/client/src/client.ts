@@ -2,12 +2,13 @@ import { calls, type paths } from '@financial-automation/spec';
 import type { ClientOptions } from './options.ts';
 import { pagesByCursor, pagesByNumber, rowsOf } from './pages.ts';
 import { orThrow } from './problem.ts';
-import { type Call, sender } from './send.ts';
+import { sender } from './send.ts';
 import { TokenSource } from './tokens.ts';
 import type {
   Answer,
   AnswerOf,
   AnyInput,
+  Call,
   Input,
   InputArguments,
   InputOf,
@@ -49,6 +50,7 @@ export interface Client {
     operationId: Id,
     ...input: InputArguments<WalkInput<Id>>
   ): AsyncGenerator<Page<Id>, void>;
+  /** `GET`, `PUT`, `POST`, `PATCH` and `DELETE` are {@link Client.call} by path in place of the `operationId`. */
   GET: ByPath<'get'>;
   PUT: ByPath<'put'>;
   POST: ByPath<'post'>;

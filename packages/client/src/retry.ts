@@ -1,9 +1,9 @@
 /** Which failures may be repeated. The contract decides, by `x-idempotent`; see the table in the README. */
 import { isProblem } from './problem.ts';
-import type { AnyAnswer, Calls, OperationId } from './types.ts';
+import type { AnyAnswer, Call } from './types.ts';
 
 /** `x-idempotent`: may be repeated as it is, only with an `Idempotency-Key`, or not at all. */
-export type Idempotent = Calls[OperationId][2];
+export type Idempotent = Call[2];
 
 /** Answers that leave open whether something was done. */
 const ambiguous = new Set([408, 500, 502, 504]);

@@ -1,14 +1,13 @@
 /** One call: from its input to its answer, with everything that is repeated on the way. */
 import createFetchClient from 'openapi-fetch';
 import pRetry from 'p-retry';
-import { sleep, untilAborted } from './abort.ts';
+import { limit, sleep, untilAborted } from './abort.ts';
+import { headersOf } from './headers.ts';
 import { type ClientOptions, defaultRetries, defaultTimeout } from './options.ts';
 import { isProblem, UnexpectedAnswerError } from './problem.ts';
 import { mayRepeatAfter, retryAfter } from './retry.ts';
 import type { TokenSource } from './tokens.ts';
-import type { AnyAnswer, AnyInput, Calls, OperationId } from './types.ts';
-
-export type Call = Calls[OperationId];
+import type { AnyAnswer, AnyInput, Call } from './types.ts';
 
 /** What openapi-fetch is told of the contract: nothing. Our own types stand in front of it. */
 type AnyOperation = {
@@ -47,11 +46,10 @@ export function sender(options: ClientOptions): Send {
 
   return async (call, input, tokens) => {
     const [method, path, idempotent] = call;
+    const headers = headersOf(call, input, options);
     const timeout = input.timeout ?? options.timeout ?? defaultTimeout;
     const deadline = Date.now() + timeout;
-    const ends = AbortSignal.timeout(timeout);
-    const signal = input.signal === undefined ? ends : AbortSignal.any([input.signal, ends]);
-    const headers = headersOf(call, input, options);
+    const { signal, release } = limit(timeout, input.signal);
 
     const attempt = async (authorization: string | null): Promise<AnyAnswer> => {
       const { response, data, error } = await http[method](path, {
@@ -101,27 +99,10 @@ export function sender(options: ClientOptions): Send {
       signal.throwIfAborted();
       if (error instanceof Repeatable) return declared(error.answer);
       throw error;
+    } finally {
+      release();
     }
   };
-}
-
-function headersOf([, , idempotent]: Call, input: AnyInput, options: ClientOptions): Record<string, unknown> {
-  const traceparent = options.traceparent?.();
-  return {
-    Tenant: options.tenant,
-    ...(options.clientId !== undefined && { 'X-Client-Id': options.clientId }),
-    ...(traceparent !== undefined && { traceparent }),
-    // One key for the call, so the same in all its tries.
-    ...(idempotent === 'key' && { 'Idempotency-Key': crypto.randomUUID() }),
-    ...(input.prefer !== undefined && { Prefer: preferenceOf(input.prefer) }),
-    ...input.headers,
-  };
-}
-
-function preferenceOf({ example, code }: NonNullable<AnyInput['prefer']>): string {
-  return [code !== undefined && `code=${code}`, example !== undefined && `example=${example}`]
-    .filter(Boolean)
-    .join(', ');
 }
 
 function parsed(text: string | undefined): unknown {

@@ -6,6 +6,8 @@
 import type { calls, components, Operations, Readable, Writable } from '@financial-automation/spec';
 
 export type Calls = typeof calls;
+/** What the index says of an operation: method, path, `x-idempotent`, and how it pages. */
+export type Call = Calls[OperationId];
 
 /** The operations of the contract, by their `operationId`. */
 export type OperationId = keyof Calls;

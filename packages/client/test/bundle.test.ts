@@ -56,7 +56,18 @@ describe('the bundle of a program that only calls', () => {
     const service = await new Service().start();
     try {
       service.answer = () => ({ body: { name: 'Harbor' } });
-      const { fetch, Request, Response, Headers, FormData, URL, URLSearchParams, AbortSignal, crypto } = globalThis;
+      const {
+        fetch,
+        Request,
+        Response,
+        Headers,
+        FormData,
+        URL,
+        URLSearchParams,
+        AbortController,
+        DOMException,
+        crypto,
+      } = globalThis;
       const web = {
         fetch,
         Request,
@@ -65,7 +76,8 @@ describe('the bundle of a program that only calls', () => {
         FormData,
         URL,
         URLSearchParams,
-        AbortSignal,
+        AbortController,
+        DOMException,
         crypto,
         setTimeout,
         clearTimeout,
