@@ -12,7 +12,7 @@ const reloadPauseMilliseconds = 5_000;
 interface SigningKeyRow {
   kid: string;
   publicJwk: JWK;
-  privateJwk: string;
+  privateJwk: Buffer;
 }
 
 /**
@@ -25,16 +25,18 @@ export class KeyRing {
   #publicKeys = new Map<string, CryptoKey>();
   #publicJwks: JWK[] = [];
   #signing: { kid: string; key: CryptoKey } | undefined;
+  readonly #clock: { now(): number };
   #loadedAt = 0;
 
-  private constructor(store: Store, vault: Vault) {
+  private constructor(store: Store, vault: Vault, clock: { now(): number }) {
     this.#store = store;
     this.#vault = vault;
+    this.#clock = clock;
   }
 
   /** Opens the ring and makes the first key where there is none. */
-  static async open(store: Store, vault: Vault): Promise<KeyRing> {
-    const ring = new KeyRing(store, vault);
+  static async open(store: Store, vault: Vault, clock: { now(): number } = performance): Promise<KeyRing> {
+    const ring = new KeyRing(store, vault, clock);
     await ring.#load();
     if (ring.#signing === undefined) await ring.rotate();
     return ring;
@@ -49,8 +51,8 @@ export class KeyRing {
     const stored = JSON.stringify({ ...publicJwk, kid, alg: algorithm, use: 'sig' });
     await this.#store.system((transaction) =>
       transaction.all(sql`
-        insert into signing_key (kid, algorithm, public_jwk, private_jwk)
-        values (${kid}, ${algorithm}, ${stored}::jsonb, ${JSON.stringify(privateJwk.toString('base64'))}::jsonb)`),
+        insert into signing_key (kid, algorithm, public_jwk, private_jwk_encrypted)
+        values (${kid}, ${algorithm}, ${stored}::jsonb, ${privateJwk})`),
     );
     await this.#load();
     return kid;
@@ -63,27 +65,32 @@ export class KeyRing {
   }
 
   async publicKey(kid: string): Promise<CryptoKey | undefined> {
-    if (!this.#publicKeys.has(kid) && Date.now() - this.#loadedAt > reloadPauseMilliseconds) await this.#load();
+    if (!this.#publicKeys.has(kid)) await this.#refresh();
     return this.#publicKeys.get(kid);
   }
 
-  /** The public keys as a JWK set (RFC 7517). */
-  jwks(): { keys: JWK[] } {
+  /** The public keys as a JWK set (RFC 7517); those of other processes too, but for the last seconds. */
+  async jwks(): Promise<{ keys: JWK[] }> {
+    await this.#refresh();
     return { keys: this.#publicJwks };
   }
 
+  async #refresh(): Promise<void> {
+    if (this.#clock.now() - this.#loadedAt > reloadPauseMilliseconds) await this.#load();
+  }
+
   async #load(): Promise<void> {
-    this.#loadedAt = Date.now();
+    this.#loadedAt = this.#clock.now();
     const rows = await this.#store.system((transaction) =>
       transaction.all<SigningKeyRow>(sql`
-        select kid, public_jwk as "publicJwk", private_jwk #>> '{}' as "privateJwk"
+        select kid, public_jwk as "publicJwk", private_jwk_encrypted as "privateJwk"
         from signing_key where retired_at is null order by created_at desc`),
     );
     const publicKeys = new Map<string, CryptoKey>();
     for (const row of rows) publicKeys.set(row.kid, await importKey(row.publicJwk));
     const newest = rows[0];
     if (newest !== undefined) {
-      const jwk: JWK = JSON.parse(this.#vault.decrypt('signing-key', Buffer.from(newest.privateJwk, 'base64')));
+      const jwk: JWK = JSON.parse(this.#vault.decrypt('signing-key', newest.privateJwk));
       this.#signing = { kid: newest.kid, key: await importKey(jwk) };
     }
     this.#publicKeys = publicKeys;

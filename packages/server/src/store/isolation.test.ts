@@ -54,7 +54,7 @@ test('a reference cannot leave the tenant', async () => {
 test('entities cannot be deleted, and secrets are out of reach', async () => {
   const denied = [
     sql`delete from org`,
-    sql`select * from secret`,
+    sql`select * from signing_key`,
     sql`select * from signing_key`,
     sql`select * from tenant`,
   ];

@@ -41,7 +41,7 @@ export interface Store {
    */
   write<Result>(tenantId: number, work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /**
-   * One transaction as the owner of the tables, without a tenant: for `tenant`, `signing_key`, `secret` and the like.
+   * One transaction as the owner of the tables, without a tenant: for `tenant`, `signing_key` and the like.
    * Rows of tenants are out of reach here (unless the database user is a superuser): go through `write` for each tenant.
    */
   system<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;

@@ -79,13 +79,8 @@ create table signing_key (
   kid text collate "C" primary key,
   algorithm text collate "C" not null,
   public_jwk jsonb not null,
-  private_jwk jsonb not null,
+  -- Encrypted with the master key, which the database never sees.
+  private_jwk_encrypted bytea not null,
   created_at timestamptz(3) not null default now(),
   retired_at timestamptz(3)
-);
-
-create table secret (
-  name text collate "C" primary key,
-  value bytea not null,
-  created_at timestamptz(3) not null default now()
 );
