@@ -18,7 +18,7 @@ export function outside(service: Service): RequestHandler {
     '/openapi.json': (response) => response.sendFile(bundleFiles.json),
     '/openapi.yaml': (response) => response.type('application/yaml').sendFile(bundleFiles.yaml),
     '/reference': reference,
-    '/.well-known/jwks.json': (response) => void response.json(service.keys.jwks()),
+    '/.well-known/jwks.json': async (response) => void response.json(await service.keys.jwks()),
   };
   return async (request, response, next) => {
     const page = Object.hasOwn(pages, request.path) ? pages[request.path] : undefined;

@@ -19,11 +19,15 @@ interface KeyState {
 /** Who there is: tenants, and API users with their keys. Read from the database, and kept for some seconds. */
 export class Directory {
   readonly #store: Store;
-  readonly #tenants = new LRUCache<string, Tenant>({ max: 10_000, ttl: freshness });
-  readonly #keys = new LRUCache<string, KeyState>({ max: 10_000, ttl: freshness });
+  readonly #tenants: LRUCache<string, Tenant>;
+  readonly #keys: LRUCache<string, KeyState>;
 
-  constructor(store: Store) {
+  /** @param clock tells milliseconds from some beginning on. */
+  constructor(store: Store, clock: { now(): number } = performance) {
     this.#store = store;
+    const options = { max: 10_000, ttl: freshness, ttlResolution: 0, perf: clock };
+    this.#tenants = new LRUCache(options);
+    this.#keys = new LRUCache(options);
   }
 
   /** The tenant with the name, or undefined where there is none or it is closed. */

@@ -1,0 +1,73 @@
+import { v7 as uuidv7 } from 'uuid';
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../test/service.ts';
+import { allOperations, type Operation, schemaOf } from '../contract/contract.ts';
+import { createApiKey } from '../operator/api-keys.ts';
+import { hasRole } from './roles.ts';
+
+const { call, service, tenant, token } = await testService();
+const claims: { sub: string; client_id: string } = JSON.parse(
+  Buffer.from(token.split('.')[1] ?? '', 'base64url').toString(),
+);
+const allRoles = schemaOf('Role').enum ?? [];
+
+/** Whether a caller with these roles gets past the door. What comes after it - a missing body, no such id - does not matter. */
+async function admits(operation: Operation, roles: readonly string[]): Promise<boolean> {
+  const held = { ...claims, tenant: tenant.name, roles, staffId: null };
+  const Authorization = `Bearer ${await service.tokens.signAccessToken(held, uuidv7())}`;
+  const path = operation.path.replaceAll(/\{[^}]+\}/g, 'x');
+  const { status, body } = await call<{ detail: string }>(operation.method, path, undefined, { Authorization });
+  expect(status).not.toBe(401);
+  return !(status === 403 && body.detail.startsWith('This call needs the role'));
+}
+
+const guarded = allOperations.filter(
+  (operation) => !operation.roles.includes('PUBLIC') && !operation.roles.includes('ANY'),
+);
+
+test('almost every operation is guarded', () => {
+  expect(guarded.length).toBeGreaterThan(80);
+  expect(
+    allOperations.filter((operation) => operation.roles.includes('PUBLIC')).map((operation) => operation.id),
+  ).toEqual(['createToken']);
+});
+
+describe.each(guarded.map((operation) => [operation.id, operation] as const))('%s', (_id, operation) => {
+  test(`is for ${operation.roles.join(' or ')} and API_ADMIN`, async () => {
+    const others = allRoles.filter((role) => role !== 'API_ADMIN' && !operation.roles.includes(role));
+    expect(await admits(operation, others)).toBe(false);
+    expect(await admits(operation, [])).toBe(false);
+    for (const role of operation.roles) expect(await admits(operation, [role])).toBe(true);
+    expect(await admits(operation, ['API_ADMIN'])).toBe(true);
+  });
+});
+
+test.each(allOperations.filter((operation) => operation.roles.includes('ANY')))(
+  '$id is for every token',
+  async (operation) => {
+    expect(await admits(operation, [])).toBe(true);
+  },
+);
+
+test('API_ADMIN implies every role but the one for all payments', () => {
+  const implied = allRoles.filter((role) => hasRole(new Set(['API_ADMIN']), [role]));
+  expect(allRoles.filter((role) => !implied.includes(role))).toEqual(['PYMT_EVNT_ALL']);
+  for (const role of allRoles.filter((one) => one !== 'API_ADMIN')) {
+    expect(allRoles.filter((other) => hasRole(new Set([role]), [other]))).toEqual([role]);
+  }
+});
+
+test.each(['PUBLIC', 'ANY', 'api_admin', 'ROOT', ''])('the role %j cannot be granted', async (role) => {
+  const wanted = { tenant: tenant.name, user: 'x', roles: ['REF_R', role], days: 1, description: undefined };
+  await expect(createApiKey({ service }, wanted)).rejects.toThrow(/^There is no role/);
+});
+
+test('a caller without the role is refused before anything is looked at', async () => {
+  const held = { ...claims, tenant: tenant.name, roles: ['REF_R'], staffId: null };
+  const Authorization = `Bearer ${await service.tokens.signAccessToken(held, uuidv7())}`;
+  const answer = await call('POST', '/api/v1/clients/v1/onboard', '{"not json', { Authorization });
+  expect(answer).toMatchObject({
+    status: 403,
+    body: { code: 'FORBIDDEN', detail: 'This call needs the role CLNT_C.' },
+  });
+});
