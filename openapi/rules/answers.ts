@@ -3,7 +3,7 @@
  * is left of the limit, and, where there is more to say, the one header that says it.
  */
 import { eachOperation, isPublic, type Operation, type Place, parameterNamed } from './contract.ts';
-import { contentOf, isEntity, partsOf } from './schemas.ts';
+import { contentOf, isEntity, partsOf, propertiesOf } from './schemas.ts';
 
 const always = ['X-Request-Id'];
 const ofTheLimit = ['RateLimit', 'RateLimit-Policy'];
@@ -45,8 +45,14 @@ export const answers = eachOperation((operation, report) => {
     for (const [, media] of response.map('content')) {
       const schema = media.get('schema');
       if (schema === undefined) report(media, 'Give the answer a `schema`.');
-      else if (!isSuccess && !partsOf(schema).some((part) => part.name === 'Problem')) {
-        report(response.home, 'Build the schema of an error on `Problem`.');
+      else if (!isSuccess) {
+        if (!partsOf(schema).some((part) => part.name === 'Problem')) {
+          report(response.home, 'Build the schema of an error on `Problem`.');
+        }
+        const says = propertiesOf(schema)
+          .get('status')
+          ?.some((place) => place.get('const')?.value === Number(status));
+        if (!says) report(response.home, `Fix \`status\` in the problem to ${status}.`);
       }
     }
   }

@@ -11,8 +11,14 @@ const anyJson = new Set(['TestPayload', 'defaultValue']);
 export const bounds = eachSchema((schema, report) => {
   const types = typesOf(schema);
   const has = (...keywords: string[]) => keywords.some((keyword) => schema.get(keyword) !== undefined);
-  if (types.length === 0 && isValue(schema) && !has('allOf', 'anyOf', 'oneOf', 'const')) {
+  const isNamed = schema.name !== undefined && has('allOf');
+  const isShaped =
+    isNamed || has('properties', 'items') || (isValue(schema) && !has('allOf', 'anyOf', 'oneOf', 'const'));
+  if (types.length === 0 && isShaped) {
     report(schema, 'Say the `type` of the value: without one it takes anything of any size.');
+  }
+  if (schema.text('format') === 'decimal' && !has('pattern')) {
+    report(schema, 'Give the decimal string a `pattern`: `format` alone is not checked everywhere.');
   }
   if (has('enum', 'const')) return;
   if (types.includes('string') && !has('maxLength') && !endsByItself(schema.get('pattern')?.value)) {

@@ -66,6 +66,11 @@ const cases: Record<string, Case[]> = {
     ],
     ['a name in snake case', (files) => set(files, 'parameters/Id.yaml', ['name'], 'boat_id'), /in camelCase/],
     [
+      'a part of the path that may be missing',
+      (files) => set(files, 'parameters/Id.yaml', ['required'], undefined),
+      /Require the parameter id/,
+    ],
+    [
       'a parameter that the path lacks',
       (files) => set(files, boat, ['parameters', 0], ref('../../parameters/BoatId.yaml')),
       /does not have it/,
@@ -154,6 +159,17 @@ const cases: Record<string, Case[]> = {
       'an error of no form',
       (files) => set(files, 'responses/Problem404.yaml', ['content', 'application/problem+json', 'schema'], undefined),
       /a `schema`/,
+    ],
+    [
+      'a problem of another status',
+      (files) =>
+        set(
+          files,
+          'responses/Problem404.yaml',
+          ['content', 'application/problem+json', 'schema'],
+          ref('../schemas/common/Problem400.yaml'),
+        ),
+      /`status` in the problem to 404/,
     ],
     [
       '429 without a time to wait',

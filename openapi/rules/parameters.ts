@@ -31,6 +31,9 @@ export const parameters = eachOperation((operation, report) => {
     const isHeader = parameter.text('in') === 'header';
     if (!isHeader && !/^[a-z][A-Za-z0-9]*$/.test(name))
       report(parameter.home, `Name the parameter ${name} in camelCase.`);
+    if (parameter.text('in') === 'path' && parameter.get('required')?.value !== true) {
+      report(parameter.home, `Require the parameter ${name}: a path is not complete without it.`);
+    }
     if (parameter.text('in') === 'path' && !path.includes(`{${name}}`)) {
       report(parameter, `Remove the parameter ${name}: the path does not have it.`);
     }

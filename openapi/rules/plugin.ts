@@ -27,6 +27,7 @@ import { statuses } from './statuses.ts';
 import { uniqueNames } from './unique-names.ts';
 import { unusedFiles } from './unused-files.ts';
 import { webhooks } from './webhooks.ts';
+import { wholeAnswers } from './whole-answers.ts';
 
 export const rules: Record<string, Oas3Rule> = {
   'operation-id': operationId,
@@ -47,6 +48,7 @@ export const rules: Record<string, Oas3Rule> = {
   'property-types': propertyTypes,
   bounds,
   'closed-bodies': closedBodies,
+  'whole-answers': wholeAnswers,
   entities,
   searches,
   'partial-update-defaults': partialUpdateDefaults,

@@ -127,6 +127,12 @@ const cases: Record<string, Case[]> = {
       (files) => set(files, 'schemas/boats/BoatStatus.yaml', ['type'], undefined),
       /Say the `type`/,
     ],
+    [
+      'a decimal string of any form',
+      (files) => set(files, 'schemas/common/Money.yaml', ['pattern'], undefined),
+      /a `pattern`/,
+    ],
+    ['a composed schema of any type', (files) => set(files, row, ['type'], undefined), /Say the `type`/],
     ['an array of anything', property('notes', { type: 'array', maxItems: 3 }), /Say the `items`/],
     ['a parameter of any type', (files) => set(files, 'parameters/Id.yaml', ['schema'], {}), /Say the `type`/],
   ],
@@ -200,7 +206,24 @@ const cases: Record<string, Case[]> = {
       /never answered/,
     ],
   ],
+  'whole-answers': [
+    [
+      'an answer that may lack something',
+      (files) => set(files, 'schemas/boats/BoatPage.yaml', ['required'], ['data']),
+      /Require home/,
+    ],
+  ],
   searches: [
+    [
+      'a filter that lacks an operator',
+      (files) => set(files, 'schemas/boats/BoatStatusFilter.yaml', ['properties', '_nin'], undefined),
+      /operator _nin/,
+    ],
+    [
+      'a filter that may be empty',
+      (files) => set(files, 'schemas/boats/BoatStatusFilter.yaml', ['minProperties'], undefined),
+      /`minProperties: 1`/,
+    ],
     [
       'a column that no row has',
       (files) =>
@@ -312,10 +335,12 @@ describe('exceptions that the contract itself shows', () => {
         const counts = {
           type: 'object',
           additionalProperties: false,
+          required: ['AFLOAT'],
           properties: { AFLOAT: count },
           description: 'Counts.',
         };
         set(files, 'schemas/boats/BoatPage.yaml', ['properties', 'counts'], counts);
+        set(files, 'schemas/boats/BoatPage.yaml', ['required'], ['data', 'home', 'counts']);
       },
     ],
     [

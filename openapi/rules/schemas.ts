@@ -80,3 +80,15 @@ export function bodiesOf(operation: Operation): Place[] {
 export function contentOf(message: Place): Place[] {
   return message.map('content').flatMap(([, media]) => media.get('schema') ?? []);
 }
+
+/** The schema and every value within it: properties, elements, alternatives. */
+export function valuesIn(schema: Place, seen = new Set<string>()): Place[] {
+  if (seen.has(schema.location.absolutePointer)) return [];
+  seen.add(schema.location.absolutePointer);
+  const children = partsOf(schema).flatMap((part) => [
+    ...part.map('properties').map(([, property]) => property),
+    ...['items', 'additionalProperties'].flatMap((key) => part.get(key) ?? []),
+    ...[...part.list('oneOf'), ...part.list('anyOf')],
+  ]);
+  return [schema, ...children.flatMap((child) => valuesIn(child, seen))];
+}

@@ -18,6 +18,9 @@ const filterOfType: Record<string, string> = {
   string: 'TextFilter',
 };
 
+const operators = ['_eq', '_neq', '_in', '_nin', '_is_null'];
+const ofLists = ['_contains', '_is_null'];
+
 export const searches: Oas3Rule = () => {
   const schemas = new Map<string, Place>();
   return {
@@ -29,6 +32,14 @@ export const searches: Oas3Rule = () => {
       leave(_, context) {
         const report = reporter(context);
         for (const [name, schema] of schemas) {
+          if (name.endsWith('Filter')) {
+            const has = propertiesOf(schema);
+            for (const operator of name.endsWith('ListFilter') ? ofLists : operators) {
+              if (!has.has(operator)) report(schema, `Add the operator ${operator}: every filter of its kind has it.`);
+            }
+            if (schema.get('minProperties')?.value !== 1)
+              report(schema, 'Say `minProperties: 1`: no operator is no condition.');
+          }
           const row = schemas.get(name.replace(/(Columns|OrderBy)$/, '')) ?? commonRow(name);
           if (row === undefined || !/(Columns|OrderBy)$/.test(name)) continue;
           const fields = propertiesOf(row);

@@ -10,6 +10,11 @@ export type Files = Record<string, JsonObject>;
 const ref = ($ref: string) => ({ $ref });
 const text = { type: 'string', minLength: 1, maxLength: 100, description: 'Some text.' };
 
+function operators(value: JsonObject) {
+  const list = { type: 'array', maxItems: 100, items: value };
+  return { _eq: value, _neq: value, _in: list, _nin: list, _is_null: { type: 'boolean' } };
+}
+
 function header(description: string) {
   return { description, schema: { type: 'string', maxLength: 100 }, example: 'x' };
 }
@@ -211,6 +216,7 @@ export function smallContract(): Files {
     'schemas/common/Money.yaml': {
       type: 'string',
       format: 'decimal',
+      pattern: '^[0-9]+[.][0-9]{2}$',
       maxLength: 16,
       'x-scale': 2,
       description: 'Money.',
@@ -219,13 +225,15 @@ export function smallContract(): Files {
       type: 'object',
       description: 'A condition on a text.',
       additionalProperties: false,
-      properties: { _eq: { type: 'string', maxLength: 100 } },
+      minProperties: 1,
+      properties: operators({ type: 'string', maxLength: 100 }),
     },
     'schemas/common/UuidFilter.yaml': {
       type: 'object',
       description: 'A condition on an id.',
       additionalProperties: false,
-      properties: { _eq: ref('Uuid.yaml') },
+      minProperties: 1,
+      properties: operators(ref('./Uuid.yaml')),
     },
     'schemas/common/OrderDirection.yaml': { type: 'string', enum: ['asc', 'desc'], description: 'A direction.' },
     'schemas/common/EntityBase.yaml': {
@@ -244,19 +252,14 @@ export function smallContract(): Files {
       required: ['status'],
       properties: { status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status.' } },
     },
-    'schemas/common/ClosedProblem.yaml': {
-      type: 'object',
-      description: 'What went wrong, and nothing more.',
-      allOf: [ref('./Problem.yaml'), { type: 'object', properties: { status: { enum: [400, 500] } } }],
-      unevaluatedProperties: false,
-    },
     'schemas/boats/Harbor.yaml': { type: 'object', description: 'A harbor.', additionalProperties: false },
     'schemas/boats/BoatStatus.yaml': { type: 'string', enum: ['AFLOAT', 'ASHORE'], description: 'Where it is.' },
     'schemas/boats/BoatStatusFilter.yaml': {
       type: 'object',
       description: 'A condition on the status.',
       additionalProperties: false,
-      properties: { _eq: ref('./BoatStatus.yaml') },
+      minProperties: 1,
+      properties: operators(ref('./BoatStatus.yaml')),
     },
     'schemas/boats/BoatFields.yaml': {
       type: 'object',
@@ -287,7 +290,7 @@ export function smallContract(): Files {
       type: 'object',
       description: 'A page of boats.',
       additionalProperties: false,
-      required: ['data'],
+      required: ['data', 'home'],
       properties: {
         data: { type: 'array', maxItems: 10, description: 'The boats.', items: ref('./Boat.yaml') },
         home: ref('./Harbor.yaml'),
@@ -375,25 +378,31 @@ export function smallContract(): Files {
   const values: Record<string, JsonObject> = {
     boat,
     boat_request: { name: 'Ida' },
-    boats_page: { data: [boat] },
+    boats_page: { data: [boat], home: {} },
     boats_search: { where: { name: { _eq: 'Ida' } } },
     boat_created: { entityType: 'Boat', operation: 'CREATE', data: boat },
   };
   for (const [name, value] of Object.entries(values)) files[`examples/boats/${name}.yaml`] = { summary: name, value };
-  files['examples/common/problem.yaml'] = { summary: 'A problem', value: { status: 400 } };
   const special: Record<string, string[]> = {
     '401': ['X-Request-Id', 'WWW-Authenticate'],
     '429': [...common, 'Retry-After'],
     '503': ['X-Request-Id', 'Retry-After'],
   };
   for (const status of [...everywhere, ...withBody, '404', '409', '412']) {
+    files[`schemas/common/Problem${status}.yaml`] = {
+      type: 'object',
+      description: 'What went wrong, and nothing more.',
+      allOf: [ref('./Problem.yaml'), { type: 'object', properties: { status: { const: Number(status) } } }],
+      unevaluatedProperties: false,
+    };
+    files[`examples/common/problem${status}.yaml`] = { summary: 'A problem', value: { status: Number(status) } };
     files[`responses/Problem${status}.yaml`] = {
       description: 'A problem.',
       headers: Object.fromEntries((special[status] ?? common).map((name) => [name, ref(`../headers/${name}.yaml`)])),
       content: {
         'application/problem+json': {
-          schema: ref('../schemas/common/ClosedProblem.yaml'),
-          examples: { problem: ref('../examples/common/problem.yaml') },
+          schema: ref(`../schemas/common/Problem${status}.yaml`),
+          examples: { problem: ref(`../examples/common/problem${status}.yaml`) },
         },
       },
     };

@@ -5073,7 +5073,7 @@ export interface components {
             code: components["schemas"]["ProblemCode"];
             /** @description The id of the call, as in `X-Request-Id` and in the logs. */
             requestId: components["schemas"]["Uuid"];
-            /** @description Each value that is wrong. */
+            /** @description Each value that is wrong. Present where single values are at fault. */
             errors?: components["schemas"]["ProblemError"][];
         };
         /** @description A problem with status 400. */
