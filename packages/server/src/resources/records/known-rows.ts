@@ -3,10 +3,10 @@ import { findAllForUpdate, findForUpdate } from '../../entity/write.ts';
 import type { Row } from '../../query/read.ts';
 import type { RecordType } from './record-type.ts';
 
-/** A record that a call names. */
-export interface RecordKey {
-  readonly type: string;
-  readonly systemRef?: string;
+/** A record that a call names; without `systemRef` it is new. */
+export interface NamedRecord {
+  readonly type: RecordType;
+  readonly systemRef: string | undefined;
 }
 
 /** The rows that a call names, read and locked with one query per type, and kept true while the call changes them. */
@@ -20,20 +20,15 @@ export class KnownRows {
     this.#unit = unit;
   }
 
-  static async lock(
-    unit: UnitOfWork,
-    types: ReadonlyMap<string, RecordType>,
-    keys: readonly RecordKey[],
-  ): Promise<KnownRows> {
+  static async lock(unit: UnitOfWork, named: readonly NamedRecord[]): Promise<KnownRows> {
     const known = new KnownRows(unit);
-    const wanted = Map.groupBy(keys, (key) => key.type);
+    const byType = [...Map.groupBy(named, (record) => record.type)];
     // In one order, as the rows of a type are, so that two calls cannot each wait for the other.
-    for (const name of [...wanted.keys()].sort()) {
-      const type = types.get(name);
-      const systemRefs = new Set(wanted.get(name)?.flatMap((key) => key.systemRef ?? []));
-      if (type === undefined || systemRefs.size === 0) continue;
+    for (const [type, records] of byType.sort(([left], [right]) => (left.name < right.name ? -1 : 1))) {
+      const systemRefs = new Set(records.flatMap((record) => record.systemRef ?? []));
+      if (systemRefs.size === 0) continue;
       for (const row of await findAllForUpdate(unit, type.entity, [...systemRefs]))
-        known.#rows.set(`${name}/${row.systemRef}`, row);
+        known.#rows.set(`${type.name}/${row.systemRef}`, row);
     }
     return known;
   }

@@ -160,6 +160,25 @@ test('rules of an entity hold through this door too', async () => {
   expect(items[2]?.attributes).toMatchObject({ secondaryContactId: second.id, billingContactId: contact.id });
 });
 
+test('a client that owes is not deleted, and what is refused leaves nothing behind', async () => {
+  const { id } = await make('Client', { name: 'Owes' }, 'owes');
+  const [one, two] = [await make('Contact', { lastName: 'One' }), await make('Contact', { lastName: 'Two' })];
+  const link = (contactId: string) => ({
+    type: 'ContactClient',
+    attributes: { clientId: id, contactId, roles: ['BILLING'] },
+  });
+  const links = await upsert([link(one.id), link(two.id)]);
+  expect(links.map((item) => item.error?.code ?? item.status)).toEqual(['CREATED', 'DUPLICATE_REF']);
+  const client = await service.call('GET', `/gql/v1/client/${id}`);
+  expect(client.body).toMatchObject({ version: 2, billingContactId: one.id });
+
+  await service.store.write(service.tenant.id, (transaction) =>
+    transaction.all(sql`update client set unbilled_wip = 5 where tenant_id = ${service.tenant.id} and id = ${id}`),
+  );
+  const kept = only(await remove([{ type: 'Client', systemRef: 'owes' }]));
+  expect(kept).toMatchObject({ status: 'FAILED', id, error: { code: 'INVALID_STATE', pointer: null } });
+});
+
 test('the type asks for its own role too', async () => {
   const clerk = recordsOf(await service.signIn({ roles: ['RECORD_W', 'RECORD_R', 'CLNT_W'] }));
   const items = await clerk.upsert([

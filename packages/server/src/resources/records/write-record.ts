@@ -2,46 +2,45 @@ import type { Attributes } from '../../entity/attributes.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import { Violation } from '../../entity/violation.ts';
 import { create, findForUpdate, remove, update, type Written } from '../../entity/write.ts';
-import type { KnownRows, RecordKey } from './known-rows.ts';
+import type { KnownRows } from './known-rows.ts';
 import { isAdmitted, type RecordOperation, type RecordType } from './record-type.ts';
 import { isStandardType } from './standard-types.ts';
 
 /** One record of a request; without attributes, where it is to be deleted. */
-export interface RecordItem extends RecordKey {
+export interface RecordItem {
+  readonly type: string;
+  readonly systemRef?: string;
   readonly attributes?: Attributes;
 }
 
-/**
- * Refuses what no row has to be looked at for.
- *
- * @throws Violation with a pointer from the item.
- */
+/** The type of the item, or why it is refused before any row is looked at; the pointer is from the item. */
 export function admit(
-  unit: UnitOfWork,
+  roles: ReadonlySet<string>,
   type: RecordType | undefined,
   operation: RecordOperation,
   item: RecordItem,
-): RecordType {
+): RecordType | Violation {
   if (type === undefined) {
     const detail = isStandardType(item.type)
       ? `Records of the type ${item.type} cannot be written yet.`
       : `There is no record type ${item.type}.`;
-    throw new Violation('VALIDATION_ERROR', detail, '/type');
+    return new Violation('VALIDATION_ERROR', detail, '/type');
   }
+  const { name } = type;
   if (!type.operations.includes(operation))
-    throw new Violation('VALIDATION_ERROR', `The type ${type.name} does not have ${operation}.`, '/type');
-  if (!isAdmitted(unit.origin.caller?.roles ?? new Set(), type.writeRoles)) {
-    const roles = type.writeRoles.join(' or ');
-    throw new Violation('FORBIDDEN', `Writing records of the type ${type.name} needs the role ${roles}.`, '/type');
+    return new Violation('VALIDATION_ERROR', `The type ${name} does not have ${operation}.`, '/type');
+  if (!isAdmitted(roles, type.writeRoles)) {
+    const detail = `Writing records of the type ${name} needs the role ${type.writeRoles.join(' or ')}.`;
+    return new Violation('FORBIDDEN', detail, '/type');
   }
   if (!type.active)
-    throw new Violation(
+    return new Violation(
       'INVALID_STATE',
-      `The type ${type.name} is deactivated; its records are kept as they are.`,
+      `The type ${name} is deactivated; its records are kept as they are.`,
       '/type',
     );
   if (type.isCustom && item.systemRef === undefined)
-    throw new Violation('VALIDATION_ERROR', 'A record of a custom type needs a systemRef.', '/systemRef');
+    return new Violation('VALIDATION_ERROR', 'A record of a custom type needs a systemRef.', '/systemRef');
   return type;
 }
 

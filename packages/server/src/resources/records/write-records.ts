@@ -31,9 +31,19 @@ export function writeRecords(
     const names = items.map((item) => item.type);
     // Nobody changes the fields of a custom type while its records are written.
     const types = await recordTypesNamed(unit.transaction, unit.tenantId, names, 'share');
-    const rows = await KnownRows.lock(unit, types, items);
+    const wanted = items.map((item) => ({
+      item,
+      type: admit(context.caller.roles, types.get(item.type), operation, item),
+    }));
+    const named = wanted.flatMap(({ item, type }) =>
+      type instanceof Violation ? [] : [{ type, systemRef: item.systemRef }],
+    );
+    const rows = await KnownRows.lock(unit, named);
     const outcomes: Outcome[] = [];
-    for (const item of items) outcomes.push(await attempt(unit, rows, types, operation, item));
+    for (const { item, type } of wanted)
+      outcomes.push(
+        type instanceof Violation ? { violation: type, id: null } : await attempt(unit, rows, type, operation, item),
+      );
 
     const stored = await storedRows(unit, outcomes);
     const records = outcomes.map((outcome, index) => answerOf(index, items[index], outcome, stored));
@@ -44,18 +54,16 @@ export function writeRecords(
 async function attempt(
   unit: UnitOfWork,
   rows: KnownRows,
-  types: ReadonlyMap<string, RecordType>,
+  type: RecordType,
   operation: RecordOperation,
   item: RecordItem,
 ): Promise<Outcome> {
   try {
-    const type = admit(unit, types.get(item.type), operation, item);
     return { type, written: await writeRecord(unit, rows, type, operation, item) };
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
-    const type = types.get(item.type);
-    const isKnown = type !== undefined && item.systemRef !== undefined && error.code !== 'RECORD_NOT_FOUND';
-    const row = isKnown ? await rows.find(type, item.systemRef) : undefined;
+    const isThere = item.systemRef !== undefined && error.code !== 'RECORD_NOT_FOUND';
+    const row = isThere ? await rows.find(type, item.systemRef) : undefined;
     return { violation: error, id: row?.id ?? null };
   }
 }

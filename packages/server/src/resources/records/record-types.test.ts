@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { testService } from '../../../test/service.ts';
+import { contract } from '../../contract/contract.ts';
+import { entityOf } from '../../entity/entity.ts';
+import type { FieldDefinition } from './record-type.ts';
+
+const service = await testService();
+
+async function schemaOfType(type: string): Promise<Map<string, FieldDefinition>> {
+  const { status, body } = await service.call<{ fields: FieldDefinition[] }>('GET', `/api/v1/records/schema/${type}`);
+  expect(status).toBe(200);
+  return new Map(body.fields.map((field) => [field.name, field]));
+}
+
+test('the types that are listed are those of the contract that have a writer', async () => {
+  const { body } = await service.call<{ data: { name: string; displayName: string }[]; pageSize: number }>(
+    'GET',
+    '/api/v1/records/types',
+  );
+  const names = body.data.map((type) => type.name);
+  const expected = Object.entries(contract.components.schemas)
+    .filter(([name, schema]) => schema['x-record'] !== undefined && entityOf(name)?.writable === true)
+    .map(([name]) => name);
+  expect(names).toEqual(expected.sort());
+  expect(body).toMatchObject({ page: 0, pageSize: names.length, hasMore: false, nextCursor: null });
+  expect(body.data.find((type) => type.name === 'ClientGroup')).toMatchObject({
+    displayName: 'Client group',
+    operations: ['UPSERT', 'UPDATE', 'DELETE'],
+    schemaUrl: '/api/v1/records/schema/ClientGroup',
+    recordsUrl: '/gql/v1/client_groups',
+  });
+  for (const name of names) expect([name, (await schemaOfType(name)).size > 0]).toEqual([name, true]);
+});
+
+test('a schema says of each field what the contract says', async () => {
+  const client = await schemaOfType('Client');
+  expect(client.get('name')).toMatchObject({ type: 'STRING', required: true, nullable: false, maxLength: 200 });
+  expect(client.get('status')).toMatchObject({
+    type: 'ENUM',
+    required: false,
+    defaultValue: 'PROSPECT',
+    maxLength: null,
+  });
+  expect(client.get('entityType')).toMatchObject({ type: 'ENUM', nullable: true });
+  expect(client.get('entityType')?.enumValues).not.toContain(null);
+  expect(client.get('clientRef')).toMatchObject({ unique: true, required: false });
+  expect(client.get('managerId')).toMatchObject({
+    type: 'REFERENCE',
+    referencedEntityType: 'Staff',
+    referenceKeys: ['id', 'systemRef', 'pmsRef'],
+    pattern: null,
+  });
+  expect(client.get('email')).toMatchObject({ type: 'EMAIL' });
+  expect(client.get('website')).toMatchObject({ type: 'URL' });
+  expect(client.get('fiscalYearEndMonth')).toMatchObject({ type: 'INTEGER', minimum: '1', maximum: '12' });
+  expect(client.get('incorporationDate')).toMatchObject({ type: 'DATE', nullable: true });
+  expect(client.get('onboardedAt')).toMatchObject({ type: 'DATETIME' });
+  expect(client.get('outstandingBalance')).toMatchObject({
+    type: 'DECIMAL',
+    scale: 2,
+    readOnly: true,
+    required: false,
+  });
+  expect(client.has('id')).toBe(false);
+
+  const office = await schemaOfType('Office');
+  const address = office.get('address');
+  expect(address).toMatchObject({ type: 'OBJECT', isArray: false });
+  expect(address?.fields.map((field) => field.name)).toContain('postalCode');
+  expect((await schemaOfType('ContactClient')).get('roles')).toMatchObject({
+    type: 'ENUM',
+    isArray: true,
+    defaultValue: ['OTHER'],
+  });
+  expect((await schemaOfType('TaxRegion')).get('appliesToServices')).toMatchObject({ type: 'BOOLEAN', required: true });
+  expect((await schemaOfType('ClientType')).get('description')).toMatchObject({ type: 'TEXT' });
+});
+
+test('a schema of the contract agrees with its example', async () => {
+  const { body } = await service.call<{ fields: FieldDefinition[] }>('GET', '/api/v1/records/schema/Industry');
+  expect(body.fields).toMatchObject([
+    { name: 'name', type: 'STRING', required: true, unique: true, minLength: 1, maxLength: 200, rank: 10 },
+    { name: 'code', type: 'STRING', nullable: true, pattern: '^[0-9]{2,6}$', minLength: 2, maxLength: 6, rank: 20 },
+    { name: 'parentId', type: 'REFERENCE', referenceKeys: ['id', 'systemRef'], minLength: null, rank: 30 },
+  ]);
+});
+
+test('there is no schema of a type that does not exist or has no writer yet', async () => {
+  for (const type of ['Nonsense', 'Invoice'])
+    expect((await service.call('GET', `/api/v1/records/schema/${type}`)).status).toBe(404);
+});

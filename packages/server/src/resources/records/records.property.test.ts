@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { testService } from '../../../test/service.ts';
+import { recordsOf } from './testing.ts';
+
+const service = await testService();
+const { define, upsert } = recordsOf(service);
+await define('Note', [
+  { name: 'title', type: 'STRING', required: true, maxLength: 5 },
+  { name: 'amount', type: 'DECIMAL', scale: 1 },
+  { name: 'at', type: 'DATETIME' },
+  { name: 'free', type: 'JSON' },
+]);
+
+/** `__proto__` is refused with the whole body, and is no matter of records. */
+const jsonValues = fc.jsonValue({ maxDepth: 3 }).filter((value) => !JSON.stringify(value).includes('__proto__'));
+
+/** Few keys and many mistakes, so that items meet and fail. */
+const systemRefs = fc.constantFrom('a', 'b', 'c', 'd');
+const notes = fc.record({
+  type: fc.constantFrom('Note', 'Note', 'Note', 'Unknown'),
+  systemRef: systemRefs,
+  attributes: fc.record(
+    {
+      title: fc.oneof(fc.string({ minLength: 1, maxLength: 6, unit: 'grapheme-ascii' }), fc.constant(null)),
+      amount: fc.constantFrom('1', '1.0', '2.55', null, 3),
+      at: fc.constantFrom('2026-10-01T00:00:00Z', '2026-10-01T02:00:00+02:00', 'today'),
+      free: jsonValues,
+    },
+    { requiredKeys: [] },
+  ),
+});
+const industries = fc.record({
+  type: fc.constant('Industry'),
+  systemRef: systemRefs,
+  attributes: fc.record(
+    { name: fc.constantFrom('One', 'Two', 'Three', ''), code: fc.constantFrom('11', '22', null, 'x') },
+    { requiredKeys: [] },
+  ),
+});
+const calls = fc.array(fc.oneof(notes, industries), { minLength: 1, maxLength: 12 });
+
+test('results cover each item once, in its place, and sum up', { timeout: 60_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(calls, async (records) => {
+      const items = await upsert(records);
+      expect(items.map(({ index, type, systemRef }) => ({ index, type, systemRef }))).toEqual(
+        records.map(({ type, systemRef }, index) => ({ index, type, systemRef })),
+      );
+      for (const item of items) {
+        const failed = item.status === 'FAILED';
+        expect([item.error !== null, item.version === null, item.attributes === null]).toEqual([
+          failed,
+          failed,
+          failed,
+        ]);
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('sending what was taken once more changes nothing', { timeout: 60_000 }, async () => {
+  await fc.assert(
+    fc.asyncProperty(calls, async (records) => {
+      // Of each record the last item that was taken: earlier ones would be changed back and forth.
+      const first = await upsert(records);
+      const taken = new Map(
+        records
+          .filter((_, index) => first[index]?.error === null)
+          .map((record) => [`${record.type}/${record.systemRef}`, record]),
+      );
+      if (taken.size === 0) return;
+      const second = await upsert([...taken.values()]);
+      expect(second.map((item) => item.status)).toEqual(second.map(() => 'UNCHANGED'));
+    }),
+    { numRuns: 40 },
+  );
+});
