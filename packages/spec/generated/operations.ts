@@ -9,7 +9,7 @@ export const operations = {
       "PUBLIC"
     ],
     "extension": false,
-    "idempotent": false,
+    "idempotent": true,
     "rateLimit": {
       "policy": "token",
       "limit": 30,
