@@ -25,8 +25,11 @@ export function writeCursor(vault: Vault, query: Query, position: Position): str
   return `${content}.${vault.sign(purpose, `${fingerprint(query)}.${content}`)}`;
 }
 
-/** @throws Problem `INVALID_CURSOR` where it is not one of ours, or of another query or tenant. */
-export function readCursor(vault: Vault, query: Query, cursor: string): Position {
+/**
+ * @param place where the caller wrote it.
+ * @throws Problem `INVALID_CURSOR` where it is not one of ours, or of another query or tenant.
+ */
+export function readCursor(vault: Vault, query: Query, cursor: string, place: 'body' | 'query'): Position {
   const [content = '', signature = ''] = cursor.split('.');
   if (!vault.verify(purpose, `${fingerprint(query)}.${content}`, signature)) {
     throw new Problem(
@@ -34,7 +37,7 @@ export function readCursor(vault: Vault, query: Query, cursor: string): Position
       'The cursor is not one of ours, or belongs to another query. Start from the first page.',
       {
         errors: [
-          { in: 'body', pointer: '/cursor', code: 'INVALID_CURSOR', detail: 'Send it with the same filter and order.' },
+          { in: place, pointer: '/cursor', code: 'INVALID_CURSOR', detail: 'Send it with the same filter and order.' },
         ],
       },
     );

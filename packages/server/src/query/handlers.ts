@@ -13,8 +13,14 @@ export function pageOf<Id extends OperationId>(entity: Entity) {
     context: Context,
     input: { readonly body?: unknown; readonly query?: unknown },
   ): Promise<Result<Id>> => {
-    const request = (context.operation.method === 'GET' ? input.query : input.body) as PageRequest;
-    const scope = { tenantId: context.tenant.id, vault: context.service.vault, name: context.operation.id };
+    const place = context.operation.method === 'GET' ? 'query' : 'body';
+    const request = input[place] as PageRequest;
+    const scope = {
+      tenantId: context.tenant.id,
+      vault: context.service.vault,
+      name: context.operation.id,
+      place,
+    } as const;
     return pageResult<Id>(await context.read((session) => readPage(session, scope, entity, request)));
   };
 }

@@ -60,6 +60,8 @@ export interface PageScope {
   readonly vault: Vault;
   /** What the cursor belongs to: the operation, and its path where that narrows the list. */
   readonly name: string;
+  /** Where the caller wrote what page is wanted; the body, if left out. */
+  readonly place?: 'body' | 'query';
   /** Narrows the list beyond what the caller asks for. */
   readonly condition?: RawBuilder<boolean>;
 }
@@ -78,7 +80,8 @@ export async function readPage(
   const { where = {}, orderBy = [], pageSize = 50, includeTotal = false } = request;
   const query = { operation: scope.name, tenantId: scope.tenantId, where, orderBy };
   const keys = orderKeys(entity, orderBy);
-  const position = request.cursor === undefined ? undefined : readCursor(scope.vault, query, request.cursor);
+  const position =
+    request.cursor === undefined ? undefined : readCursor(scope.vault, query, request.cursor, scope.place ?? 'body');
   const offset = position?.offset ?? request.page ?? 0;
 
   const conditions = [entity.within(row, scope.tenantId), conditionOf(entity, row, scope.tenantId, where)];

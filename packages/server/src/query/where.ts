@@ -11,6 +11,8 @@ type Condition = RawBuilder<boolean>;
 export type Where = { readonly [key: string]: unknown };
 
 const limits = contract['x-search-limits'];
+/** A clause of the most predicates at the greatest depth has no more parts than this, unless some of them are empty. */
+const mostParts = limits.depth * limits.predicates;
 const always = sql<boolean>`true`;
 const never = sql<boolean>`false`;
 
@@ -28,6 +30,7 @@ export function conditionOf(entity: Entity, row: string, tenantId: number, where
 class WhereCompiler {
   readonly #tenantId: number;
   #predicates = 0;
+  #parts = 0;
   #aliases = 0;
 
   constructor(tenantId: number) {
@@ -36,6 +39,8 @@ class WhereCompiler {
 
   all(entity: Entity, row: string, where: Where, pointer: string, depth: number): Condition {
     if (depth > limits.depth) throw tooComplex(`nested more than ${limits.depth} levels deep`, pointer);
+    this.#parts += 1;
+    if (this.#parts > mostParts) throw tooComplex(`made of more than ${mostParts} parts`, pointer);
     const conditions = Object.entries(where).map(([key, value]) =>
       this.#one(entity, row, key, value, `${pointer}/${escapePointer(key)}`, depth),
     );
@@ -60,6 +65,8 @@ class WhereCompiler {
   }
 
   #related(relation: Relation, row: string, where: Where, pointer: string, depth: number): Condition {
+    // Without conditions it asks whether there is any such row, which is a predicate too.
+    if (Object.keys(where).length === 0) this.#count(pointer);
     const other = relation.to();
     const alias = `r${++this.#aliases}`;
     const link = relation.many
@@ -70,11 +77,15 @@ class WhereCompiler {
       where ${other.within(alias, this.#tenantId)} and ${link} and ${condition})`;
   }
 
+  #count(pointer: string): void {
+    this.#predicates += 1;
+    if (this.#predicates > limits.predicates)
+      throw tooComplex(`made of more than ${limits.predicates} conditions`, pointer);
+  }
+
   #column(column: RawBuilder<unknown>, operators: Where, pointer: string): Condition {
     const conditions = Object.entries(operators).map(([operator, operand]) => {
-      this.#predicates += 1;
-      if (this.#predicates > limits.predicates)
-        throw tooComplex(`made of more than ${limits.predicates} conditions`, pointer);
+      this.#count(pointer);
       return comparison(column, operator, operand, `${pointer}/${operator}`);
     });
     return sql<boolean>`(${sql.join(conditions, sql` and `)})`;
@@ -83,8 +94,12 @@ class WhereCompiler {
 
 /**
  * Text is compared by code point (the columns' collation), but folding case needs to know letters: there the collation
- * `fa_case` of the first migration is asked for.
+ * `fa_case` of the first migration is asked for. The trigram indexes are on this very expression.
  */
+function folded(text: RawBuilder<unknown>): RawBuilder<unknown> {
+  return sql`lower(${text} collate fa_case) collate "C"`;
+}
+
 function comparison(column: RawBuilder<unknown>, operator: string, operand: unknown, pointer: string): Condition {
   switch (operator) {
     case '_eq':
@@ -102,7 +117,8 @@ function comparison(column: RawBuilder<unknown>, operator: string, operand: unkn
     case '_in':
       return sql`${column} = any(${operand})`;
     case '_nin':
-      return sql`${column} <> all(${operand})`;
+      // Of an empty list SQL says that nothing is in it, not even what is not there.
+      return sql`(${column} is not null and ${column} <> all(${operand}))`;
     case '_is_null':
       return operand === true ? sql`${column} is null` : sql`${column} is not null`;
     case '_like':
@@ -110,9 +126,9 @@ function comparison(column: RawBuilder<unknown>, operator: string, operand: unkn
     case '_nlike':
       return sql`${column} not like ${pattern(operand, pointer)}`;
     case '_ilike':
-      return sql`${column} collate "default" ilike ${pattern(operand, pointer)}`;
+      return sql`${folded(column)} like ${folded(sql`${pattern(operand, pointer)}::text`)}`;
     case '_nilike':
-      return sql`${column} collate "default" not ilike ${pattern(operand, pointer)}`;
+      return sql`${folded(column)} not like ${folded(sql`${pattern(operand, pointer)}::text`)}`;
     case '_contains':
       return sql`${column} @> array[${operand}]`;
     default:

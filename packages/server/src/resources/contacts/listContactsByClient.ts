@@ -19,6 +19,6 @@ export const listContactsByClient: Handler<'listContactsByClient'> = (context, {
       where link.tenant_id = e.tenant_id and link.contact_id = e.id and link.client_id = ${path.clientId}
         and link.active and linked.active)`;
     const name = `${context.operation.id}/${path.clientId}`;
-    const scope = { tenantId, vault: context.service.vault, name, condition };
+    const scope = { tenantId, vault: context.service.vault, name, condition, place: 'query' } as const;
     return pageResult<'listContactsByClient'>(await readPage(session, scope, contact, query));
   });

@@ -14,6 +14,18 @@
 create extension if not exists pg_trgm;
 create extension if not exists btree_gin;
 
+-- Knows upper and lower case of every script, whatever locale the database was made with. Searches that do not tell the
+-- cases apart compare `lower(… collate fa_case) collate "C"`, and their trigram indexes are on the same expression.
+do $$
+begin
+  if current_setting('server_version_num')::integer >= 170000 then
+    create collation fa_case (provider = builtin, locale = 'C.UTF-8');
+  else
+    create collation fa_case (provider = icu, locale = 'und');
+  end if;
+end
+$$;
+
 -- A setting that is missing or empty is an error, not "no rows": a query without a tenant is a defect to be heard of.
 create procedure protect_tenant_table(tenant_table regclass, privileges text) language plpgsql as $$
 begin

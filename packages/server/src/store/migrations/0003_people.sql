@@ -74,7 +74,10 @@ create table staff (
 );
 call protect_entity_table('staff');
 create index staff_names_index on staff
-  using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops);
+  using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops,
+    (lower(display_name collate fa_case) collate "C") gin_trgm_ops,
+    (lower(last_name collate fa_case) collate "C") gin_trgm_ops,
+    (lower(first_name collate fa_case) collate "C") gin_trgm_ops);
 
 -- Department and staff refer to each other: whoever writes both at once defers this one (`set constraints`).
 call lift_protection('department', 'staff');

@@ -57,7 +57,10 @@ create index contact_last_name_index on contact (tenant_id, last_name, id);
 create index contact_first_name_index on contact (tenant_id, first_name, id);
 create index contact_email_index on contact (tenant_id, email, id);
 create index contact_names_index on contact
-  using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops);
+  using gin (tenant_id, display_name gin_trgm_ops, last_name gin_trgm_ops, first_name gin_trgm_ops,
+    (lower(display_name collate fa_case) collate "C") gin_trgm_ops,
+    (lower(last_name collate fa_case) collate "C") gin_trgm_ops,
+    (lower(first_name collate fa_case) collate "C") gin_trgm_ops);
 
 -- A client's balances are sums over its invoices, work in progress and payments, kept by whoever writes those.
 create table client (
@@ -162,7 +165,9 @@ create index client_overdue_balance_index on client (tenant_id, overdue_balance,
 create index client_unbilled_wip_index on client (tenant_id, unbilled_wip, id);
 create index client_onboarded_at_index on client (tenant_id, onboarded_at, id);
 create index client_client_group_id_index on client (tenant_id, client_group_id) where client_group_id is not null;
-create index client_names_index on client using gin (tenant_id, name gin_trgm_ops, legal_name gin_trgm_ops);
+create index client_names_index on client using gin (tenant_id, name gin_trgm_ops, legal_name gin_trgm_ops,
+    (lower(name collate fa_case) collate "C") gin_trgm_ops,
+    (lower(legal_name collate fa_case) collate "C") gin_trgm_ops);
 
 -- The owner is a client, a contact or an office. The generated columns split `owner_id` by kind of owner, so that the
 -- database can hold a reference to each.

@@ -70,4 +70,5 @@ create table job (
 );
 call protect_entity_table('job');
 create index job_client_id_status_index on job (tenant_id, client_id, status);
-create index job_names_index on job using gin (tenant_id, name gin_trgm_ops);
+create index job_names_index on job using gin (tenant_id, name gin_trgm_ops,
+    (lower(name collate fa_case) collate "C") gin_trgm_ops);

@@ -1,0 +1,183 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { insertClients, insertContacts, insertLinks } from '../../test/party-rows.ts';
+import { testService } from '../../test/service.ts';
+import { matches, type Where } from '../../test/where-in-memory.ts';
+
+const { call, store, tenant } = await testService();
+
+type Row = Readonly<Record<string, unknown>> & { readonly id: string };
+interface Found {
+  readonly data: readonly Row[];
+  readonly total: number;
+}
+
+// Letters that fold, letters that patterns and SQL take for something else, and equal rows.
+const texts = ['Ab', 'aB', 'éa', 'Éa', 'Жб', 'жБ', '%', '_', '\\', "a'b", 'a%b', 'a_b', 'a\\b', '𝒜', '$1'];
+const instants = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '2025-06-30T23:59:59.999Z'];
+const roles = ['PREFERRED', 'BILLING', 'SECONDARY', 'SIGNER', 'OTHER'];
+const text = fc.constantFrom(...texts);
+const sample = <T>(one: fc.Arbitrary<T>, numRuns: number) => fc.sample(one, { numRuns, seed: 20_261_121 });
+
+const contactIds = await insertContacts(
+  store,
+  tenant.id,
+  sample(
+    fc.record({
+      firstName: fc.option(text),
+      lastName: fc.option(text),
+      email: fc.constantFrom(null, 'a@x.co', 'b@x.co'),
+      portalEnabled: fc.boolean(),
+      active: fc.boolean(),
+      createdAt: fc.constantFrom(...instants),
+    }),
+    40,
+  ).map((contact, index) => ({ ...contact, lastName: texts[index] ?? contact.lastName })),
+);
+const clientIds = await insertClients(
+  store,
+  tenant.id,
+  sample(
+    fc.record({
+      name: text,
+      legalName: fc.option(text),
+      status: fc.constantFrom('PROSPECT', 'ACTIVE', 'INACTIVE'),
+      outstandingBalance: fc.constantFrom('0.00', '9.00', '10.00', '10.50'),
+      onboardedAt: fc.option(fc.constantFrom(...instants)),
+      fiscalYearEndMonth: fc.option(fc.constantFrom(1, 6, 12)),
+    }),
+    40,
+  ),
+);
+const pairs = contactIds.flatMap((contactId, index) =>
+  [0, 1].map((step) => ({ contactId, clientId: clientIds[(index + step * 7) % 12] ?? '' })),
+);
+const links = sample(fc.record({ active: fc.boolean(), role: fc.constantFrom('SIGNER', 'OTHER') }), pairs.length).map(
+  ({ active, role }, index) => {
+    const pair = pairs[index];
+    if (pair === undefined) throw new Error('There are as many links as pairs.');
+    return { ...pair, active, roles: [role] };
+  },
+);
+await insertLinks(store, tenant.id, links);
+
+async function all(path: string): Promise<readonly Row[]> {
+  return (await call<Found>('POST', path, { pageSize: 1000 })).body.data;
+}
+const [contacts, clients, contactClients] = await Promise.all(
+  ['contacts', 'clients', 'contact_clients'].map((name) => all(`/gql/v1/${name}`)),
+);
+const refs = new Map((clients ?? []).map((client) => [client.id, client.clientRef]));
+const linked = (contactClients ?? []).map((link) => ({ ...link, clientRef: refs.get(String(link.clientId)) }));
+
+/** Rows with their relation as a list, for the evaluation in memory. */
+const withLinks = (rows: readonly Row[] | undefined, by: string) =>
+  (rows ?? []).map((row) => ({ ...row, contactClients: linked.filter((link) => link[by as 'id'] === row.id) }));
+
+function operators(names: readonly string[], value: fc.Arbitrary<unknown>): fc.Arbitrary<Where> {
+  const operand = (name: string) =>
+    name === '_is_null' ? fc.boolean() : name.endsWith('in') ? fc.array(value, { maxLength: 3 }) : value;
+  const one = fc.constantFrom(...names).chain((name) => operand(name).map((given) => ({ [name]: given })));
+  return fc.array(one, { minLength: 1, maxLength: 2 }).map((some) => Object.assign({}, ...some));
+}
+
+const forAll = ['_eq', '_neq', '_in', '_nin', '_is_null'];
+const ordered = ['_gt', '_gte', '_lt', '_lte'];
+const piece = fc.constantFrom('%', '_', '\\%', '\\_', '\\\\', 'a', 'B', 'é', 'É', 'ж', 'Б', "'", '𝒜', '$1', '\\a');
+const pattern = fc.array(piece, { maxLength: 4 }).map((pieces) => pieces.join(''));
+const onText = fc.oneof(
+  operators([...forAll, ...ordered], text),
+  operators(['_like', '_nlike', '_ilike', '_nilike'], pattern),
+);
+const onUuid = (ids: readonly string[]) => operators(forAll, fc.constantFrom(...ids));
+const onInstant = operators([...forAll, ...ordered], fc.constantFrom(...instants, '2026-01-01T01:00:00+01:00'));
+const onFlag = operators(forAll, fc.boolean());
+const onRoles = operators(['_contains'], fc.constantFrom(...roles));
+
+const onLink = clauses({
+  contactId: onUuid(contactIds),
+  clientId: onUuid(clientIds),
+  clientRef: operators([...forAll, '_like'], fc.constantFrom(...clientIds)),
+  roles: onRoles,
+  active: onFlag,
+});
+const columns = {
+  contacts: {
+    firstName: onText,
+    lastName: onText,
+    displayName: onText,
+    email: onText,
+    portalEnabled: onFlag,
+    active: onFlag,
+    createdAt: onInstant,
+    id: onUuid(contactIds),
+    contactClients: onLink,
+  },
+  clients: {
+    name: onText,
+    legalName: onText,
+    status: operators(forAll, fc.constantFrom('PROSPECT', 'ACTIVE', 'INACTIVE', 'ARCHIVED')),
+    outstandingBalance: operators([...forAll, ...ordered], fc.constantFrom('0.00', '9.00', '10.00', '10', '10.5')),
+    fiscalYearEndMonth: operators([...forAll, ...ordered], fc.constantFrom(1, 6, 7, 12)),
+    onboardedAt: onInstant,
+    partnerId: onUuid(clientIds),
+    contactClients: onLink,
+  },
+};
+
+/** Up to two columns side by side. */
+function clauses(of: Readonly<Record<string, fc.Arbitrary<Where>>>): fc.Arbitrary<Where> {
+  const one = fc
+    .constantFrom(...Object.entries(of))
+    .chain(([name, conditions]) => conditions.map((where) => ({ [name]: where })));
+  return fc.array(one, { maxLength: 2 }).map((some) => Object.assign({}, ...some));
+}
+
+function wheres(leaf: fc.Arbitrary<Where>): fc.Arbitrary<Where> {
+  return fc.letrec<{ where: Where }>((tie) => ({
+    where: fc.oneof(
+      { depthSize: 'medium', maxDepth: 4 },
+      leaf,
+      fc.record({ _and: fc.array(tie('where'), { maxLength: 3 }) }),
+      fc.record({ _or: fc.array(tie('where'), { maxLength: 3 }) }),
+      fc.record({ _not: tie('where') }),
+      fc.tuple(leaf, tie('where')).map(([beside, inner]) => ({ ...beside, _not: inner })),
+    ),
+  })).where;
+}
+
+describe.each([
+  ['contacts', withLinks(contacts, 'contactId'), wheres(clauses(columns.contacts))],
+  ['clients', withLinks(clients, 'clientId'), wheres(clauses(columns.clients))],
+] as const)('a search of %s', (name, rows, where) => {
+  test('finds exactly the rows that the clause describes, and counts them', async () => {
+    expect(rows.length).toBe(40);
+    await fc.assert(
+      fc.asyncProperty(where, async (clause) => {
+        const body = { where: clause, pageSize: 1000, includeTotal: true };
+        const answer = await call<Found>('POST', `/gql/v1/${name}/search`, body);
+        expect(answer.status).toBe(200);
+        const wanted = rows.filter((row) => matches(row, clause));
+        expect(answer.body.data.map((row) => row.id)).toEqual(wanted.map((row) => row.id));
+        expect(answer.body.total).toBe(wanted.length);
+      }),
+      { numRuns: 150 },
+    );
+  });
+});
+
+test.each([
+  ['%é%', ['éa', 'Éa']],
+  ['É_', ['éa', 'Éa']],
+  ['ЖБ', ['Жб', 'жБ']],
+  ['ab', ['Ab', 'aB']],
+  ['\\%', ['%']],
+])('_ilike %s finds letters of either case, also beyond ASCII', async (like, wanted) => {
+  const { body } = await call<Found>('POST', '/gql/v1/contacts/search', { where: { lastName: { _ilike: like } } });
+  expect(new Set(body.data.map((row) => row.lastName))).toEqual(new Set(wanted));
+  const { body: not } = await call<Found>('POST', '/gql/v1/contacts/search', {
+    where: { lastName: { _nilike: like } },
+  });
+  const others = texts.filter((one) => !wanted.includes(one));
+  expect(new Set(not.data.map((row) => row.lastName))).toEqual(new Set(others));
+});

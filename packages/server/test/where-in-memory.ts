@@ -1,0 +1,76 @@
+/** A where clause as the contract has it. */
+export type Where = { readonly [key: string]: unknown };
+
+/**
+ * What the contract says of a where clause, word for word and without a database. A comparison with a column that has no
+ * value does not hold; so `_not` of it does.
+ */
+export function matches(row: Where, where: Where): boolean {
+  return Object.entries(where).every(([key, given]) => {
+    if (key === '_and') return (given as Where[]).every((part) => matches(row, part));
+    if (key === '_or') return (given as Where[]).some((part) => matches(row, part));
+    if (key === '_not') return !matches(row, given as Where);
+    const value = row[key];
+    if (key === 'contactClients') return (value as Where[]).some((link) => matches(link, given as Where));
+    return Object.entries(given as Where).every(([operator, operand]) => holds(value ?? null, operator, operand));
+  });
+}
+
+function holds(value: unknown, operator: string, operand: unknown): boolean {
+  if (operator === '_is_null') return (value === null) === operand;
+  if (value === null) return false;
+  switch (operator) {
+    case '_eq':
+      return compare(value, operand) === 0;
+    case '_neq':
+      return compare(value, operand) !== 0;
+    case '_in':
+      return (operand as unknown[]).some((one) => compare(value, one) === 0);
+    case '_nin':
+      return (operand as unknown[]).every((one) => compare(value, one) !== 0);
+    case '_gt':
+      return compare(value, operand) > 0;
+    case '_gte':
+      return compare(value, operand) >= 0;
+    case '_lt':
+      return compare(value, operand) < 0;
+    case '_lte':
+      return compare(value, operand) <= 0;
+    case '_like':
+      return isLike(String(value), String(operand));
+    case '_nlike':
+      return !isLike(String(value), String(operand));
+    case '_ilike':
+      return isLike(String(value).toLowerCase(), String(operand).toLowerCase());
+    case '_nilike':
+      return !isLike(String(value).toLowerCase(), String(operand).toLowerCase());
+    case '_contains':
+      return (value as unknown[]).includes(operand);
+    default:
+      throw new Error(`There is no operator ${operator}.`);
+  }
+}
+
+/** By value: amounts as numbers, instants as instants, text by code point. */
+function compare(value: unknown, operand: unknown): number {
+  const [left, right] = [comparable(value), comparable(operand)];
+  if (typeof left === 'number' && typeof right === 'number') return left - right;
+  return Buffer.compare(Buffer.from(String(left)), Buffer.from(String(right)));
+}
+
+function comparable(value: unknown): unknown {
+  if (typeof value === 'boolean') return Number(value);
+  if (typeof value !== 'string') return value;
+  if (/^\d{4}-\d{2}-\d{2}T/.test(value)) return Date.parse(value);
+  return /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
+}
+
+/** `%` stands for any text, `_` for any one character; a backslash takes the meaning from what follows it. */
+function isLike(text: string, pattern: string): boolean {
+  const parts = [...pattern.matchAll(/\\([\s\S])|[\s\S]/gu)].map(([part, escaped]) => {
+    if (part === '%') return '[\\s\\S]*';
+    if (part === '_') return '[\\s\\S]';
+    return (escaped ?? part).replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&');
+  });
+  return new RegExp(`^${parts.join('')}$`, 'u').test(text);
+}
