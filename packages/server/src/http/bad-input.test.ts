@@ -32,16 +32,15 @@ describe('a body that is no JSON', () => {
     ['a trailing comma', '{"page":0,}'],
     ['NaN', '{"page":NaN}'],
     ['blank', '   '],
+    ['a number beyond all bounds', '{"page":1e999}'],
+    ['a number beyond all bounds, below', '{"page":-1e999}'],
   ])('is malformed: %s', async (_name, body) => {
     expect(await post(body)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
   });
 
-  test.each(['null', '[]', '"x"', '1', 'true', '1e999'])(
-    'is refused where it is JSON, but no object: %s',
-    async (body) => {
-      expect(await post(body)).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
-    },
-  );
+  test.each(['null', '[]', '"x"', '1', 'true'])('is refused where it is JSON, but no object: %s', async (body) => {
+    expect(await post(body)).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+  });
 
   test('is missing where it is empty', async () => {
     expect(await post('')).toMatchObject({ status: 400, code: 'MISSING_BODY' });

@@ -10,7 +10,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
  * A JSON body as a value. All text in it is in Unicode normal form C, so that equal words are equal bytes.
  *
  * @throws Problem `MALFORMED_REQUEST` where the bytes are not UTF-8 or not JSON, where a text holds NUL or half of a
- *   surrogate pair (neither can be stored), where a property is called `__proto__`, or where it is nested too deeply.
+ *   surrogate pair (neither can be stored), where a number is beyond all bounds, where a property is called `__proto__`, or where it is nested too deeply.
  */
 export function parseBody(bytes: Uint8Array): unknown {
   let text: string;
@@ -45,6 +45,9 @@ function needsCleaning(text: string): boolean {
 
 function cleanText(value: unknown, pointer: string, depth: number, clean: boolean): unknown {
   if (typeof value === 'string') return clean ? cleanOne(value, pointer) : value;
+  if (value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY) {
+    throw malformed('A number of the body is too large to be one.', pointer, 'No number of this size can be read.');
+  }
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= maximumDepth) throw malformed(`The body is nested more than ${maximumDepth} levels deep.`);
   if (Array.isArray(value)) return value.map((item, index) => cleanText(item, `${pointer}/${index}`, depth + 1, clean));
