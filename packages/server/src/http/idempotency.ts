@@ -14,6 +14,7 @@ export interface KeptAnswer {
 
 /** A claimed key: the first call with it keeps its answer, in the transaction that does its work. */
 export interface Claim {
+  /** @throws Problem `REQUEST_IN_PROGRESS` where another call has taken the key over meanwhile. */
   keep(transaction: Transaction, answer: KeptAnswer): Promise<void>;
   /** Gives the key back after a failure, so that the call can be tried again. */
   release(): Promise<void>;
@@ -44,11 +45,11 @@ export async function claimKey(
     await transaction.all(sql`
       delete from idempotency_key where ${place} and (expires_at < now()
         or (status = 'RUNNING' and created_at < now() - make_interval(secs => ${abandonedAfterSeconds})))`);
-    const claimed = await transaction.first(sql`
+    const claimed = await transaction.first<{ at: string }>(sql`
       insert into idempotency_key (tenant_id, api_user_id, operation, key, request_hash, status, expires_at)
       values (${tenant.id}, ${caller.apiUserId}, ${operation.id}, ${key}, ${hash}, 'RUNNING', now() + interval '24 hours')
-      on conflict do nothing returning key`);
-    if (claimed !== undefined) return { keep, release };
+      on conflict do nothing returning created_at as at`);
+    if (claimed !== undefined) return claimOf(claimed.at);
 
     const first = await transaction.first<{ hash: string; status: string } & { answer: KeptAnswer }>(sql`
       select request_hash as hash, status, json_build_object(
@@ -66,17 +67,26 @@ export async function claimKey(
     return first.answer;
   });
 
-  async function keep(transaction: Transaction, answer: KeptAnswer): Promise<void> {
-    await transaction.all(sql`
-      update idempotency_key set status = 'DONE', response_status = ${answer.status},
-        response_headers = ${JSON.stringify(answer.headers)}, response_body = ${JSON.stringify(answer.body)}
-      where ${place}`);
-  }
-
-  async function release(): Promise<void> {
-    await store.write(tenant.id, (transaction) =>
-      transaction.all(sql`delete from idempotency_key where ${place} and status = 'RUNNING'`),
-    );
+  /** The claim that was made at this instant, and no other: one that was taken for dead may still be running. */
+  function claimOf(at: string): Claim {
+    const own = sql`${place} and status = 'RUNNING' and created_at = ${at}`;
+    return {
+      async keep(transaction, answer) {
+        const kept = await transaction.first(sql`
+          update idempotency_key set status = 'DONE', response_status = ${answer.status},
+            response_headers = ${JSON.stringify(answer.headers)}, response_body = ${JSON.stringify(answer.body)}
+          where ${own} returning key`);
+        if (kept === undefined) {
+          throw new Problem(
+            'REQUEST_IN_PROGRESS',
+            'This took so long that another request with the same Idempotency-Key does it now. Nothing was written here.',
+          );
+        }
+      },
+      async release() {
+        await store.write(tenant.id, (transaction) => transaction.all(sql`delete from idempotency_key where ${own}`));
+      },
+    };
   }
 }
 

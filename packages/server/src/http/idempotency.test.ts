@@ -1,0 +1,188 @@
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { type TestCaller, testService } from '../../test/service.ts';
+import { allOperations, type Operation } from '../contract/contract.ts';
+import { type Claim, claimKey } from './idempotency.ts';
+
+const service = await testService();
+const { call, store, tenant, token, signIn } = service;
+const { sub: apiUserId } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+const path = '/api/v1/clients/v1/onboard';
+
+interface Answered {
+  readonly status: number;
+  readonly body: { readonly clientId: string; readonly code?: string };
+  readonly headers: Headers;
+}
+
+let counter = 0;
+const newKey = () => `key-${++counter}`;
+
+function onboard(key: string, name: string, by: Pick<TestCaller, 'call'> = { call }): Promise<Answered> {
+  return by.call('POST', path, { name, address: {} }, { 'Idempotency-Key': key });
+}
+
+async function clientsNamed(name: string): Promise<number> {
+  const { body } = await call<{ data: unknown[] }>('POST', '/gql/v1/clients/search', {
+    where: { name: { _eq: name } },
+  });
+  return body.data.length;
+}
+
+function change(statement: ReturnType<typeof sql>) {
+  return store.write(tenant.id, (transaction) => transaction.all(statement));
+}
+
+async function keptKeys(key: string) {
+  return change(
+    sql`select status, expires_at - created_at = interval '24 hours' as "forADay" from idempotency_key where key = ${key}`,
+  );
+}
+
+/** Claims a key as a call does that has got no further. */
+async function claim(key: string, body: unknown): Promise<Claim> {
+  const operation = allOperations.find((one) => one.id === 'onboardClient') as Operation;
+  const caller = { apiUserId, apiUserName: 'x', roles: new Set<string>(), staffId: null };
+  return (await claimKey(store, { tenant, caller }, operation, key, body)) as Claim;
+}
+
+describe('a call that is sent again with its key', () => {
+  test('does nothing, and is answered as the first time', async () => {
+    const key = newKey();
+    const first = await onboard(key, 'Again');
+    const second = await onboard(key, 'Again');
+    expect(first.status).toBe(201);
+    expect(second).toMatchObject({ status: 201, body: first.body });
+    expect(first.headers.get('idempotency-replayed')).toBeNull();
+    expect(second.headers.get('idempotency-replayed')).toBe('true');
+    expect(second.headers.get('location')).toBe(first.headers.get('location'));
+    expect(second.headers.get('x-request-id')).not.toBe(first.headers.get('x-request-id'));
+    expect(await clientsNamed('Again')).toBe(1);
+    expect(await keptKeys(key)).toEqual([{ status: 'DONE', forADay: true }]);
+  });
+
+  test('is refused where its body is another', async () => {
+    const key = newKey();
+    await onboard(key, 'One');
+    expect(await onboard(key, 'Another')).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+    expect(await clientsNamed('Another')).toBe(0);
+  });
+
+  test('makes one client, however many are under way at once', async () => {
+    const key = newKey();
+    const answers = await Promise.all(Array.from({ length: 20 }, () => onboard(key, 'Parallel')));
+    const made = answers.filter((answer) => answer.status === 201);
+    expect(new Set(made.map((answer) => answer.body.clientId)).size).toBe(1);
+    expect(made.filter((answer) => answer.headers.get('idempotency-replayed') === null)).toHaveLength(1);
+    for (const { body } of answers.filter((answer) => answer.status !== 201))
+      expect(body.code).toBe('REQUEST_IN_PROGRESS');
+    expect(await clientsNamed('Parallel')).toBe(1);
+    expect(await onboard(key, 'Parallel')).toMatchObject({ status: 201, body: { clientId: made[0]?.body.clientId } });
+  });
+
+  test('has to wait while the first one is running', async () => {
+    const key = newKey();
+    const running = await claim(key, { name: 'Running', address: {} });
+    expect(await onboard(key, 'Running')).toMatchObject({ status: 409, body: { code: 'REQUEST_IN_PROGRESS' } });
+    await running.release();
+    expect(await onboard(key, 'Running')).toMatchObject({ status: 201 });
+  });
+
+  test('is done after a day, as if it were new', async () => {
+    const key = newKey();
+    await onboard(key, 'Yesterday');
+    await change(sql`update idempotency_key set expires_at = now() - interval '1 second' where key = ${key}`);
+    expect(await onboard(key, 'Today')).toMatchObject({ status: 201 });
+    expect(await clientsNamed('Today')).toBe(1);
+  });
+});
+
+describe('a key', () => {
+  test('is free again after a refusal', async () => {
+    const key = newKey();
+    for (const wrong of [
+      { name: 'Refused' },
+      { name: 'Refused', address: {}, clientTypeId: '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101' },
+    ]) {
+      expect(await call('POST', path, wrong, { 'Idempotency-Key': key })).toMatchObject({ status: 400 });
+      expect(await keptKeys(key)).toEqual([]);
+    }
+    expect(await onboard(key, 'Refused')).toMatchObject({ status: 201 });
+  });
+
+  test('belongs to one API user', async () => {
+    const key = newKey();
+    const other = await signIn({ roles: ['CLNT_C'] });
+    const first = await onboard(key, 'Shared');
+    const second = await onboard(key, 'Shared', other);
+    expect(second.status).toBe(201);
+    expect(second.body.clientId).not.toBe(first.body.clientId);
+  });
+
+  test('belongs to one operation', async () => {
+    const key = newKey();
+    await onboard(key, 'Operation');
+    await change(sql`update idempotency_key set operation = 'createStaff' where key = ${key}`);
+    expect((await onboard(key, 'Operation')).headers.get('idempotency-replayed')).toBeNull();
+    expect(await clientsNamed('Operation')).toBe(2);
+  });
+
+  test.each(['', ' ', 'two words', 'é', 'x'.repeat(256)])('cannot be anything: %j', async (key) => {
+    const answer = await onboard(key, 'Impossible');
+    expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
+    expect(JSON.stringify(answer.body)).toContain('"in":"header","pointer":"/Idempotency-Key"');
+    expect(await clientsNamed('Impossible')).toBe(0);
+  });
+
+  test('may hold what SQL takes for its own', async () => {
+    const key = `'";--$1\\%${'x'.repeat(200)}`;
+    expect(await onboard(key, 'Quoted')).toMatchObject({ status: 201 });
+    expect((await onboard(key, 'Quoted')).headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  test('that a dead process left behind is taken over after a minute', async () => {
+    const key = newKey();
+    await claim(key, { name: 'Crashed', address: {} });
+    await change(sql`update idempotency_key set created_at = now() - interval '59 seconds' where key = ${key}`);
+    expect(await onboard(key, 'Crashed')).toMatchObject({ status: 409 });
+    await change(sql`update idempotency_key set created_at = now() - interval '61 seconds' where key = ${key}`);
+    expect(await onboard(key, 'Crashed')).toMatchObject({ status: 201 });
+    expect((await onboard(key, 'Crashed')).headers.get('idempotency-replayed')).toBe('true');
+  });
+
+  test('that was taken over is lost to the first call, should it live after all: it writes nothing', async () => {
+    const key = newKey();
+    const slow = await claim(key, { name: 'Slow', address: {} });
+    await change(sql`update idempotency_key set created_at = now() - interval '61 seconds' where key = ${key}`);
+    const next = await claim(key, { name: 'Slow', address: {} });
+    const answer = { status: 201, headers: {}, body: {} };
+    const late = store.write(tenant.id, (transaction) => slow.keep(transaction, answer));
+    await expect(late).rejects.toMatchObject({ code: 'REQUEST_IN_PROGRESS' });
+    await slow.release();
+    await store.write(tenant.id, (transaction) => next.keep(transaction, answer));
+    expect(await keptKeys(key)).toMatchObject([{ status: 'DONE' }]);
+  });
+});
+
+test('the answer is kept in the transaction of the work: where that fails at its end, neither is there', async () => {
+  const key = newKey();
+  await store.system(async (transaction) => {
+    await transaction.all(sql`create function doom() returns trigger language plpgsql as $$
+      begin if new.data ->> 'name' = 'Doomed' then raise exception 'doomed'; end if; return new; end $$`);
+    await transaction.all(sql`create trigger doom before insert on outbox_event for each row execute function doom()`);
+  });
+  expect(await onboard(key, 'Doomed')).toMatchObject({ status: 500 });
+  expect(await clientsNamed('Doomed')).toBe(0);
+  expect(await keptKeys(key)).toEqual([]);
+  await store.system((transaction) => transaction.all(sql`drop trigger doom on outbox_event`));
+  expect(await onboard(key, 'Doomed')).toMatchObject({ status: 201 });
+});
+
+test('an operation that takes no key passes over one', async () => {
+  const body = { contacts: [{ lastName: 'Unkeyed' }] };
+  for (let time = 1; time <= 2; time++) {
+    const answer = await call('POST', '/api/v1/contacts/upsert', body, { 'Idempotency-Key': 'same' });
+    expect(answer).toMatchObject({ status: 200, body: { succeeded: [{ created: true }] } });
+    expect(answer.headers.get('idempotency-replayed')).toBeNull();
+  }
+});
