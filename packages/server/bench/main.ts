@@ -115,6 +115,7 @@ async function measure(front: string, scenario: Scenario, token: string, warming
   if (running === undefined) throw new Error(`The front ${front} does not run.`);
   const amount = warming ? Math.ceil(scenario.requests / 3) : scenario.requests;
   const before = await cpuOf(running.child);
+  const started = performance.now();
   const result = await autocannon({
     url: `http://127.0.0.1:${running.port}`,
     connections,
@@ -136,11 +137,12 @@ async function measure(front: string, scenario: Scenario, token: string, warming
       },
     ],
   });
+  const seconds = (performance.now() - started) / 1000;
   const used = (await cpuOf(running.child)) - before;
   if (result.non2xx > 0 || result.errors > 0) {
     throw new Error(
       `${front}, ${scenario.name}: ${result.non2xx} answers were not a success, ${result.errors} failed.`,
     );
   }
-  return { front, scenario: scenario.name, cpu: used / amount, perSecond: amount / result.duration };
+  return { front, scenario: scenario.name, cpu: used / amount, perSecond: amount / seconds };
 }

@@ -47,7 +47,8 @@ export function createApp(service: Service): RequestListener {
     const started = process.hrtime.bigint();
     const requestId = uuidv7();
     const traceparent = request.get('traceparent');
-    const log = service.log.child({ requestId, ...(traceparent === undefined ? {} : { traceparent }) });
+    // Made when somebody has something to say: most requests end with the one line below.
+    const log = once(() => service.log.child({ requestId, ...(traceparent === undefined ? {} : { traceparent }) }));
     const headers: Record<string, string> = { 'X-Request-Id': requestId };
     let operation: Operation | undefined;
     let outcome: Answer;
@@ -56,7 +57,7 @@ export function createApp(service: Service): RequestListener {
       operation = route.operation;
       checkAccept(request.get('accept'));
 
-      const open: PublicContext = { service, operation, requestId, log, tenantName: request.get('tenant') };
+      const open: PublicContext = { service, operation, requestId, tenantName: request.get('tenant') };
       const context: PublicContext | Context = isPublic(operation) ? open : await signIn(open, credentials(request));
       const who =
         context.caller === undefined ? (request.ip ?? '') : `${context.tenant.id}/${context.caller.apiUserId}`;
@@ -71,10 +72,10 @@ export function createApp(service: Service): RequestListener {
 
       const input = { path, query: checked.query, body };
       outcome = await (isKeyed(context, request)
-        ? once(context, request.get('idempotency-key') ?? '', input)
+        ? onlyOnce(context, request.get('idempotency-key') ?? '', input)
         : handlerOf(operation)(context, input));
     } catch (error) {
-      const problem = toProblem(error, log);
+      const problem = toProblem(error, log());
       Object.assign(headers, problem.headers);
       outcome = { status: problem.status, body: problemDocument(problem, requestId) };
     }
@@ -82,8 +83,10 @@ export function createApp(service: Service): RequestListener {
     send(response, outcome, headers);
 
     const seconds = Number(process.hrtime.bigint() - started) / 1e9;
-    service.metrics.answers.observe({ operation: operation?.id ?? 'none', status: outcome.status }, seconds);
-    log.info({
+    service.metrics.answered(operation?.id ?? 'none', outcome.status, seconds);
+    service.log.info({
+      requestId,
+      ...(traceparent === undefined ? {} : { traceparent }),
       operation: operation?.id,
       method: request.method,
       status: outcome.status,
@@ -102,7 +105,7 @@ export function createApp(service: Service): RequestListener {
   }
 
   /** Runs a handler under an `Idempotency-Key`: its answer is kept in the transaction that does its work. */
-  async function once(context: Context, key: string, input: Parameters<AnyHandler>[1]): Promise<Answer> {
+  async function onlyOnce(context: Context, key: string, input: Parameters<AnyHandler>[1]): Promise<Answer> {
     const claim = await claimKey(service.store, context, context.operation, key, input.body);
     if (isKept(claim)) return { ...claim, headers: { ...claim.headers, 'Idempotency-Replayed': 'true' } };
     try {
@@ -118,7 +121,7 @@ export function createApp(service: Service): RequestListener {
     operation: Operation,
     outcome: Answer,
     requestId: string,
-    log: Service['log'],
+    log: () => Service['log'],
   ): Promise<Answer> {
     const isProblem = outcome.status >= 400;
     if (!isProblem && Math.random() >= service.config.answerValidation) return outcome;
@@ -127,7 +130,7 @@ export function createApp(service: Service): RequestListener {
     const findings = await service.validator.answer(operation, outcome.status, mediaType(outcome.status), outcome.body);
     if (findings.length === 0) return outcome;
     service.metrics.wrongAnswers.inc({ operation: operation.id, status: outcome.status });
-    log.error(
+    log().error(
       { operation: operation.id, status: outcome.status, findings },
       'An answer breaks the contract and was not sent.',
     );
@@ -137,6 +140,15 @@ export function createApp(service: Service): RequestListener {
     );
     return { status: fault.status, body: problemDocument(fault, requestId) };
   }
+}
+
+/** What is made the first time that it is asked for. */
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
 
 function credentials(request: Request): Credentials {
@@ -172,8 +184,13 @@ function mediaType(status: number): string {
 }
 
 function send(response: Response, answer: Answer, headers: Readonly<Record<string, string>>): void {
-  response.status(answer.status);
-  response.set({ ...headers, ...answer.headers, 'Content-Type': `${mediaType(answer.status)}; charset=utf-8` });
+  const body = JSON.stringify(answer.body);
   // Not `json`: it would answer 304 to `If-None-Match`, which the contract does not declare.
-  response.end(JSON.stringify(answer.body));
+  response.writeHead(answer.status, {
+    ...headers,
+    ...answer.headers,
+    'Content-Type': `${mediaType(answer.status)}; charset=utf-8`,
+    'Content-Length': Buffer.byteLength(body),
+  });
+  response.end(body);
 }

@@ -1,4 +1,3 @@
-import type { Logger } from 'pino';
 import type { Operation } from './contract/contract.ts';
 import type { Handler as ContractHandler, OperationId } from './contract/handler.ts';
 import type { UnitOfWork } from './entity/unit-of-work.ts';
@@ -28,7 +27,6 @@ interface Call {
   readonly service: Service;
   readonly operation: Operation;
   readonly requestId: string;
-  readonly log: Logger;
   /** The value of the `Tenant` header, if one came. */
   readonly tenantName: string | undefined;
 }

@@ -144,7 +144,7 @@ async function handle<Id extends OperationId>(
   const operation = allOperations.find((one) => one.id === id);
   if (operation === undefined) throw new Error(`The contract has no operation ${id}.`);
   const requestId = uuidv7();
-  const open = { service, operation, requestId, log: service.log, tenantName: tenant.name };
+  const open = { service, operation, requestId, tenantName: tenant.name };
   const context: Context = { ...contextOf(open, tenant, caller, undefined), ...more };
   const answer = await (handlers[id] as AnyHandler)(context, { path: {}, query: {}, body: undefined, ...input });
   return answer as unknown as Result<Id>;

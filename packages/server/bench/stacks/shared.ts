@@ -9,7 +9,7 @@ import { signIn } from '../../src/sign-in.ts';
 
 /** A call as the other fronts make it: who calls, found as this server finds it. */
 export function openCall(service: Service, operation: Operation, tenantName: string | undefined): PublicContext {
-  return { service, operation, requestId: uuidv7(), log: service.log, tenantName };
+  return { service, operation, requestId: uuidv7(), tenantName };
 }
 
 export function signInTo(open: PublicContext, authorization: string | undefined): Promise<Context> {
