@@ -28,10 +28,14 @@ export function spreadAddress(draft: Draft): void {
 export function normalizeRegion(values: Record<string, unknown>): void {
   const { country, state } = values;
   if (typeof state !== 'string' || (country !== 'US' && country !== 'CA')) return;
-  const wanted = state.trim().toLowerCase();
+  const wanted = plain(state);
   const found = provinces.find(
-    (region) =>
-      region.country === country && (region.name.toLowerCase() === wanted || region.short?.toLowerCase() === wanted),
+    (region) => region.country === country && (plain(region.name) === wanted || region.short?.toLowerCase() === wanted),
   );
   if (found?.short !== undefined) values.state = found.short;
+}
+
+/** A name without case and accents: Québec is Quebec. */
+function plain(name: string): string {
+  return name.trim().normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }

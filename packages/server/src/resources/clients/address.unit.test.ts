@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import { normalizeRegion } from './address.ts';
+
+test.each([
+  ['US', 'California', 'CA'],
+  ['US', ' new york ', 'NY'],
+  ['US', 'ca', 'CA'],
+  ['US', 'District of Columbia', 'DC'],
+  ['US', 'Puerto Rico', 'PR'],
+  ['US', 'CA', 'CA'],
+  ['CA', 'Quebec', 'QC'],
+  ['CA', 'Québec', 'QC'],
+  ['CA', 'british columbia', 'BC'],
+  ['CA', 'Newfoundland and Labrador', 'NL'],
+  ['CA', 'Prince Edward Island', 'PE'],
+  ['CA', 'Yukon', 'YT'],
+  ['CA', 'ON', 'ON'],
+  // Nothing is guessed.
+  ['US', 'Quebec', 'Quebec'],
+  ['US', 'Nowhere', 'Nowhere'],
+  ['DE', 'California', 'California'],
+  [null, 'California', 'California'],
+  ['US', null, null],
+])('in %s, the state %j is stored as %j', (country, state, stored) => {
+  const values = { country, state };
+  normalizeRegion(values);
+  expect(values.state).toBe(stored);
+});

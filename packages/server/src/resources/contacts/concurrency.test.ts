@@ -1,0 +1,146 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { testService } from '../../../test/service.ts';
+import { create, findForUpdate, remove, update } from '../../entity/write.ts';
+import { asOperator } from '../../operator/tenants.ts';
+import { client } from '../clients/client.ts';
+import { clientGroup } from '../clients/client-group.ts';
+
+const { call, service, store, tenant } = await testService();
+
+type Row = Readonly<Record<string, unknown>> & { readonly id: string; readonly version: number };
+interface Upserted {
+  readonly succeeded: readonly { readonly id: string; readonly pmsRef: string }[];
+  readonly failed: readonly { readonly code: string }[];
+}
+
+const onboard = (body: object) =>
+  call<{ clientId: string; clientRef: string; code?: string }>('POST', '/api/v1/clients/v1/onboard', {
+    name: 'X',
+    address: {},
+    ...body,
+  });
+const upsert = async (...contacts: object[]) =>
+  (await call<Upserted>('POST', '/api/v1/contacts/upsert', { contacts })).body;
+const contact = async (id: string) => (await call<Row>('GET', `/gql/v1/contact/${id}`)).body;
+const many = <T>(count: number, work: (index: number) => Promise<T>) =>
+  Promise.all(Array.from({ length: count }, (_, index) => work(index)));
+const rows = <T>(query: ReturnType<typeof sql>) =>
+  store.read(tenant.id, (session) => session.all(query)) as Promise<T[]>;
+
+test('of onboardings with one clientRef at once, one wins and the others hear of it', async () => {
+  const answers = await many(6, () => onboard({ clientRef: 'RACE' }));
+  expect(answers.map((answer) => answer.status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
+  for (const { status, body } of answers) if (status === 409) expect(body.code).toBe('DUPLICATE_REF');
+  expect(await rows(sql`select 1 from client where client_ref = 'RACE'`)).toHaveLength(1);
+});
+
+test('references that are made at once are all different', async () => {
+  const made = await many(12, () => onboard({ preferredContact: { lastName: 'Same' } }));
+  expect(new Set(made.map((answer) => answer.body.clientRef)).size).toBe(12);
+  expect(made.every((answer) => answer.status === 201)).toBe(true);
+});
+
+test('changes of one contact at once are all kept, and each raises its version', async () => {
+  const { succeeded } = await upsert({ lastName: 'Contended' });
+  const { id = '', pmsRef } = succeeded[0] ?? {};
+  const fields = ['firstName', 'middleName', 'salutation', 'title'];
+  await many(12, (index) => upsert({ pmsRef, [fields[index % 4] ?? '']: `value ${index}` }));
+  const now = await contact(id);
+  expect(now.version).toBe(13);
+  for (const [index, field] of fields.entries())
+    expect(now[field]).toMatch(new RegExp(`^value (${index}|${index + 4}|${index + 8})$`));
+  const sequences = await rows<{ sequence: string }>(
+    sql`select sequence from outbox_event where entity_id = ${id} order by sequence`,
+  );
+  expect(sequences.map((event) => Number(event.sequence))).toEqual(Array.from({ length: 13 }, (_, index) => index + 1));
+  // Each saw what the one before it had written.
+  const audit = await rows<{ before: Row | null; after: Row }>(
+    sql`select before, after from audit_log where entity_id = ${id} order by (after ->> 'version')::integer`,
+  );
+  for (const [index, { before }] of audit.entries()) if (index > 0) expect(before).toEqual(audit[index - 1]?.after);
+});
+
+test('a role of a client goes to one contact, however many ask for it at once', async () => {
+  const { body } = await onboard({});
+  for (const role of ['PREFERRED', 'BILLING', 'SECONDARY']) {
+    const answers = await many(5, (index) =>
+      upsert({ lastName: `Claimant ${index}`, clients: [{ clientRef: body.clientRef, roles: [role] }] }),
+    );
+    expect(answers.flatMap((answer) => answer.succeeded)).toHaveLength(1);
+    expect(answers.flatMap((answer) => answer.failed).map((failure) => failure.code)).toEqual(
+      Array.from({ length: 4 }, () => 'DUPLICATE_REF'),
+    );
+  }
+});
+
+test('calls that change the same contacts in opposite order both succeed', async () => {
+  const { succeeded } = await upsert({ lastName: 'East' }, { lastName: 'West' });
+  const [east, west] = succeeded.map((contact) => contact.pmsRef);
+  const answers = await many(8, (index) => {
+    const title = `title ${index}`;
+    const both = [
+      { pmsRef: east, title },
+      { pmsRef: west, title },
+    ];
+    return upsert(...(index % 2 === 0 ? both : both.toReversed()));
+  });
+  expect(answers.flatMap((answer) => answer.failed)).toEqual([]);
+  expect(answers.flatMap((answer) => answer.succeeded)).toHaveLength(16);
+});
+
+test('a group rises and is announced with every client that joins, leaves, goes or comes back, also at once', async () => {
+  const change = <T>(work: Parameters<typeof asOperator<T>>[3]) => asOperator(service, tenant, 'test', work);
+  const group = (await change((unit) => create(unit, clientGroup, { name: 'Family' }))).id;
+  const read = async () =>
+    (await rows<{ version: number }>(sql`select version from client_group where id = ${group}`))[0]?.version;
+  const shown = async () => {
+    const { body } = await call<{ data: Row[] }>('POST', '/gql/v1/client_groups', {});
+    return body.data.find((row) => row.id === group)?.memberCount;
+  };
+  const joined = await many(5, () => onboard({ clientGroupId: group }));
+  expect([await shown(), await read()]).toEqual([5, 6]);
+  const [first, second] = joined.map((answer) => answer.body.clientId);
+  const on = (id: string | undefined, work: 'leave' | 'go' | 'rename' | 'return') =>
+    change(async (unit) => {
+      const row = await findForUpdate(unit, client, { id: id ?? '' });
+      if (row === undefined) throw new Error('There is no such client.');
+      if (work === 'go') await remove(unit, client, row);
+      else
+        await update(
+          unit,
+          client,
+          row,
+          work === 'leave' ? { clientGroupId: null } : work === 'rename' ? { name: 'Renamed' } : {},
+        );
+    });
+  await on(first, 'leave');
+  expect([await shown(), await read()]).toEqual([4, 7]);
+  await on(second, 'go');
+  expect([await shown(), await read()]).toEqual([3, 8]);
+  await on(second, 'return');
+  expect([await shown(), await read()]).toEqual([4, 9]);
+  await on(second, 'rename');
+  expect([await shown(), await read()]).toEqual([4, 9]);
+  const events = await rows<{ sequence: string; count: number; fields: string[] | null }>(sql`
+    select sequence, (data ->> 'memberCount')::integer as count, changed_fields as fields from outbox_event where entity_id = ${group} order by sequence`);
+  expect(events.map((event) => Number(event.sequence))).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  expect(events.map((event) => event.count)).toEqual([0, 1, 2, 3, 4, 5, 4, 3, 4]);
+  expect(events.slice(1).every((event) => event.fields?.join() === 'memberCount')).toBe(true);
+});
+
+test('a tax id is cleared by null, and kept where it is left out', async () => {
+  const { body } = await onboard({ taxId: '98-7654321' });
+  const write = (attributes: object) =>
+    asOperator(service, tenant, 'test', async (unit) => {
+      const row = await findForUpdate(unit, client, { id: body.clientId });
+      if (row !== undefined) await update(unit, client, row, attributes as Record<string, unknown>);
+    });
+  const state = async () =>
+    rows<{ last4: string | null; sealed: boolean }>(sql`
+    select tax_id_last4 as last4, tax_id_encrypted is not null as sealed from client where id = ${body.clientId}`);
+  await write({ name: 'Renamed' });
+  expect(await state()).toEqual([{ last4: '4321', sealed: true }]);
+  await write({ taxId: null });
+  expect(await state()).toEqual([{ last4: null, sealed: false }]);
+});

@@ -1,0 +1,245 @@
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../../test/service.ts';
+
+const { call, handle, store, tenant } = await testService();
+
+type Row = Readonly<Record<string, unknown>> & { readonly id: string; readonly version: number };
+interface Upserted {
+  readonly succeeded: readonly {
+    readonly index: number;
+    readonly id: string;
+    readonly pmsRef: string;
+    readonly created: boolean;
+  }[];
+  readonly failed: readonly { readonly index: number; readonly code: string; readonly pointer: string | null }[];
+}
+interface Event {
+  readonly type: string;
+  readonly id: string;
+  readonly operation: string;
+  readonly sequence: number;
+  readonly fields: readonly string[] | null;
+  readonly data: Row;
+}
+
+const upsert = async (...contacts: object[]) =>
+  (await call<Upserted>('POST', '/api/v1/contacts/upsert', { contacts })).body;
+const contact = async (id: string) => (await call<Row>('GET', `/gql/v1/contact/${id}`)).body;
+const client = async (id: string) => (await call<Row>('GET', `/gql/v1/client/${id}`)).body;
+const byClient = async (id: string) =>
+  (await call<{ data: Row[] }>('GET', `/gql/v1/contacts/by_client/${id}`)).body.data;
+const rows = <T>(query: ReturnType<typeof sql>) =>
+  store.read(tenant.id, (session) => session.all(query)) as Promise<T[]>;
+
+async function one(fields: object) {
+  const { succeeded } = await upsert(fields);
+  if (succeeded[0] === undefined) throw new Error('The contact was not written.');
+  return succeeded[0];
+}
+
+async function newClient(name: string) {
+  return (await handle('onboardClient', { body: { name, address: {} } })).body;
+}
+
+/** What was announced of the rows since the last time, and the audit beside it. */
+const seen = new Set<string>();
+async function events(...ids: string[]): Promise<Event[]> {
+  const all = await rows<Event & { key: string }>(sql`
+    select id as key, entity_type as type, entity_id as id, operation, sequence, changed_fields as fields, data
+    from outbox_event where entity_id = any(${ids}) order by id`);
+  const fresh = all.filter((event) => !seen.has(event.key));
+  for (const event of fresh) seen.add(event.key);
+  return fresh.map(({ type, id, operation, sequence, fields, data }) => ({
+    type,
+    id,
+    operation,
+    sequence: Number(sequence),
+    fields,
+    data,
+  }));
+}
+
+describe('an upsert', () => {
+  test('makes and changes contacts, each on its own, and says by index what came of it', async () => {
+    const known = await one({ firstName: 'Ada', lastName: 'Known' });
+    const answer = await upsert(
+      { lastName: 'New' },
+      { pmsRef: known.pmsRef, title: 'CFO' },
+      { pmsRef: 'NOBODY', title: 'CFO' },
+      { firstName: 'nameless' },
+      { lastName: 'Linked', clients: [{ clientRef: 'NOWHERE' }] },
+      { pmsRef: known.pmsRef, phone: '+15035550100' },
+    );
+    expect(answer.succeeded).toMatchObject([
+      { index: 0, created: true },
+      { index: 1, id: known.id, pmsRef: known.pmsRef, created: false },
+      { index: 5, id: known.id, created: false },
+    ]);
+    expect(answer.failed).toMatchObject([
+      { index: 2, code: 'RECORD_NOT_FOUND', pointer: '/contacts/2/pmsRef' },
+      { index: 3, code: 'VALIDATION_ERROR', pointer: '/contacts/3/lastName' },
+      { index: 4, code: 'REFERENCE_NOT_FOUND', pointer: '/contacts/4/clients/0/clientRef' },
+    ]);
+    // Changed twice in one transaction: one change.
+    expect(await contact(known.id)).toMatchObject({
+      title: 'CFO',
+      phone: '+15035550100',
+      firstName: 'Ada',
+      version: 2,
+    });
+    const { body } = await call<{ data: Row[] }>('POST', '/gql/v1/contacts/search', {
+      where: { lastName: { _eq: 'Linked' } },
+    });
+    expect(body.data).toEqual([]);
+  });
+
+  test('keeps what is left out, clears what is null, and does nothing where nothing changes', async () => {
+    const made = await one({ firstName: 'Keep', lastName: 'Clear', email: 'Clear@X.example', title: 'CEO' });
+    await one({ pmsRef: made.pmsRef, title: null });
+    expect(await contact(made.id)).toMatchObject({
+      firstName: 'Keep',
+      title: null,
+      email: 'clear@x.example',
+      version: 2,
+    });
+    await one({ pmsRef: made.pmsRef, email: 'CLEAR@x.example', firstName: 'Keep' });
+    expect(await contact(made.id)).toMatchObject({ version: 2 });
+    await one({ pmsRef: made.pmsRef, firstName: 'Kept' });
+    expect(await contact(made.id)).toMatchObject({ displayName: 'Kept Clear', version: 3 });
+  });
+
+  test.each([
+    [{ contacts: [] }],
+    [{ contacts: Array.from({ length: 101 }, () => ({ lastName: 'x' })) }],
+    [{}],
+    [{ contacts: {} }],
+  ])('of none or too many is refused', async (body) => {
+    expect(await call('POST', '/api/v1/contacts/upsert', body)).toMatchObject({ status: 400 });
+  });
+});
+
+describe('links', () => {
+  test('name the contact on the client, and change what a contact shows: both rise and are announced', async () => {
+    const { clientId, clientRef } = await newClient('Linking');
+    const made = await one({ lastName: 'Linker' });
+    await events(clientId, made.id);
+    await one({ pmsRef: made.pmsRef, clients: [{ clientRef, roles: ['BILLING', 'SIGNER'] }] });
+    expect(await contact(made.id)).toMatchObject({
+      version: 2,
+      clients: [{ clientId, clientRef, active: true, roles: ['BILLING', 'SIGNER'], isPrimary: true }],
+    });
+    expect(await client(clientId)).toMatchObject({ version: 2, billingContactId: made.id });
+    const announced = await events(clientId, made.id);
+    expect(announced.map(({ type, operation, sequence, fields }) => ({ type, operation, sequence, fields }))).toEqual(
+      expect.arrayContaining([
+        { type: 'Contact', operation: 'UPDATE', sequence: 2, fields: ['clients'] },
+        { type: 'Client', operation: 'UPDATE', sequence: 2, fields: ['billingContactId'] },
+      ]),
+    );
+    expect(announced).toHaveLength(2);
+    expect(announced.find((event) => event.type === 'Client')?.data).toEqual(await client(clientId));
+
+    await one({ pmsRef: made.pmsRef, clients: [{ clientRef, active: false }] });
+    expect(await client(clientId)).toMatchObject({ version: 3, billingContactId: null });
+    expect(await contact(made.id)).toMatchObject({ version: 3, clients: [{ active: false }] });
+    expect(await byClient(clientId)).toEqual([]);
+  });
+
+  test('are one row for a pair: linking again reopens it', async () => {
+    const { clientId, clientRef } = await newClient('Reopening');
+    const made = await one({ lastName: 'Returner', clients: [{ clientRef }] });
+    await one({ pmsRef: made.pmsRef, clients: [{ clientRef, active: false }] });
+    await one({ pmsRef: made.pmsRef, clients: [{ clientRef, active: false }] });
+    await one({ pmsRef: made.pmsRef, clients: [{ clientRef, roles: ['SECONDARY'] }] });
+    const links = await rows<{ id: string; version: number; active: boolean }>(
+      sql`select id, version, active from contact_client where contact_id = ${made.id}`,
+    );
+    expect(links).toMatchObject([{ version: 3, active: true }]);
+    const history = await events(links[0]?.id ?? '');
+    expect(history.map((event) => [event.operation, event.sequence])).toEqual([
+      ['CREATE', 1],
+      ['DELETE', 2],
+      ['UPDATE', 3],
+    ]);
+    expect(await client(clientId)).toMatchObject({ secondaryContactId: made.id });
+  });
+
+  test('leave a role where it is until it is taken from there', async () => {
+    const { clientId, clientRef } = await newClient('Exclusive');
+    const first = await one({ lastName: 'First', clients: [{ clientRef, roles: ['PREFERRED'] }] });
+    const { failed } = await upsert({ lastName: 'Second', clients: [{ clientRef, roles: ['PREFERRED'] }] });
+    expect(failed).toMatchObject([{ index: 0, code: 'DUPLICATE_REF', pointer: '/contacts/0/clients/0/roles' }]);
+    const both = await upsert(
+      { pmsRef: first.pmsRef, clients: [{ clientRef, roles: ['OTHER'] }] },
+      { lastName: 'Second', clients: [{ clientRef, roles: ['PREFERRED'] }] },
+    );
+    expect(both.failed).toEqual([]);
+    expect(await client(clientId)).toMatchObject({ preferredContactId: both.succeeded[1]?.id });
+  });
+
+  test('to what is gone are refused', async () => {
+    const { clientId, clientRef } = await newClient('Gone');
+    await store.write(tenant.id, (transaction) =>
+      transaction.all(sql`update client set active = false where id = ${clientId}`),
+    );
+    expect((await upsert({ lastName: 'Late', clients: [{ clientRef }] })).failed).toMatchObject([
+      { code: 'REFERENCE_NOT_FOUND' },
+    ]);
+    const made = await one({ lastName: 'Left' });
+    await store.write(tenant.id, (transaction) =>
+      transaction.all(sql`update contact set active = false where id = ${made.id}`),
+    );
+    expect((await upsert({ pmsRef: made.pmsRef, title: 'x' })).failed).toMatchObject([{ code: 'RECORD_NOT_FOUND' }]);
+  });
+});
+
+test('the contacts of a client are those that are active, by links that are, while the client is', async () => {
+  const { clientId, clientRef } = await newClient('Listing');
+  const people = await upsert(...['A', 'B', 'C'].map((lastName) => ({ lastName, clients: [{ clientRef }] })));
+  const [a, b, c] = people.succeeded.map((contact) => contact.id);
+  const change = (statement: ReturnType<typeof sql>) =>
+    store.write(tenant.id, (transaction) => transaction.all(statement));
+  expect((await byClient(clientId)).map((row) => row.id)).toEqual([a, b, c]);
+  await change(sql`update contact set active = false where id = ${a}`);
+  await upsert({ pmsRef: people.succeeded[1]?.pmsRef, clients: [{ clientRef, active: false }] });
+  expect((await byClient(clientId)).map((row) => row.id)).toEqual([c]);
+  const paged = await call<{ data: Row[]; total: number }>(
+    'GET',
+    `/gql/v1/contacts/by_client/${clientId}?pageSize=1&includeTotal=true`,
+  );
+  expect(paged.body).toMatchObject({ data: [{ id: c }], total: 1, hasMore: false });
+  await change(sql`update client set active = false where id = ${clientId}`);
+  expect(await byClient(clientId)).toEqual([]);
+  expect(await call('GET', '/gql/v1/contacts/by_client/0199a1c2-0c01-7c01-8a4f-5d2e9b60f101')).toMatchObject({
+    status: 404,
+  });
+});
+
+test('every change leaves one audit row, with before and after, and one event with what changed', async () => {
+  const made = await one({ lastName: 'Traced', email: 'traced@x.example' });
+  const changed = await call<Upserted>('POST', '/api/v1/contacts/upsert', {
+    contacts: [{ pmsRef: made.pmsRef, email: null, title: 'CFO' }],
+  });
+  const audit = await rows<{ operation: string; actor: string; request: string; before: Row | null; after: Row }>(sql`
+    select operation, actor, request_id as request, before, after from audit_log where entity_id = ${made.id} order by id`);
+  expect(audit).toHaveLength(2);
+  const now = await contact(made.id);
+  expect(audit[0]).toMatchObject({
+    operation: 'upsertContacts',
+    actor: 'user-api_admin',
+    before: null,
+    after: { email: 'traced@x.example', version: 1 },
+  });
+  expect(audit[1]).toMatchObject({ before: audit[0]?.after, request: changed.headers.get('x-request-id') });
+  expect(audit[1]?.after).toEqual(now);
+  expect(await events(made.id)).toMatchObject([
+    { operation: 'CREATE', sequence: 1, fields: null },
+    {
+      operation: 'UPDATE',
+      sequence: 2,
+      fields: expect.toSatisfy((fields: string[]) => fields.toSorted().join() === 'email,title'),
+      data: now,
+    },
+  ]);
+});
