@@ -15,10 +15,15 @@ export default defineConfig({
       'packages/client',
       {
         test: {
+          name: 'reference',
+          include: ['scripts/reference/**/*.test.ts'],
+          testTimeout: 20_000,
+        },
+      },
+      {
+        test: {
           name: 'mock',
           include: ['packages/mock/test/**/*.test.ts'],
-          // Prism is CommonJS; import it as Node does.
-          deps: { interopDefault: false },
           testTimeout: 20_000,
           hookTimeout: 30_000,
         },

@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 import type { Contract } from '../packages/mock/src/contract.ts';
-import { alone } from './reference/alone.ts';
+import { withLinksInside, withoutForeignImages } from './reference/alone.ts';
 import { described } from './reference/described.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -20,7 +20,7 @@ console.log('Making the reference of the contract …');
 const contract = await bundled();
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-reference-'));
 try {
-  const page = alone(await rendered(described(contract), folder));
+  const page = withLinksInside(withoutForeignImages(await rendered(described(contract), folder)));
   await mkdir(dirname(output), { recursive: true });
   await writeFile(output, page);
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -31,7 +31,7 @@ try {
   await rm(folder, { recursive: true });
 }
 
-async function bundled(): Promise<Contract & { info: { summary: string } }> {
+async function bundled(): Promise<Contract> {
   const text = await readFile(join(root, 'packages/spec/generated/openapi.json'), 'utf8').catch(() => {
     console.error('The contract is not bundled yet. Run "pnpm generate", and then this again.');
     process.exit(1);
@@ -47,8 +47,15 @@ async function rendered(shown: Contract, folder: string): Promise<string> {
       { title: 'openapi.yaml', url: 'openapi.yaml' },
       { title: 'openapi.json', url: 'openapi.json' },
     ],
+    // Redoc shows no language that is not named here.
+    codeSamples: {
+      languages: [
+        { lang: 'curl', label: 'curl' },
+        { lang: 'typescript', label: 'TypeScript' },
+        { lang: 'payload', label: 'Payload' },
+      ],
+    },
     jsonSamplesExpandLevel: 4,
-    sortRequiredPropsFirst: true,
   };
   const flags = [
     'openapi.json',

@@ -14,11 +14,22 @@ export function described(contract: Contract): Contract {
     Object.assign(shown, {
       description: `${'description' in shown ? shown.description : ''}\n\n${facts(entry)}\n`,
       'x-codeSamples': [
-        { lang: 'Shell', label: 'curl', source: curlSample(operation) },
-        { lang: 'TypeScript', label: 'TypeScript', source: clientSample(operation) },
+        { lang: 'curl', label: 'curl', source: curlSample(operation) },
+        { lang: 'typescript', label: 'TypeScript', source: clientSample(operation) },
       ],
-      ...(entry.extension && { 'x-badges': [{ name: 'Extension' }] }),
     });
   }
-  return copy;
+  return withWebhooksApart(copy);
+}
+
+/** Gives the events a chapter of their own, as they are many and nobody calls them; extensions stay the last chapter. */
+function withWebhooksApart(contract: Contract): Contract {
+  const events = Object.values(contract.webhooks).flatMap((item) => Object.values(item));
+  for (const event of events) Object.assign(event, { tags: ['webhooks'] });
+  const chapter = {
+    name: 'webhooks',
+    'x-displayName': 'Webhooks',
+    description: `What is sent to the address of a subscription: ${events.length} events in one form.`,
+  };
+  return { ...contract, tags: contract.tags.toSpliced(-1, 0, chapter) };
 }

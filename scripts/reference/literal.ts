@@ -1,14 +1,21 @@
-const lineWidth = 80;
+/** What fits beside the text of the reference. */
+const lineWidth = 64;
 
-/** A JSON value as people write it in TypeScript: bare keys, single quotes, and what is short on one line. */
-export function literal(value: unknown, indent = ''): string {
+/**
+ * A JSON value as people write it in TypeScript: bare keys, single quotes, and what is short on one line. `before` is how
+ * many characters stand before it on its line.
+ */
+export function literal(value: unknown, before: number, indent = ''): string {
   const line = oneLine(value);
-  if (typeof value !== 'object' || value === null || indent.length + line.length <= lineWidth) return line;
+  if (typeof value !== 'object' || value === null || before + line.length < lineWidth) return line;
   const deeper = `${indent}  `;
   if (Array.isArray(value)) {
-    return `[\n${value.map((item) => `${deeper}${literal(item, deeper)},\n`).join('')}${indent}]`;
+    return `[\n${value.map((item) => `${deeper}${literal(item, deeper.length, deeper)},\n`).join('')}${indent}]`;
   }
-  const lines = Object.entries(value).map(([name, item]) => `${deeper}${key(name)}: ${literal(item, deeper)},\n`);
+  const lines = Object.entries(value).map(([name, item]) => {
+    const start = `${deeper}${key(name)}: `;
+    return `${start}${literal(item, start.length, deeper)},\n`;
+  });
   return `{\n${lines.join('')}${indent}}`;
 }
 

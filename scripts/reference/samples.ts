@@ -28,9 +28,11 @@ export function clientSample(operation: Operation): string {
     ...within('query', operation),
     ...(body !== undefined && { body }),
   };
-  const written = Object.keys(input).length === 0 ? '' : `, ${literal(input)}`;
-  const call = (method: string) => `client.${method}('${operation.id}'${written})`;
   const isList = calls[operation.id][3] !== null;
+  const start = isList
+    ? `for await (const row of client.rows('${operation.id}'`
+    : `const answer = await orThrow(client.call('${operation.id}'`;
+  const call = Object.keys(input).length === 0 ? start : `${start}, ${literal(input, start.length + 6)}`;
   const program = [
     `import { createClient${isList ? '' : ', orThrow'} } from '@financial-automation/client';`,
     '',
@@ -43,9 +45,7 @@ export function clientSample(operation: Operation): string {
     ...(apiKey === undefined
       ? []
       : ['// The client makes this call by itself, before the first one that needs a token.']),
-    ...(isList
-      ? [`for await (const row of ${call('rows')}) {`, '  console.log(row);', '}']
-      : [`const answer = await orThrow(${call('call')});`, 'console.log(answer);']),
+    ...(isList ? [`${call})) {`, '  console.log(row);', '}'] : [`${call}));`, 'console.log(answer);']),
     '',
   ].join('\n');
   return apiKey === undefined ? program : program.replace(`'${apiKey}'`, "process.env.API_KEY ?? ''");

@@ -8,8 +8,10 @@ export type OperationId = keyof typeof index;
 /** The bundle. What is not named here is passed on unread. */
 export interface Contract {
   openapi: string;
-  info: { title: string; version: string };
+  info: { title: string; version: string; summary: string };
   security?: object[];
+  tags: object[];
+  webhooks: Record<string, Record<string, object>>;
   paths: Record<string, Record<string, unknown>>;
   components: Record<string, Record<string, unknown>>;
 }

@@ -1,10 +1,15 @@
 /** Prism, told what it needs to know of the contract, and asked for one answer at a time. */
 
+import { createRequire } from 'node:module';
 import { operations as index } from '@financial-automation/spec';
 import { createLogger, type IPrismDiagnostic } from '@stoplight/prism-core';
-import { createInstance, getHttpOperationsFromSpec, type IHttpConfig, type IHttpRequest } from '@stoplight/prism-http';
-// Prism's index does not export how it finds an operation; the version is pinned.
-import router from '@stoplight/prism-http/dist/router/index.js';
+import {
+  createInstance,
+  getHttpOperationsFromSpec,
+  type IHttpConfig,
+  type IHttpRequest,
+  type PrismHttpComponents,
+} from '@stoplight/prism-http';
 import type { Contract, Operation } from './contract.ts';
 import { chosenAnswer, type Preference, preferenceOf, UnknownPreference } from './preferences.ts';
 import { type MockAnswer, ownProblem, withViolations } from './problems.ts';
@@ -23,6 +28,14 @@ export interface MockRequest {
 }
 
 export type Mock = (request: MockRequest) => Promise<MockAnswer>;
+
+/**
+ * How Prism finds an operation; its index does not export it, so the version is pinned. It is the default export of a
+ * CommonJS module, which tools that translate modules give in one form and Node in another; `require` has but one.
+ */
+const { default: route }: { default: PrismHttpComponents['route'] } = createRequire(import.meta.url)(
+  '@stoplight/prism-http/dist/router/index.js',
+);
 
 type Resource = Awaited<ReturnType<typeof getHttpOperationsFromSpec>>[number];
 
@@ -125,7 +138,7 @@ function prismRequest({ url, headers, body, bodyLength }: MockRequest, method: s
 }
 
 function resourceAt(resources: Resource[], method: (typeof methods)[number], path: string): Resource | undefined {
-  const found = router.default({ resources, input: { method, url: { path } } });
+  const found = route({ resources, input: { method, url: { path } } });
   return found._tag === 'Right' ? found.right : undefined;
 }
 

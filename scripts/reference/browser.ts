@@ -1,0 +1,40 @@
+/** A Chromium for the tests: the reader's own, that of the system, or the one that comes as a package from the registry. */
+import { existsSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type Browser, chromium } from 'playwright-core';
+
+const known = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+const advice =
+  'Install one ("sudo apt-get install chromium" on Debian and Ubuntu), or say in CHROMIUM_PATH where yours is, and run the tests again.';
+
+/** Starts it. Throws an error with a sentence that says what to do where there is none, or where it does not start. */
+export async function startBrowser(): Promise<Browser> {
+  const given = process.env.CHROMIUM_PATH;
+  if (given !== undefined && !existsSync(given))
+    throw new Error(`CHROMIUM_PATH names ${given}, and there is no such file. ${advice}`);
+  const own = given ?? known.find((path) => existsSync(path));
+  const { executablePath, env } = own === undefined ? await packaged() : { executablePath: own, env: {} };
+  try {
+    // Without the sandbox, as tests run as root in containers; the only page that it opens is ours.
+    return await chromium.launch({ executablePath, args: ['--no-sandbox'], env: { ...process.env, ...env } });
+  } catch (error) {
+    throw new Error(`${executablePath} does not start. ${advice}`, { cause: error });
+  }
+}
+
+/** The packaged browser is unpacked once into the folder for temporary files, together with the libraries that it needs. */
+async function packaged(): Promise<{ executablePath: string; env: Record<string, string> }> {
+  if (process.platform !== 'linux' || process.arch !== 'x64') {
+    throw new Error(`There is no Chromium here, and the packaged one runs on Linux on x64 only. ${advice}`);
+  }
+  const { default: chromiumPackage, inflate } = await import('@sparticuz/chromium');
+  const folder = join(dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium'))), '../bin');
+  await inflate(join(folder, 'al2023.tar.br'));
+  const libraries = [join(tmpdir(), 'al2023/lib'), process.env.LD_LIBRARY_PATH].filter(Boolean).join(':');
+  return {
+    executablePath: await chromiumPackage.executablePath(),
+    env: { LD_LIBRARY_PATH: libraries, FONTCONFIG_PATH: join(tmpdir(), 'fonts') },
+  };
+}

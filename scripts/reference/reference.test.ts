@@ -1,0 +1,124 @@
+/** The reference, as somebody reads it in a browser without a network. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { promisify } from 'node:util';
+import type { Browser, Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Operation, operationsOf, readContract } from '../../packages/mock/src/contract.ts';
+import { operations as index } from '../../packages/spec/src/index.ts';
+import { startBrowser } from './browser.ts';
+import { facts } from './facts.ts';
+import { clientSample, curlSample } from './samples.ts';
+
+const contract = await readContract();
+const operations = operationsOf(contract);
+const chapters = new Set(operations.map(({ id }) => index[id].tag));
+const script = fileURLToPath(new URL('../reference.ts', import.meta.url));
+
+let folder: string;
+let file: string;
+let seconds: number;
+let browser: Browser;
+let page: Page;
+const complaints: string[] = [];
+const foreignRequests: string[] = [];
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'financial-automation-reference-test-'));
+  file = join(folder, 'reference.html');
+  const started = performance.now();
+  await promisify(execFile)(process.execPath, [script, '--output', file]);
+  seconds = (performance.now() - started) / 1000;
+  browser = await startBrowser();
+  page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
+  page.setDefaultTimeout(5_000);
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.route('**/*', async (route) => {
+    const url = route.request().url();
+    if (url === pathToFileURL(file).href || url.startsWith('data:')) return route.continue();
+    foreignRequests.push(url);
+    return route.abort();
+  });
+  await page.goto(pathToFileURL(file).href);
+}, 120_000);
+
+afterAll(async () => {
+  await browser?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+describe('the reference', () => {
+  it('is made quickly, and is one file of a size that is soon sent', async () => {
+    expect(seconds).toBeLessThan(15);
+    expect((await stat(file)).size).toBeLessThan(5 * 2 ** 20);
+  });
+
+  it('has a title and an icon of its own', async () => {
+    expect(await page.title()).toBe(contract.info.title);
+    expect(await page.locator('link[rel=icon]').getAttribute('href')).toMatch(/^data:image\/svg\+xml,/);
+  });
+
+  it('has every chapter in its menu', async () => {
+    for (const chapter of chapters) {
+      await page.locator(`a[href="#/${chapter}"]`).first().waitFor({ state: 'attached' });
+    }
+  });
+
+  it.each(operations)('shows $id with its summary, its roles and limits and its samples', async (operation) => {
+    const section = await open(operation);
+    expect(await section.locator('h2').first().textContent()).toContain(operation.summary);
+    const text = plain((await section.textContent()) ?? '');
+    const lines = facts(index[operation.id])
+      .split('\n')
+      .map((line) => plain(line.slice(2)));
+    expect(lines.filter((line) => !text.includes(line))).toEqual([]);
+
+    const samples = { curl: curlSample(operation), TypeScript: clientSample(operation) };
+    const panel = section.locator('.panel-request-samples');
+    const code = panel.getByTestId('source-code');
+    const languages = panel.getByTestId('dropdown').nth(1);
+    // The page keeps the language from one operation to the next, so the other one is chosen here.
+    const [shown, other] = ((await languages.textContent()) ?? '').startsWith('curl')
+      ? (['curl', 'TypeScript'] as const)
+      : (['TypeScript', 'curl'] as const);
+    expect(plain((await code.textContent()) ?? '')).toBe(plain(samples[shown]));
+    // Clicks by program, as waiting for animations would take most of the time.
+    await languages.getByRole('button').dispatchEvent('click');
+    await page.getByRole('menuitem', { name: other }).filter({ visible: true }).dispatchEvent('click');
+    await expect.poll(async () => plain((await code.textContent()) ?? '')).toBe(plain(samples[other]));
+  });
+
+  it('fits a telephone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    for (const operation of operations.slice(0, 5)) {
+      await open(operation);
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    }
+  });
+
+  it('has asked no other host for anything, and has complained of nothing', async () => {
+    expect(foreignRequests).toEqual([]);
+    expect(complaints).toEqual([]);
+    expect(await readFile(file, 'utf8')).toContain('"disableTelemetry":true');
+  });
+});
+
+/** Goes to an operation by its address, as a link from elsewhere would. */
+async function open({ id }: Operation): Promise<Locator> {
+  const anchor = `${index[id].tag}/${id.toLowerCase()}`;
+  await page.evaluate(`location.hash = '#/${anchor}'`);
+  const section = page.locator(`[id="${anchor}"]`);
+  await section.waitFor();
+  return section;
+}
+
+/** Without what a browser sets as it likes: spaces, and the marks of Markdown. */
+function plain(text: string): string {
+  return text.replace(/[*`]/g, '').replace(/\s+/g, ' ').trim();
+}
