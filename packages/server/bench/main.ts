@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { parseArgs } from 'node:util';
-import autocannon from 'autocannon';
 import { pino } from 'pino';
+import { Pool } from 'undici';
 import { readConfig } from '../src/config.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';
@@ -14,9 +14,16 @@ import { databaseUrl, runOn } from '../test/postgres-server.ts';
 import { findServer } from '../test/postgres-setup.ts';
 import { fronts } from './fronts.ts';
 import { report, type Sample } from './report.ts';
-import { onboard, type Scenario, scenarios } from './scenarios.ts';
+import { onboard, type Request, type Scenario, scenarios } from './scenarios.ts';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '5' }, only: { type: 'string' } } });
+/** A front that runs, and the connections that load it. */
+interface Running {
+  readonly child: ChildProcess;
+  readonly port: number;
+  readonly pool: Pool;
+}
+
 const rounds = Number(values.rounds);
 const connections = 8;
 const tenant = 'bench';
@@ -35,7 +42,7 @@ const environment = {
   VALIDATE_ANSWERS: '1',
 };
 
-const processes: Record<string, { child: ChildProcess; port: number }> = {};
+const processes: Record<string, Running> = {};
 let numbers = 0;
 try {
   const { token, clientId } = await prepare();
@@ -98,14 +105,15 @@ async function prepare(): Promise<{ token: string; clientId: string }> {
   return { token, clientId };
 }
 
-async function start(name: string): Promise<{ child: ChildProcess; port: number }> {
+async function start(name: string): Promise<Running> {
   const child = fork(new URL('front.ts', import.meta.url), [name], { env: environment });
   const [message] = await once(child, 'message');
-  return { child, port: message.port };
+  const pool = new Pool(`http://127.0.0.1:${message.port}`, { connections });
+  return { child, port: message.port, pool };
 }
 
-async function cpuOf(child: ChildProcess): Promise<number> {
-  child.send('cpu');
+async function cpuOf(child: ChildProcess, scenario: Scenario): Promise<number> {
+  child.send({ remember: scenario.withoutDatabase ?? false });
   const [message] = await once(child, 'message');
   return message.cpu;
 }
@@ -114,35 +122,31 @@ async function measure(front: string, scenario: Scenario, token: string, warming
   const running = processes[front];
   if (running === undefined) throw new Error(`The front ${front} does not run.`);
   const amount = warming ? Math.ceil(scenario.requests / 3) : scenario.requests;
-  const before = await cpuOf(running.child);
+  const before = await cpuOf(running.child, scenario);
   const started = performance.now();
-  const result = await autocannon({
-    url: `http://127.0.0.1:${running.port}`,
-    connections,
-    amount,
-    requests: [
-      {
-        setupRequest: (request) => {
-          const { method, path, body } = scenario.request(++numbers);
-          const headers: Record<string, string> = { authorization: `Bearer ${token}`, tenant };
-          if (body === undefined) return { ...request, method, path, headers };
-          return {
-            ...request,
-            method,
-            path,
-            headers: { ...headers, 'content-type': 'application/json' },
-            body: JSON.stringify(body),
-          };
-        },
-      },
-    ],
-  });
+  let left = amount;
+  await Promise.all(
+    Array.from({ length: connections }, async () => {
+      while (left > 0) {
+        left -= 1;
+        await send(running, scenario.request(++numbers), token);
+      }
+    }),
+  );
   const seconds = (performance.now() - started) / 1000;
-  const used = (await cpuOf(running.child)) - before;
-  if (result.non2xx > 0 || result.errors > 0) {
-    throw new Error(
-      `${front}, ${scenario.name}: ${result.non2xx} answers were not a success, ${result.errors} failed.`,
-    );
-  }
+  const used = (await cpuOf(running.child, scenario)) - before;
   return { front, scenario: scenario.name, cpu: used / amount, perSecond: amount / seconds };
+}
+
+async function send(running: Running, { method, path, body }: Request, token: string): Promise<void> {
+  const headers: Record<string, string> = { authorization: `Bearer ${token}`, tenant };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const answer = await running.pool.request({
+    method,
+    path,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  const text = await answer.body.text();
+  if (answer.statusCode >= 300) throw new Error(`${method} ${path} answered ${answer.statusCode}: ${text}`);
 }

@@ -10,6 +10,8 @@ export interface Request {
 export interface Scenario {
   readonly name: string;
   readonly requests: number;
+  /** The database is asked once and then no more: what is measured is the way to the handler and back. */
+  readonly withoutDatabase?: boolean;
   /** The n-th request; a number is given once in a run, so that what it makes is new. */
   request(n: number): Request;
 }
@@ -17,10 +19,16 @@ export interface Scenario {
 type Onboard = Operations['onboardClient']['requestBody']['content']['application/json'];
 type Upsert = Operations['upsertContacts']['requestBody']['content']['application/json'];
 
-/** The four calls that the service lives on. */
+/** The calls that the service lives on. */
 export function scenarios(clientId: string): readonly Scenario[] {
   return [
     { name: 'read by id', requests: 3000, request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }) },
+    {
+      name: 'read by id, without the database',
+      requests: 3000,
+      withoutDatabase: true,
+      request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }),
+    },
     {
       name: 'search, 50 rows',
       requests: 600,
