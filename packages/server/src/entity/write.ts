@@ -20,15 +20,37 @@ export interface Written {
 export type RowKey = { readonly id: string } | { readonly systemRef: string } | { readonly pmsRef: string };
 
 /** The row with the key, locked until the transaction ends; also an inactive one. */
-export function findForUpdate(unit: UnitOfWork, entity: Entity, key: RowKey): Promise<Row | undefined> {
+export async function findForUpdate(unit: UnitOfWork, entity: Entity, key: RowKey): Promise<Row | undefined> {
   const condition =
     'id' in key
       ? sql`e.id = ${key.id}`
       : 'systemRef' in key
         ? sql`e.system_ref = ${key.systemRef}`
         : sql`e.pms_ref = ${key.pmsRef}`;
-  return unit.transaction.first<Row>(
-    sql`${selection(entity)} where ${entity.within('e', unit.tenantId)} and ${condition} for update of e`,
+  const [row] = await lockAndRead(unit, entity, condition);
+  return row;
+}
+
+/**
+ * Locks rows in one order, for a call that changes several: two such calls wait for each other instead of colliding. The
+ * lock lets others go on to refer to the rows, which stronger ones do not.
+ */
+export async function lockInOrder(unit: UnitOfWork, entity: Entity, condition: RawBuilder<unknown>): Promise<void> {
+  await unit.transaction.all(
+    sql`select 1 from ${sql.table(entity.table)} e where ${entity.within('e', unit.tenantId)} and ${condition}
+      order by e.id for no key update`,
+  );
+}
+
+/**
+ * A statement that has to wait for a lock reads the row anew when it gets it, but not what it computes from other rows:
+ * these it would show as they were before the wait. Where there is such a thing, the lock is taken first.
+ */
+async function lockAndRead(unit: UnitOfWork, entity: Entity, condition: RawBuilder<unknown>): Promise<Row[]> {
+  if (entity.shown.some((field) => !entity.isStored(field))) await lockInOrder(unit, entity, condition);
+  return unit.transaction.all<Row>(
+    sql`${selection(entity)} where ${entity.within('e', unit.tenantId)} and ${condition}
+      order by e.id for no key update of e`,
   );
 }
 
@@ -37,10 +59,7 @@ export function findForUpdate(unit: UnitOfWork, entity: Entity, key: RowKey): Pr
  * one order, so that two calls with the same rows wait for each other instead of colliding.
  */
 export function findAllForUpdate(unit: UnitOfWork, entity: Entity, systemRefs: readonly string[]): Promise<Row[]> {
-  return unit.transaction.all<Row>(
-    sql`${selection(entity)} where ${entity.within('e', unit.tenantId)} and e.system_ref = any(${systemRefs})
-      order by e.id for update of e`,
-  );
+  return lockAndRead(unit, entity, sql`e.system_ref = any(${systemRefs})`);
 }
 
 /**

@@ -61,6 +61,19 @@ test('changes of one contact at once are all kept, and each raises its version',
   for (const [index, { before }] of audit.entries()) if (index > 0) expect(before).toEqual(audit[index - 1]?.after);
 });
 
+test('clients that are linked at once are all told of, each change with what was there before it', async () => {
+  const clients = await many(6, () => onboard({}));
+  const { succeeded } = await upsert({ lastName: 'Networker' });
+  const { id = '', pmsRef } = succeeded[0] ?? {};
+  await many(6, (index) => upsert({ pmsRef, clients: [{ clientRef: clients[index]?.body.clientRef }] }));
+  const audit = await rows<{ before: Row | null; after: Row }>(
+    sql`select before, after from audit_log where entity_id = ${id} order by (after ->> 'version')::integer`,
+  );
+  expect(audit.map(({ after }) => (after.clients as unknown[]).length)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  for (const [index, { before }] of audit.entries()) if (index > 0) expect(before).toEqual(audit[index - 1]?.after);
+  expect((await contact(id)).clients).toEqual(audit.at(-1)?.after.clients);
+});
+
 test('a role of a client goes to one contact, however many ask for it at once', async () => {
   const { body } = await onboard({});
   for (const role of ['PREFERRED', 'BILLING', 'SECONDARY']) {
@@ -72,6 +85,18 @@ test('a role of a client goes to one contact, however many ask for it at once', 
       Array.from({ length: 4 }, () => 'DUPLICATE_REF'),
     );
   }
+});
+
+test('different roles of one client are given at once', async () => {
+  const { body } = await onboard({});
+  const roles = ['PREFERRED', 'BILLING', 'SECONDARY', 'SIGNER', 'OTHER'];
+  const answers = await many(5, (index) =>
+    upsert({ lastName: `Role ${index}`, clients: [{ clientRef: body.clientRef, roles: [roles[index]] }] }),
+  );
+  expect(answers.flatMap((answer) => answer.failed)).toEqual([]);
+  const now = (await call<Row>('GET', `/gql/v1/client/${body.clientId}`)).body;
+  const ids = answers.map((answer) => answer.succeeded[0]?.id);
+  expect([now.preferredContactId, now.billingContactId, now.secondaryContactId]).toEqual(ids.slice(0, 3));
 });
 
 test('calls that change the same contacts in opposite order both succeed', async () => {

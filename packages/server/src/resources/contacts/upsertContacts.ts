@@ -4,7 +4,8 @@ import type { Handler } from '../../context.ts';
 import type { Input } from '../../contract/handler.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import { Violation } from '../../entity/violation.ts';
-import { create, findForUpdate, remove, update } from '../../entity/write.ts';
+import { create, findForUpdate, lockInOrder, remove, update } from '../../entity/write.ts';
+import { client } from '../clients/client.ts';
 import { contact } from './contact.ts';
 import { contactClient } from './contact-client.ts';
 
@@ -16,6 +17,10 @@ export const upsertContacts: Handler<'upsertContacts'> = (context, { body }) =>
   context.write(async (unit) => {
     const succeeded: components['schemas']['UpsertedContact'][] = [];
     const failed: components['schemas']['ItemFailure'][] = [];
+    const named = body.contacts.flatMap(({ pmsRef }) => pmsRef ?? []);
+    const linked = body.contacts.flatMap(({ clients = [] }) => clients.map((link) => link.clientRef));
+    await lockInOrder(unit, contact, sql`e.pms_ref = any(${named})`);
+    await lockInOrder(unit, client, sql`e.client_ref = any(${linked})`);
     for (const [index, entry] of body.contacts.entries()) {
       try {
         succeeded.push({ index, ...(await unit.item(() => upsert(unit, entry))) });
@@ -55,21 +60,21 @@ async function applyLink(
   contactId: string,
   { clientRef, active = true, ...given }: Link,
 ): Promise<void> {
-  const client = await unit.transaction.first<{ id: string; active: boolean }>(sql`
+  const wanted = await unit.transaction.first<{ id: string; active: boolean }>(sql`
     select id, active from client where tenant_id = ${unit.tenantId} and client_ref = ${clientRef}`);
-  if (client === undefined)
+  if (wanted === undefined)
     throw new Violation('REFERENCE_NOT_FOUND', 'There is no client with this clientRef.', '/clientRef');
 
   const existing = await unit.transaction.first<{ id: string }>(sql`
     select id from contact_client
-    where tenant_id = ${unit.tenantId} and contact_id = ${contactId} and client_id = ${client.id}`);
+    where tenant_id = ${unit.tenantId} and contact_id = ${contactId} and client_id = ${wanted.id}`);
   const link = existing && (await findForUpdate(unit, contactClient, { id: existing.id }));
   if (!active) {
     if (link?.active === true) await remove(unit, contactClient, link);
     return;
   }
-  if (!client.active)
+  if (!wanted.active)
     throw new Violation('REFERENCE_NOT_FOUND', 'The client is inactive and cannot be newly linked.', '/clientRef');
-  if (link === undefined) await create(unit, contactClient, { contactId, clientId: client.id, ...given });
+  if (link === undefined) await create(unit, contactClient, { contactId, clientId: wanted.id, ...given });
   else await update(unit, contactClient, link, given);
 }

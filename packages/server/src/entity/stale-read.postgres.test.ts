@@ -1,0 +1,38 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { testService } from '../../test/service.ts';
+import { asOperator } from '../operator/tenants.ts';
+import { contact } from '../resources/contacts/contact.ts';
+import { contactClient } from '../resources/contacts/contact-client.ts';
+import { create, findForUpdate } from './write.ts';
+
+const { handle, service, store, tenant } = await testService();
+
+async function waiting(): Promise<boolean> {
+  const blocked = await store.system((transaction) =>
+    transaction.first(
+      sql`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+    ),
+  );
+  return blocked !== undefined;
+}
+
+test('a row that had to be waited for is read as it is after the wait, with all that it shows of other rows', async () => {
+  const { clientId } = (await handle('onboardClient', { body: { name: 'X', address: {} } })).body;
+  const change = <T>(work: Parameters<typeof asOperator<T>>[3]) => asOperator(service, tenant, 'test', work);
+  const { id } = await change((unit) => create(unit, contact, { lastName: 'Waited' }));
+  const locked = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const first = change(async (unit) => {
+    await findForUpdate(unit, contact, { id });
+    locked.resolve();
+    await goOn.promise;
+    await create(unit, contactClient, { contactId: id, clientId });
+  });
+  await locked.promise;
+  const second = change((unit) => findForUpdate(unit, contact, { id }));
+  while (!(await waiting()));
+  goOn.resolve();
+  await first;
+  expect(await second).toMatchObject({ clients: [{ clientId, active: true }] });
+});
