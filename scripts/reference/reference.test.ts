@@ -59,6 +59,11 @@ describe('the reference', () => {
     expect((await stat(file)).size).toBeLessThan(5 * 2 ** 20);
   });
 
+  it('is not made again where nothing has changed', async () => {
+    const { stdout } = await promisify(execFile)(process.execPath, [script, '--output', file, '--if-stale']);
+    expect(stdout).toBe('The reference is up to date.\n');
+  });
+
   it('has a title and an icon of its own', async () => {
     expect(await page.title()).toBe(contract.info.title);
     expect(await page.locator('link[rel=icon]').getAttribute('href')).toMatch(/^data:image\/svg\+xml,/);
@@ -92,6 +97,14 @@ describe('the reference', () => {
     await languages.getByRole('button').dispatchEvent('click');
     await page.getByRole('menuitem', { name: other }).filter({ visible: true }).dispatchEvent('click');
     await expect.poll(async () => plain((await code.textContent()) ?? '')).toBe(plain(samples[other]));
+  });
+
+  it('offers the description beside itself for download', async () => {
+    await page.evaluate("location.hash = '#/'");
+    for (const name of ['openapi.yaml', 'openapi.json']) {
+      await page.locator(`a[href="${name}"]`).first().waitFor();
+      expect((await stat(join(folder, name))).size).toBeGreaterThan(0);
+    }
   });
 
   it('fits a telephone', async () => {

@@ -1,0 +1,38 @@
+/** Whether a page is still what its sources make of it, by a mark at its end. */
+import { createHash } from 'node:crypto';
+import { glob, open, readFile } from 'node:fs/promises';
+
+const markLength = '<!--  -->'.length + 64;
+
+/** A mark of everything that the page is made of: the contract, the programs here and in the mock, and Redocly. */
+export async function markOf(root: string, contract: string): Promise<string> {
+  const hash = createHash('sha256').update(contract);
+  const sources = [
+    'scripts/reference.ts',
+    'scripts/reference/*',
+    'packages/mock/src/*',
+    'node_modules/@redocly/cli/package.json',
+  ];
+  const files: string[] = [];
+  for await (const file of glob(sources, { cwd: root })) files.push(file);
+  for (const file of files.sort()) hash.update(await readFile(`${root}/${file}`));
+  return `<!-- ${hash.digest('hex')} -->`;
+}
+
+/** Whether a page with that mark is there. */
+export async function hasMark(file: string, mark: string): Promise<boolean> {
+  const page = await open(file).catch(() => undefined);
+  if (page === undefined) return false;
+  try {
+    const { size } = await page.stat();
+    const { buffer, bytesRead } = await page.read(
+      Buffer.alloc(markLength),
+      0,
+      markLength,
+      Math.max(0, size - markLength),
+    );
+    return buffer.toString('utf8', 0, bytesRead) === mark;
+  } finally {
+    await page.close();
+  }
+}
