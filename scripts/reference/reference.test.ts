@@ -34,7 +34,7 @@ beforeAll(async () => {
   seconds = (performance.now() - started) / 1000;
   browser = await startBrowser();
   page = await browser.newPage({ viewport: { width: 1440, height: 900 } });
-  page.setDefaultTimeout(5_000);
+  page.setDefaultTimeout(15_000);
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') complaints.push(message.text());
   });
@@ -96,7 +96,9 @@ describe('the reference', () => {
     // Clicks by program, as waiting for animations would take most of the time.
     await languages.getByRole('button').dispatchEvent('click');
     await page.getByRole('menuitem', { name: other }).filter({ visible: true }).dispatchEvent('click');
-    await expect.poll(async () => plain((await code.textContent()) ?? '')).toBe(plain(samples[other]));
+    await expect
+      .poll(async () => plain((await code.textContent()) ?? ''), { timeout: 10_000 })
+      .toBe(plain(samples[other]));
   });
 
   it('offers the description beside itself for download', async () => {
