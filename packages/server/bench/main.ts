@@ -48,16 +48,15 @@ try {
   const { token, clientId } = await prepare();
   for (const name of Object.keys(fronts)) processes[name] = await start(name);
   const chosen = scenarios(clientId).filter(({ name }) => values.only === undefined || name.includes(values.only));
-  const samples: Sample[] = [];
   for (const scenario of chosen) {
+    const samples: Sample[] = [];
     for (const name of Object.keys(fronts)) await measure(name, scenario, token, true);
     for (let round = 1; round <= rounds; round += 1) {
       process.stdout.write(`\r${scenario.name}: round ${round} of ${rounds}   `);
       for (const name of Object.keys(fronts)) samples.push(await measure(name, scenario, token, false));
     }
-    process.stdout.write('\n');
+    report(samples, Object.keys(fronts));
   }
-  report(samples, Object.keys(fronts));
 } finally {
   for (const { child } of Object.values(processes)) child.kill();
   await runOn(postgres.url, `drop database ${database} with (force)`);

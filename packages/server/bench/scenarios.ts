@@ -31,7 +31,7 @@ export function scenarios(clientId: string): readonly Scenario[] {
     },
     {
       name: 'search, 50 rows',
-      requests: 600,
+      requests: 300,
       request: () => ({
         method: 'POST',
         path: '/gql/v1/clients/search',
@@ -44,12 +44,12 @@ export function scenarios(clientId: string): readonly Scenario[] {
     },
     {
       name: 'upsert, 100 entries',
-      requests: 30,
+      requests: 12,
       request: (n) => ({ method: 'POST', path: '/api/v1/contacts/upsert', body: upsert(n) }),
     },
     {
       name: 'onboard',
-      requests: 300,
+      requests: 150,
       request: (n) => ({ method: 'POST', path: '/api/v1/clients/v1/onboard', body: onboard(n) }),
     },
   ];
