@@ -1,0 +1,63 @@
+import { expect, test } from 'vitest';
+import { processEnvironment, runCli, startServer } from '../test/process.ts';
+import { wire } from '../test/wire.ts';
+
+const environment = await processEnvironment();
+const json = { 'Content-Type': 'application/json' };
+const crashes = 10;
+/** How many onboardings are answered before the process is killed in the midst of more. */
+const answeredBefore = 12;
+
+test('a server that is killed again and again loses no client that it has answered for', {
+  timeout: 120_000,
+}, async () => {
+  await runCli(environment, 'tenant', 'create', 'hartwell');
+  const { out } = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'CLNT_R,CLNT_C');
+  const apiKey = out.trim();
+  const acknowledged: string[] = [];
+  for (let crash = 0; crash <= crashes; crash++) {
+    const server = await startServer(environment);
+    const exchanged = await wire(server.address, {
+      method: 'POST',
+      path: '/v1/auth/token',
+      headers: json,
+      body: JSON.stringify({ apiKey }),
+    });
+    const { access_token: token } = exchanged.json as { access_token: string };
+    const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'hartwell' };
+    const post = (path: string, body: object) =>
+      wire(server.address, { method: 'POST', path, headers, body: JSON.stringify(body) });
+
+    const found = await post('/gql/v1/clients', { pageSize: 1000 });
+    const present = (found.json as { data: { id: string }[] }).data.map((client) => client.id);
+    expect(acknowledged.filter((id) => !present.includes(id))).toEqual([]);
+    if (crash === crashes) {
+      server.kill('SIGTERM');
+      expect(await server.finished).toMatchObject({ code: 0 });
+      break;
+    }
+
+    const enough = Promise.withResolvers<void>();
+    let answered = 0;
+    const onboard = async (name: string): Promise<void> => {
+      const answer = await post('/api/v1/clients/v1/onboard', {
+        name,
+        address: {},
+        preferredContact: { lastName: name },
+      });
+      if (answer.status !== 201) return;
+      acknowledged.push((answer.json as { clientId: string }).clientId);
+      answered += 1;
+      if (answered === answeredBefore) enough.resolve();
+    };
+    // Four at a time, until the process is gone.
+    const callers = [1, 2, 3, 4].map(async (caller) => {
+      for (let number = 1; ; number++) await onboard(`Client ${crash} ${caller} ${number}`);
+    });
+    await enough.promise;
+    server.kill('SIGKILL');
+    await Promise.allSettled(callers);
+    await server.finished;
+  }
+  expect(acknowledged.length).toBeGreaterThanOrEqual(crashes * answeredBefore);
+});

@@ -1,0 +1,113 @@
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { expect, test } from 'vitest';
+import { engineName } from '../test/database.ts';
+import { freePort, processEnvironment, runCli, startServer, type TestProcess } from '../test/process.ts';
+import { wire } from '../test/wire.ts';
+
+const environment = await processEnvironment();
+const json = { 'Content-Type': 'application/json' };
+
+async function tokenFor(address: string, apiKey: string): Promise<string> {
+  const exchanged = await wire(address, {
+    method: 'POST',
+    path: '/v1/auth/token',
+    headers: json,
+    body: JSON.stringify({ apiKey }),
+  });
+  expect(exchanged.status).toBe(200);
+  return (exchanged.json as { access_token: string }).access_token;
+}
+
+test('the operator does things with the server running or not, and the server knows of them', {
+  timeout: 60_000,
+}, async () => {
+  // Nobody serves yet: the commands work on the database themselves.
+  expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
+  const again = await runCli(environment, 'tenant', 'create', 'hartwell');
+  expect(again).toMatchObject({ code: 1, out: '', error: 'There is a tenant hartwell already.\n' });
+
+  const server = await startServer(environment);
+  const made = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
+  expect(made).toMatchObject({ code: 0, error: expect.stringContaining('valid until') });
+  const token = await tokenFor(server.address, made.out.trim());
+  const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'hartwell' };
+  expect(await wire(server.address, { method: 'POST', path: '/gql/v1/orgs', headers, body: '{}' })).toMatchObject({
+    status: 200,
+    json: { data: [{ name: 'hartwell' }] },
+  });
+
+  const [rotated, refused, listed] = await Promise.all([
+    runCli(environment, 'signing-key', 'rotate'),
+    runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'ROOT'),
+    runCli(environment, 'api-key', 'list', 'hartwell'),
+  ]);
+  expect(rotated).toMatchObject({ code: 0, error: '' });
+  expect(refused).toMatchObject({ code: 1, error: expect.stringMatching(/^There is no role ROOT\./) });
+  expect(listed.out).toContain('crm');
+  expect(listed.out).not.toContain('eyJ');
+  const id = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(listed.out)?.[0] ?? '';
+  expect(await runCli(environment, 'api-key', 'revoke', 'hartwell', id)).toMatchObject({ code: 0 });
+
+  server.kill('SIGTERM');
+  expect(await server.finished).toMatchObject({ code: 0 });
+});
+
+/** Serves in both of the following tests; a start is what takes time here. */
+let running: TestProcess | undefined;
+
+test('a server that cannot start says so in one sentence', { timeout: 60_000 }, async () => {
+  running = await startServer(environment);
+  const wrong = runCli({ ...environment, PORT: 'x', VALIDATE_ANSWERS: '2' }, 'serve');
+  if (engineName === 'pglite') {
+    const { code, error } = await runCli({ ...environment, PORT: String(await freePort()) }, 'serve');
+    expect({ code, lines: error.trim().split('\n').length }).toEqual({ code: 1, lines: 1 });
+    expect(error).toMatch(/in use/i);
+  } else {
+    expect(await runCli(environment, 'serve')).toMatchObject({
+      code: 1,
+      error: `Port ${environment.PORT} is taken. Stop what uses it, or set PORT to another one.\n`,
+    });
+  }
+  expect(await wrong).toMatchObject({
+    code: 1,
+    error: expect.stringMatching(/^The environment is wrong\.\n {2}PORT: .+\n {2}VALIDATE_ANSWERS: .+\n$/),
+  });
+  expect(await wire(running.address, { path: '/readyz' })).toMatchObject({ status: 200 });
+});
+
+test('a server that is told to stop answers what is under way, takes nothing new and ends well', {
+  timeout: 60_000,
+}, async () => {
+  const server = running;
+  if (server === undefined) throw new Error('The test before this one starts it.');
+  const { hostname, port } = new URL(server.address);
+  const body = '{"apiKey":"x"}';
+  const outgoing = request({
+    hostname,
+    port,
+    method: 'POST',
+    path: '/v1/auth/token',
+    headers: { ...json, 'Content-Length': body.length },
+  });
+  const answered = once(outgoing, 'response');
+  outgoing.write(body.slice(0, 5));
+  // Once another request is answered, the first one has been taken in too.
+  expect(await wire(server.address, { path: '/healthz' })).toMatchObject({ status: 200 });
+  server.kill('SIGINT');
+  // A connection that the kernel had taken in already may still be broken off; after that none is.
+  const refused = () =>
+    wire(server.address, { path: '/healthz' }).then(
+      () => false,
+      (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED',
+    );
+  while (!(await refused()));
+  outgoing.end(body.slice(5));
+  const [incoming] = await answered;
+  expect(incoming.statusCode).toBe(401);
+  expect(JSON.parse(await text(incoming))).toMatchObject({ code: 'UNAUTHENTICATED' });
+  const { code, out, error } = await server.finished;
+  expect({ code, error }).toEqual({ code: 0, error: '' });
+  expect(out.trim().split('\n').at(-1)).toContain('"Stopped."');
+});
