@@ -9,13 +9,9 @@ export function toProblem(error: unknown, log: Logger): Problem {
   if (error instanceof Violation) return error.toProblem();
   if (error instanceof DatabaseUnavailable || error instanceof TransactionConflict) {
     log.warn({ err: error }, 'The database did not do it.');
-    return new Problem(
-      'SERVICE_UNAVAILABLE',
-      'The service cannot answer now. Try again in 5 seconds.',
-      {
-        headers: { 'Retry-After': '5' },
-      },
-    );
+    return new Problem('SERVICE_UNAVAILABLE', 'The service cannot answer now. Try again in 5 seconds.', {
+      headers: { 'Retry-After': '5' },
+    });
   }
   log.error({ err: error }, 'A request failed for a reason that is not foreseen.');
   return new Problem(
