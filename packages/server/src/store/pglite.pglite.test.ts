@@ -89,13 +89,13 @@ test('a search by part of a name uses its index', async () => {
     // For so few rows a walk through all of them would do.
     await transaction.all(sql`set local enable_seqscan = off`);
     return transaction.all(sql<{ 'QUERY PLAN': string }>`
-      explain (costs off) select * from client where tenant_id = ${tenantId} and name ilike '%abc12%'`);
+      explain (costs off) select * from client where tenant_id = ${tenantId} and name like '%abc12%'`);
   });
   await store.close();
   expect(plan.map((line) => line['QUERY PLAN'].trim())).toEqual(
     expect.arrayContaining([
       '->  Bitmap Index Scan on client_names_index',
-      `Index Cond: ((tenant_id = 1) AND (name ~~* '%abc12%'::text))`,
+      `Index Cond: ((tenant_id = 1) AND (name ~~ '%abc12%'::text))`,
     ]),
   );
 });
