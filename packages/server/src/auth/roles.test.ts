@@ -5,7 +5,18 @@ import { allOperations, type Operation, schemaOf } from '../contract/contract.ts
 import { createApiKey } from '../operator/api-keys.ts';
 import { hasRole } from './roles.ts';
 
-const { call, service, tenant, token } = await testService();
+// What comes after the door is not asked: compiling every operation's schemas would take most of the time here.
+const { call, service, tenant, token } = await testService({
+  replace: ({ validator }) => ({
+    validator: {
+      request: (operation, parts) =>
+        operation.id === 'createToken'
+          ? validator.request(operation, parts)
+          : Promise.resolve({ findings: [{ path: '/body', keyword: 'required', message: '' }], query: {} }),
+      answer: () => Promise.resolve([]),
+    },
+  }),
+});
 const claims: { sub: string; client_id: string } = JSON.parse(
   Buffer.from(token.split('.')[1] ?? '', 'base64url').toString(),
 );
