@@ -2,7 +2,7 @@
  * Makes everything that follows from `openapi/`: the bundle (JSON and YAML), the types and the index of operations, all in
  * `packages/spec/generated`. With `--check` it writes nothing, and fails where a file differs from what it would write.
  */
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
 import { bundle, createConfig } from '@redocly/openapi-core';
 import openapiTypescript, { astToString } from 'openapi-typescript';
@@ -58,7 +58,12 @@ if (process.argv.includes('--check')) {
   console.log('What is generated is up to date.');
 } else {
   await mkdir(target, { recursive: true });
-  for (const [name, text] of Object.entries(files)) await writeFile(new URL(name, target), text);
+  for (const [name, text] of Object.entries(files)) {
+    // Whoever reads while this writes sees the old file or the new one, never half of one.
+    const unfinished = new URL(`${name}.${process.pid}`, target);
+    await writeFile(unfinished, text);
+    await rename(unfinished, new URL(name, target));
+  }
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(
     `Generated ${Object.keys(files).join(', ')} of ${Object.keys(operations).length} operations in ${seconds} s.`,
