@@ -10,6 +10,12 @@ import { testDatabase } from './database.ts';
 
 const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
 
+// None outlives the file, also where a test fails. A hook that a test registers for itself would never run.
+const children = new Set<ChildProcess>();
+afterAll(() => {
+  for (const child of children) child.kill('SIGKILL');
+});
+
 export type Environment = Readonly<Record<string, string>>;
 
 /** The settings of a process of its own on a database of this file's own. */
@@ -71,7 +77,7 @@ export async function startServer(environment: Environment): Promise<TestProcess
 function start(environment: Environment, given: readonly string[]): ChildProcess {
   const { PATH = '', HOME = '' } = process.env;
   const child = spawn(process.execPath, [cli, ...given], { env: { PATH, HOME, ...environment } });
-  afterAll(() => void child.kill('SIGKILL'));
+  children.add(child);
   return child;
 }
 
