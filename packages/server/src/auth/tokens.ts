@@ -1,10 +1,11 @@
 import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
+import { numberOf } from '../contract/contract.ts';
 import { Problem } from '../http/problem.ts';
 import { algorithm, type KeyRing } from './key-ring.ts';
 
-/** How long an access token lives, in seconds. */
-export const accessTokenLifetime = 900;
+/** How long an access token lives, in seconds: as long as the contract allows. */
+export const accessTokenLifetime = numberOf('AccessToken', 'expires_in', 'maximum');
 
 /** Clocks of two machines may differ by this much, in seconds. */
 const clockTolerance = 5;

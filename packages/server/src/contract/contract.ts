@@ -21,6 +21,7 @@ export interface Schema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly default?: unknown;
   readonly pattern?: string;
   readonly 'x-scale'?: number;
   readonly 'x-unique'?: boolean;
@@ -75,6 +76,13 @@ export const allOperations: readonly Operation[] = Object.entries(operations).ma
   ...operation,
   id: id as OperationId,
 }));
+
+/** A number that the contract gives a property of a schema: its default, or its greatest value. */
+export function numberOf(schema: string, property: string, keyword: 'default' | 'maximum'): number {
+  const value = schemaOf(schema).properties?.[property]?.[keyword];
+  if (typeof value !== 'number') throw new Error(`The contract gives ${schema}.${property} no ${keyword}.`);
+  return value;
+}
 
 /** The schema that a name or a `$ref` of the bundle stands for. */
 export function schemaOf(nameOrReference: string): Schema {

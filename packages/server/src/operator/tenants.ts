@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Tenant } from '../context.ts';
+import { schemaOf } from '../contract/contract.ts';
 import { UnitOfWork } from '../entity/unit-of-work.ts';
 import { create } from '../entity/write.ts';
 import { org } from '../resources/clients/reference-data.ts';
@@ -24,7 +25,7 @@ export interface NewTenant {
  * @throws Error with a sentence where the name is taken or has another form.
  */
 export async function createTenant({ service }: Operator, wanted: NewTenant): Promise<Tenant> {
-  if (!/^[a-z][a-z0-9_]{1,62}$/.test(wanted.name)) {
+  if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(wanted.name)) {
     throw new Error('The name of a tenant has 2 to 63 of a-z, 0-9 and _, and starts with a letter.');
   }
   if (!Intl.supportedValuesOf('timeZone').includes(wanted.timeZone) && wanted.timeZone !== 'UTC') {

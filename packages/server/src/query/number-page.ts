@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { numberOf } from '../contract/contract.ts';
 import type { Entity } from '../entity/entity.ts';
 import type { Session } from '../store/store.ts';
 import { type Row, selection } from './read.ts';
@@ -19,12 +20,14 @@ export interface NumberPage {
   readonly total?: number;
 }
 
+const standardPageSize = numberOf('NumberPageRequest', 'pageSize', 'default');
+
 /** One page of an entity's rows in the order of their making, by its number. The defaults are the contract's. */
 export async function readNumberPage(
   session: Session,
   tenantId: number,
   entity: Entity,
-  { page = 0, pageSize = 50, includeTotal = false }: NumberPageRequest,
+  { page = 0, pageSize = standardPageSize, includeTotal = false }: NumberPageRequest,
 ): Promise<NumberPage> {
   const matching = entity.within('e', tenantId);
   // One row more than asked for tells whether there are more, without counting.

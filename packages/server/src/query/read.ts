@@ -1,5 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Vault } from '../auth/vault.ts';
+import { numberOf } from '../contract/contract.ts';
 import type { Entity } from '../entity/entity.ts';
 import { compiler, type Session } from '../store/session.ts';
 import { readCursor, writeCursor } from './cursor.ts';
@@ -11,6 +12,8 @@ import { conditionOf, type Where } from './where.ts';
 export type Row = Readonly<Record<string, unknown>> & { readonly id: string; readonly version: number };
 
 const row = 'e';
+
+const standardPageSize = numberOf('OffsetPageRequest', 'pageSize', 'default');
 
 /** `select … from …` of everything that an answer shows of the entity; the row goes by the alias `e`. */
 export const selection = perEntity((entity): RawBuilder<unknown> => {
@@ -77,7 +80,7 @@ export async function readPage(
   entity: Entity,
   request: PageRequest,
 ): Promise<Page> {
-  const { where = {}, orderBy = [], pageSize = 50, includeTotal = false } = request;
+  const { where = {}, orderBy = [], pageSize = standardPageSize, includeTotal = false } = request;
   const query = { operation: scope.name, tenantId: scope.tenantId, where, orderBy };
   const keys = orderKeys(entity, orderBy);
   const position =
