@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /** Tests of the server that need a database: the same files run on each engine. */
@@ -5,11 +6,14 @@ const databaseTests = {
   include: ['packages/server/{src,test}/**/*.test.ts'],
   testTimeout: 20_000,
   hookTimeout: 60_000,
+  isolate: false,
 };
 const unitTests = '**/*.unit.test.ts';
 
 export default defineConfig({
   test: {
+    // Two at least: by itself vitest leaves a core out, which of two is half.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       { test: { name: 'contract-check', include: ['packages/contract/**/*.test.ts'] } },
       'packages/client',
