@@ -120,7 +120,7 @@ async function cpuOf(child: ChildProcess, scenario: Scenario): Promise<number> {
 async function measure(front: string, scenario: Scenario, token: string, warming: boolean): Promise<Sample> {
   const running = processes[front];
   if (running === undefined) throw new Error(`The front ${front} does not run.`);
-  const amount = warming ? Math.ceil(scenario.requests / 3) : scenario.requests;
+  const amount = scenario.requests;
   const before = await cpuOf(running.child, scenario);
   const started = performance.now();
   let left = amount;

@@ -22,10 +22,10 @@ type Upsert = Operations['upsertContacts']['requestBody']['content']['applicatio
 /** The calls that the service lives on. */
 export function scenarios(clientId: string): readonly Scenario[] {
   return [
-    { name: 'read by id', requests: 3000, request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }) },
+    { name: 'read by id', requests: 10_000, request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }) },
     {
       name: 'read by id, without the database',
-      requests: 3000,
+      requests: 10_000,
       withoutDatabase: true,
       request: () => ({ method: 'GET', path: `/gql/v1/client/${clientId}` }),
     },
