@@ -1,0 +1,102 @@
+/** A line for a POSIX shell that sends a request again, to the byte. */
+import type { Exchange } from '../http/call.ts';
+import { type Piece, requestPieces, type Secret } from './mask.ts';
+
+/** What curl says by itself. */
+const ownHeaders = new Set(['content-length', 'connection', 'transfer-encoding', 'keep-alive']);
+/** Linux takes no longer argument (128 KiB); what a shell prints by itself has no limit. */
+const longestArgument = 100_000;
+/**
+ * Characters that a terminal acts on, or that do not show where they are. `printf` makes them from their bytes; a line break
+ * and a tab are safe within quotes.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
+const unseen = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/;
+
+/** @param secrets stand as variables: the line runs when they are set. */
+export function curlOf(exchange: Exchange, secrets: readonly Secret[] = []): string {
+  const { method, url: address } = exchange.request;
+  const { url, headers, body } = requestPieces(exchange, secrets);
+  const words = ['curl', ...methodWords(method, body !== undefined)];
+  // curl itself would read [1-3] and {a,b} as ranges, and take /../ out.
+  if (/[[\]{}]/.test(address)) words.push('-g');
+  if (/\/(\.|%2e)/i.test(address)) words.push('--path-as-is');
+  words.push(quoted(url));
+  for (const [name, value] of headers) {
+    if (!isOwnHeader(name, value, address)) words.push('-H', headerWord(name, value));
+  }
+  if (body === undefined) return words.join(' ');
+  if (!headers.some(([name]) => name.toLowerCase() === 'content-type')) words.push('-H', quoted(['Content-Type:']));
+  if (isPiped(body)) return `printf ${printfFormat(body)} | ${words.join(' ')} --data-binary @-`;
+  // After --data-binary, an @ at the beginning is the name of a file.
+  const option = typeof body[0] === 'string' && body[0].startsWith('@') ? '--data-raw' : '--data-binary';
+  return [...words, option, quoted(body)].join(' ');
+}
+
+function methodWords(method: string, hasBody: boolean): string[] {
+  // With -X HEAD, curl would wait for the body that a length promises.
+  if (method === 'HEAD' && !hasBody) return ['-I'];
+  return method === 'GET' && !hasBody ? ['-i'] : ['-i', '-X', quoted([method])];
+}
+
+function isOwnHeader(name: string, value: readonly Piece[], address: string): boolean {
+  const lower = name.toLowerCase();
+  if (lower === 'host') return value.length === 1 && URL.parse(address)?.host === value[0];
+  return ownHeaders.has(lower);
+}
+
+function headerWord(name: string, value: readonly Piece[]): string {
+  // A name with a colon and nothing else takes a header out; with a semicolon it is sent empty.
+  if (value.length === 0) return quoted([`${name};`]);
+  const pieces = [`${name}: `, ...value];
+  // Headers go over the wire in Latin-1, and a shell writes UTF-8.
+  const isAscii = pieces.every((piece) => typeof piece !== 'string' || /^[\t\x20-\x7e]*$/.test(piece));
+  return isAscii ? quoted(pieces) : `"$(printf ${printfFormat(pieces, 'latin1')})"`;
+}
+
+function isPiped(body: readonly Piece[]): boolean {
+  const text = body.filter((piece) => typeof piece === 'string').join('');
+  return text.length > longestArgument || unseen.test(text);
+}
+
+/** One word of a shell. */
+function quoted(pieces: readonly Piece[]): string {
+  const texts = pieces.filter((piece) => typeof piece === 'string');
+  // Not for bodies: `$( )` drops line breaks at the end.
+  if (texts.some((text) => unseen.test(text))) return `"$(printf ${printfFormat(pieces)})"`;
+  if (texts.length === pieces.length) return singleQuoted(texts.join(''));
+  // In an interactive bash, a ! between double quotes would recall a command.
+  if (texts.some((text) => text.includes('!'))) return pieces.map(separately).join('');
+  return `"${pieces.map((piece, index) => within(piece, pieces[index + 1])).join('')}"`;
+}
+
+function singleQuoted(text: string): string {
+  if (/^[\w./:=,@%+-]+$/.test(text)) return text;
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function separately(piece: Piece): string {
+  return typeof piece === 'string' ? singleQuoted(piece) : `"$${piece.variable}"`;
+}
+
+function within(piece: Piece, next: Piece | undefined): string {
+  if (typeof piece === 'string') return piece.replace(/[\\"$`]/g, '\\$&');
+  return typeof next === 'string' && /^\w/.test(next) ? `\${${piece.variable}}` : `$${piece.variable}`;
+}
+
+/** A format for `printf` in one word: bytes that do not show as octal numbers, variables between double quotes. */
+function printfFormat(pieces: readonly Piece[], encoding: 'utf8' | 'latin1' = 'utf8'): string {
+  const values = pieces.filter((piece) => typeof piece !== 'string');
+  const format = pieces.map((piece) => (typeof piece === 'string' ? escaped(piece, encoding) : '%s')).join('');
+  // A hyphen at the beginning would be an option.
+  const word = format.replace(/^-/, '\\055').replaceAll("'", `'\\''`);
+  return [`'${word}'`, ...values.map(({ variable }) => `"$${variable}"`)].join(' ');
+}
+
+function escaped(text: string, encoding: 'utf8' | 'latin1'): string {
+  const plain = text.replaceAll('\\', '\\\\').replaceAll('%', '%%');
+  const hidden = encoding === 'latin1' ? /[^\x20-\x7e]/g : new RegExp(unseen, 'g');
+  return plain.replace(hidden, (character) =>
+    [...Buffer.from(character, encoding)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join(''),
+  );
+}
