@@ -77,6 +77,11 @@ export class OpenApiDocument {
     return current;
   }
 
+  /** What a reference leads to in one step: what stands beside a reference counts too, also on the way. */
+  resolveOnce(node: JsonObject): unknown {
+    return typeof node.$ref === 'string' ? this.#target(node, node.$ref) : undefined;
+  }
+
   /** `resolve`, for what must be an object: empty where it is none. */
   object(node: unknown): JsonObject {
     const found = this.resolve(node);
