@@ -11,6 +11,8 @@ export interface CheckOptions {
   readonly exclude?: readonly string[];
   /** Seconds after which no new probe begins. */
   readonly time?: number;
+  /** Values that no answer tells and no schema implies, by the name of the parameter or member that takes them: an API key. */
+  readonly values?: Readonly<Record<string, unknown>>;
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly auth?: Auth;
@@ -18,6 +20,8 @@ export interface CheckOptions {
   readonly concurrency?: number;
   /** Seconds to wait for an answer before it counts as a hang. */
   readonly timeout?: number;
+  /** Ends the run early; what was found until then is reported. */
+  readonly signal?: AbortSignal;
   /** Told while the run goes on. */
   readonly onProgress?: (progress: Progress) => void;
 }
@@ -42,6 +46,8 @@ export interface Auth {
   expired?(): Promise<Headers> | Headers;
   /** Headers of somebody who is known and may do nothing that needs a role or scope: must be refused with 403. */
   powerless?(): Promise<Headers> | Headers;
+  /** As `CheckOptions.values`, for what is known only when the run begins. */
+  values?(): Promise<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>>;
   /** Headers of another tenant or owner, who must not see what the caller made. */
   stranger?(): Promise<Headers> | Headers;
 }

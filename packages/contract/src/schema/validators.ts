@@ -76,6 +76,16 @@ function createAjv(document: OpenApiDocument): Ajv2020 {
   });
   addFormats.default(ajv);
   // Whole files, which are no schemas themselves: what refers into them finds its way.
-  for (const [address, file] of document.files) ajv.addSchema(file, address);
+  for (const [address, file] of document.files) ajv.addSchema(asSchema(file), address);
   return ajv;
+}
+
+/**
+ * A file as Ajv can take it: it compiles the whole file that a reference leads into, and the `required` of a parameter or a
+ * header is no list. Its members are the very objects of the document.
+ */
+function asSchema(file: JsonObject): JsonObject {
+  if (typeof file.required !== 'boolean') return file;
+  const { required: _required, ...rest } = file;
+  return rest;
 }

@@ -142,13 +142,13 @@ export class Values {
    * The same value with its texts changed, so that it names something else: nothing unique is told twice. Dates move together,
    * so that they stay in their order; amounts, `enum` and `const` stay as they are.
    *
-   * @param keep tells the strings that stay, such as ids that must refer to what is there.
+   * @param isFree tells the strings that may change: an id that must refer to what is there may not.
    */
   fresh(
     schema: JsonObject,
     value: unknown,
     seed: number,
-    keep: (pointer: string, key: string) => boolean = () => false,
+    isFree: (pointer: string, key: string) => boolean = () => true,
     direction: Direction = 'request',
   ): unknown {
     const making = this.#making(direction, 'some', dice(seed));
@@ -156,9 +156,8 @@ export class Values {
     const change = (node: unknown, schemas: readonly JsonObject[], pointer: string, name: string): unknown => {
       const shape = this.#settled(schemas, node, direction);
       if (typeof node === 'string') {
-        if (shape.enum !== undefined || keep(pointer, name)) return node;
-        const next = anotherText(node, shape, name, days, making.roll);
-        return next;
+        if (shape.enum !== undefined || !isFree(pointer, name)) return node;
+        return anotherText(node, shape, name, days, making.roll);
       }
       const inner = (child: unknown, key: string, of: readonly JsonObject[] | undefined) =>
         change(child, of ?? [], `${pointer}/${escapeSegment(key)}`, key === '' || /^\d+$/.test(key) ? name : key);
@@ -179,10 +178,10 @@ export class Values {
 
   /**
    * The places of a value, from the whole to its parts; then, one at a time, the members and branches that it does not have,
-   * each in a valid value that has it. A schema is shown at two places at most.
+   * each in a valid value that has it. A schema is shown at few places.
    */
   *spots(schema: JsonObject, value: unknown, direction: Direction, seed = 0, limit = 2000): Generator<Spot> {
-    const seen = new Map<JsonObject, number>();
+    const seen: Seen = new Map();
     const root = { schemas: [schema], pointer: '', name: '', value, write: (whole: unknown) => whole, omit: undefined };
     const waiting: Open[] = [root];
     const taken = new Map<Choice, Set<number>>();
@@ -191,9 +190,9 @@ export class Values {
       const open = next;
       const branches: Taken[] = [];
       const shape = this.#settled(open.schemas, open.value, direction, branches);
-      if (!isNews(shape, seen, 2)) continue;
+      if (!isNews(shape, open.name, open.pointer, seen)) continue;
       count += 1;
-      note(shape, seen);
+      note(shape, open.name, seen);
       const whole = open.write(open.value);
       for (const { choice, branch } of branches) taken.set(choice, (taken.get(choice) ?? new Set()).add(branch));
       yield { ...open, shape, whole, taken: branches };
@@ -211,20 +210,37 @@ export class Values {
     return this.#make(schemas, name, this.#making(direction, extent, dice(seed)));
   }
 
+  /** Whether a value is right by one schema alone, which may be one of those that are made here. */
+  accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
+    return this.#matches(schema, value, direction);
+  }
+
+  /** A name for a member that has none in the contract; undefined where there may be none. */
+  key(shape: Shape, seed: number): string | undefined {
+    const pattern = shape.closed ? shape.patternProperties[0]?.[0] : undefined;
+    return shape.closed && pattern === undefined ? undefined : this.#key(shape, pattern, dice(seed));
+  }
+
   *#parts(
     open: Open,
     shape: Shape,
     schema: JsonObject,
     direction: Direction,
     seed: number,
-    seen: ReadonlyMap<JsonObject, number>,
+    seen: Seen,
   ): Generator<Open> {
     const { value, write, pointer } = open;
-    const isWorth = (schemas: readonly JsonObject[]) =>
-      schemas.length > 0 && isNews(shapeOf(this.#document, ...schemas), seen, 2);
+    const isWorth = (schemas: readonly JsonObject[], name: string | number) =>
+      schemas.length > 0 &&
+      isNews(
+        shapeOf(this.#document, ...schemas),
+        typeof name === 'number' ? open.name : name,
+        `${pointer}/${name}`,
+        seen,
+      );
     if (Array.isArray(value)) {
       for (const [index, items] of this.#itemsOf(shape, value)) {
-        if (!isWorth(items)) continue;
+        if (!isWorth(items, index)) continue;
         const list = this.#extended(shape, value, index, direction, seed);
         if (list === undefined) continue;
         if (list !== value && !this.#accepts(schema, write(list), direction)) continue;
@@ -242,7 +258,7 @@ export class Values {
     const absent = this.#namesOf(shape, value, seed).filter((name) => !Object.hasOwn(value, name));
     for (const name of [...Object.keys(value), ...absent]) {
       const schemas = memberSchemas(shape, name);
-      if (schemas === undefined || !isWorth(schemas)) continue;
+      if (schemas === undefined || !isWorth(schemas, name)) continue;
       if (isForeign(shapeOf(this.#document, ...schemas), direction)) continue;
       const child = (whole: JsonObject): Open => ({
         schemas,
@@ -639,13 +655,28 @@ function telling(shape: Shape): JsonObject[] {
   return shape.sources.filter((source) => Object.keys(source).some((keyword) => !silent.test(keyword)));
 }
 
-function isNews(shape: Shape, seen: ReadonlyMap<JsonObject, number>, times: number): boolean {
+/** How often a schema was shown, under which name. */
+type Seen = Map<JsonObject, Map<string, number>>;
+
+/**
+ * A schema is shown at two places: what refers to itself would be shown for ever. Near the root, where a server is likely to
+ * tell members apart by hand, at two places of each name.
+ */
+function isNews(shape: Shape, name: string, pointer: string, seen: Seen): boolean {
   const sources = telling(shape);
-  return sources.length === 0 || sources.some((source) => (seen.get(source) ?? 0) < times);
+  const depth = pointer.split('/').filter((segment) => !/^\d*$/.test(segment)).length;
+  const count = (source: JsonObject) => {
+    const names = seen.get(source) ?? new Map<string, number>();
+    return depth <= 2 ? (names.get(name) ?? 0) : [...names.values()].reduce((sum, one) => sum + one, 0);
+  };
+  return sources.length === 0 || sources.some((source) => count(source) < 2);
 }
 
-function note(shape: Shape, seen: Map<JsonObject, number>): void {
-  for (const source of telling(shape)) seen.set(source, (seen.get(source) ?? 0) + 1);
+function note(shape: Shape, name: string, seen: Seen): void {
+  for (const source of telling(shape)) {
+    const names = seen.get(source) ?? new Map<string, number>();
+    seen.set(source, names.set(name, (names.get(name) ?? 0) + 1));
+  }
 }
 
 /** An object whose members may be called `__proto__`. */

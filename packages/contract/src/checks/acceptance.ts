@@ -1,0 +1,92 @@
+import type { Operation } from '../document/operation.ts';
+import type { Call, Exchange } from '../http/call.ts';
+import { general } from '../judge/judge.ts';
+import type { Baseline } from '../run/baseline.ts';
+import { isOwnId, kindOfReference } from '../run/names.ts';
+import { type Bound, boundsOf } from '../schema/bounds.ts';
+import type { CheckContext } from './checks.ts';
+import { isAccepted, type Refusal, refusesForm } from './outcome.ts';
+import { inParallel } from './parallel.ts';
+import { type CallPlace, isTellable, placesOf } from './places.ts';
+
+/**
+ * Values on the boundary of every constraint must not be refused for their form. A server may refuse them for other reasons,
+ * which no schema can say; so a refusal counts only where an ordinary value at the same place is not refused.
+ */
+export async function acceptBounds(
+  context: CheckContext,
+  operation: Operation,
+  baseline: Baseline,
+  refusal: Refusal,
+): Promise<void> {
+  const { session, baselines } = context;
+  const probes = placesOf(session, baseline.call).flatMap((place) =>
+    boundsAt(context, place).map((bound) => ({ place, bound })),
+  );
+  await inParallel(probes, session.options.concurrency ?? 8, async ({ place, bound }, index) => {
+    if (session.isOver) return;
+    const send = (value: unknown, label: string): Promise<Exchange> =>
+      session.send(renewed(context, operation, place.with(value), bound.pointer, `${index} ${label}`), {
+        isMaking: true,
+      });
+    const exchange = await send(bound.value, 'bound');
+    session.observed(operation, 'acceptance');
+    session.coverage.tried(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
+    if (isAccepted(exchange) || !refusesForm(exchange, refusal)) return;
+    const neighbour = await send(bound.neighbour ?? place.value, 'neighbour');
+    if (refusesForm(neighbour, refusal) || (bound.neighbour === undefined && baselines.of(operation) === undefined))
+      return;
+    const at = `${place.name}${general(bound.pointer)}`;
+    await session.report(
+      {
+        check: `accept-${bound.keyword}`,
+        category: 'acceptance',
+        operation: operation.id,
+        title: `${at}: ${bound.note}, and it is refused`,
+        expected: 'no refusal: the contract allows it',
+        actual: `${exchange.answer.status} ${exchange.answer.text.slice(0, 200)}`,
+        place: bound.place,
+        fix: 'Accept the value, or tighten the contract.',
+        cause: `accept-${bound.keyword} ${operation.id} ${at}`,
+      },
+      [exchange],
+      async () => {
+        const again = await send(bound.value, 'again');
+        return refusesForm(again, refusal) ? [neighbour, again] : undefined;
+      },
+    );
+  });
+}
+
+function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
+  if (place.value === undefined) return [];
+  const { document, validators, values } = session;
+  const bounds = boundsOf(document, validators, values, place.schema, place.value);
+  const asItIs: Bound[] =
+    place.parameter === undefined || place.parameter.required
+      ? []
+      : [
+          {
+            keyword: 'type',
+            pointer: '',
+            place: document.placeOf(place.parameter.node),
+            value: place.value,
+            note: 'an ordinary value is sent',
+            neighbour: undefined,
+            chosen: undefined,
+          },
+        ];
+  return [...asItIs, ...bounds].filter(({ value }) => isTellable(session, place, value, false));
+}
+
+/** The call with other texts where it must not meet what an earlier one made; the probed value stays. */
+function renewed({ session }: CheckContext, operation: Operation, call: Call, pointer: string, label: string): Call {
+  const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
+  if (schema === undefined || call.body === undefined || !['POST', 'PUT'].includes(operation.method)) return call;
+  const isFree = (at: string, key: string) =>
+    at !== pointer && !at.startsWith(`${pointer}/`) && kindOfReference(key) === undefined && !isOwnId(key);
+  return {
+    ...call,
+    body: session.values.fresh(schema, call.body, session.seedFor(`${operation.id} ${label}`), isFree),
+  };
+}

@@ -1,0 +1,130 @@
+import type { Content, Operation, Parameter } from '../document/operation.ts';
+import type { Call } from '../http/call.ts';
+import { isJson } from '../http/serialize.ts';
+import type { JsonObject } from '../json.ts';
+import { isObject } from '../json.ts';
+import type { Session } from '../run/session.ts';
+
+/** A place in a call that has a schema: a parameter, or the body. */
+export interface CallPlace {
+  /** As a person names it: `query.pageSize`, `the body`. */
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly parameter: Parameter | undefined;
+  /** The value there in the baseline, or a valid one where the baseline leaves it out; undefined where none is known. */
+  readonly value: unknown;
+  /** The call with another value there. */
+  with(value: unknown): Call;
+}
+
+/** The places of a call that can be changed by themselves. */
+export function placesOf(session: Session, call: Call): CallPlace[] {
+  const { operation } = call;
+  const parameters = operation.parameters
+    .filter(({ name, in: place }) => !(place === 'header' && isTransport(name)))
+    .map((parameter) => parameterPlace(session, call, parameter));
+  const content = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType);
+  const body = bodyPlace(call, content);
+  return body === undefined ? parameters : [...parameters, body];
+}
+
+/** Headers that OpenAPI has described elsewhere: a parameter of that name is to be ignored. */
+function isTransport(name: string): boolean {
+  return ['accept', 'content-type', 'authorization'].includes(name.toLowerCase());
+}
+
+function bodyPlace(call: Call, content: Content | undefined): CallPlace | undefined {
+  if (content?.schema === undefined || !isJson(content.mediaType)) return undefined;
+  return {
+    name: 'body',
+    schema: content.schema,
+    parameter: undefined,
+    value: call.body,
+    with: (value) => ({ ...call, body: value }),
+  };
+}
+
+function parameterPlace(session: Session, call: Call, parameter: Parameter): CallPlace {
+  const group = groupOf(parameter);
+  const own = call[group][parameter.name];
+  const example = parameter.examples.find((value) => session.validators.accepts(parameter.schema, value, 'request'));
+  const seed = session.seedFor(`${call.operation.id} ${parameter.in}.${parameter.name}`);
+  const value = own ?? example ?? session.values.sample(parameter.schema, 'request', 'most', seed)?.value;
+  return {
+    name: `${parameter.in}.${parameter.name}`,
+    schema: parameter.schema,
+    parameter,
+    value,
+    with: (changed) => ({ ...call, [group]: { ...call[group], [parameter.name]: changed } }),
+  };
+}
+
+export function groupOf({ in: place }: Parameter): 'path' | 'query' | 'headers' | 'cookies' {
+  return place === 'header' ? 'headers' : place === 'cookie' ? 'cookies' : place;
+}
+
+/**
+ * Whether a value can be told apart once it is text, and can be sent there at all: `"12"` for a number is 12 again in a
+ * query, an empty path segment is another path, and a header carries no line feed.
+ */
+export function isTellable(
+  session: Session,
+  { parameter, schema }: CallPlace,
+  value: unknown,
+  isBreak: boolean,
+): boolean {
+  if (parameter === undefined) return true;
+  if (value === null || value === undefined) return false;
+  if (parameter.mediaType !== undefined) return true;
+  const types = [session.document.object(schema).type].flat();
+  const isComposite = Array.isArray(value) || isObject(value);
+  if (isComposite !== (types.includes('array') || types.includes('object'))) return false;
+  const texts = (Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [value]).map(textOf);
+  if (isComposite && (texts.length === 0 || texts.some((text) => text === '' || /[,|; .=&]/.test(text)))) return false;
+  if (texts.some((text) => !canCarry(parameter, text))) return false;
+  if (!isBreak) return true;
+  return !session.validators.accepts(schema, readBack(session, schema, value), 'request');
+}
+
+function canCarry(parameter: Parameter, text: string): boolean {
+  if (parameter.in === 'path')
+    return text !== '' && !/^\.{1,2}$/.test(text) && !/[\u0000/\\]/.test(text) && text.length < 4000;
+  if (parameter.in === 'query') return text.length < 4000;
+  return (
+    /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) &&
+    text.length < 4000 &&
+    (parameter.in === 'header' || !/[;,"\\ ]/.test(text))
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The value as a server reads it from text, in the type that the schema asks for. */
+function readBack(session: Session, schema: JsonObject, value: unknown): unknown {
+  const described = session.document.object(schema);
+  if (Array.isArray(value)) {
+    const items = isObject(described.items) ? described.items : {};
+    return value.map((item) => readBack(session, items, item));
+  }
+  if (isObject(value)) {
+    const properties = isObject(described.properties) ? described.properties : {};
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [
+        name,
+        readBack(session, isObject(properties[name]) ? properties[name] : {}, member),
+      ]),
+    );
+  }
+  const text = textOf(value);
+  const asNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(text) ? Number(text) : undefined;
+  const asBoolean = text === 'true' ? true : text === 'false' ? false : undefined;
+  const readings = [asNumber, asBoolean, text].filter((reading) => reading !== undefined);
+  return readings.find((reading) => session.validators.accepts(schema, reading, 'request')) ?? text;
+}
+
+/** `operation` without a body that is JSON: its body is beyond what is changed member by member. */
+export function jsonContent(operation: Operation): Content | undefined {
+  return operation.body?.contents.find(({ mediaType }) => isJson(mediaType));
+}

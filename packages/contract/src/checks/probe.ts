@@ -1,0 +1,27 @@
+import type { Operation } from '../document/operation.ts';
+import type { Baseline } from '../run/baseline.ts';
+import { acceptBounds } from './acceptance.ts';
+import type { CheckContext } from './checks.ts';
+import { inParallel } from './parallel.ts';
+import { refuseBreaks } from './refusals.ts';
+import { surviveHostility } from './robustness.ts';
+import { refuseStrangers } from './security.ts';
+
+/** Probes each operation for itself: one thing of its baseline is changed at a time. */
+export async function probeOperations(context: CheckContext): Promise<void> {
+  const { session, baselines, onProgress } = context;
+  let done = 0;
+  await inParallel(session.judged, 2, async (operation) => {
+    const baseline = baselines.of(operation);
+    if (baseline !== undefined && !session.isOver) await probe(context, operation, baseline);
+    done += 1;
+    onProgress(done, session.judged.length);
+  });
+}
+
+async function probe(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {
+  const refusal = await refuseBreaks(context, operation, baseline);
+  await refuseStrangers(context, operation, baseline);
+  await acceptBounds(context, operation, baseline, refusal);
+  await surviveHostility(context, operation, baseline);
+}

@@ -1,0 +1,154 @@
+import type { Operation } from '../document/operation.ts';
+import type { Call, Exchange } from '../http/call.ts';
+import type { Candidate } from '../judge/judge.ts';
+import { general } from '../judge/judge.ts';
+import type { Baseline } from '../run/baseline.ts';
+import { breaksOf } from '../schema/breaks.ts';
+import { malformedBodies } from '../schema/hostile.ts';
+import type { CheckContext } from './checks.ts';
+import { codeOf, isAccepted, isRefused, type Refusal } from './outcome.ts';
+import { inParallel } from './parallel.ts';
+import { type CallPlace, isTellable, placesOf } from './places.ts';
+
+/** A request that breaks the contract in one thing. */
+interface Probe {
+  readonly keyword: string;
+  /** Where, as a person names it. */
+  readonly at: string;
+  readonly note: string;
+  readonly place: Candidate['place'];
+  readonly call: Call;
+}
+
+/** For every constraint of every place, a request that breaks just that one; each must be refused. */
+export async function refuseBreaks(context: CheckContext, operation: Operation, baseline: Baseline): Promise<Refusal> {
+  const { session } = context;
+  const probes = [
+    ...placesOf(session, baseline.call).flatMap((place) => probesAt(context, place)),
+    ...absences(context, baseline.call),
+    ...bodyProbes(context, operation, baseline.call),
+  ];
+  const statuses = new Set<number>();
+  const codes = new Set<string>();
+  await inParallel(probes, session.options.concurrency ?? 8, async (probe) => {
+    if (session.isOver) return;
+    const exchange = await session.send(probe.call);
+    session.observed(operation, 'refusals');
+    session.coverage.tried(operation, probe.place);
+    if (isRefused(exchange)) {
+      if (![401, 403, 404, 429].includes(exchange.answer.status)) {
+        statuses.add(exchange.answer.status);
+        const code = codeOf(exchange);
+        if (code !== undefined) codes.add(code);
+      }
+      return;
+    }
+    if (!isAccepted(exchange)) return;
+    await session.report(finding(operation, probe, exchange), [exchange], async () => {
+      const again = await session.send(probe.call);
+      // What it made the first time is in the way of the second.
+      return isAccepted(again) ? [again] : again.answer.status === 409 ? [exchange] : undefined;
+    });
+  });
+  return { statuses, codes };
+}
+
+function probesAt(context: CheckContext, place: CallPlace): Probe[] {
+  const { session } = context;
+  if (place.value === undefined) return [];
+  const { document, validators } = session;
+  return breaksOf(document, validators, place.schema, place.value)
+    .filter(({ value }) => isTellable(session, place, value, true))
+    .map((one) => ({
+      keyword: one.keyword,
+      at: `${place.name}${general(one.pointer)}`,
+      note: one.note,
+      place: one.place,
+      call: place.with(one.value),
+    }));
+}
+
+/** Requests that leave out what is required. */
+function absences({ session }: CheckContext, call: Call): Probe[] {
+  const { operation } = call;
+  const probes = placesOf(session, call)
+    .filter(({ parameter }) => parameter?.required === true && parameter.in !== 'path')
+    // What the identity sends by itself is taken out as a whole.
+    .map((place): Probe => {
+      const name = place.parameter?.name ?? '';
+      const without = place.with(undefined);
+      const isGiven = place.parameter?.in === 'header' && session.givenHeaders.includes(name.toLowerCase());
+      return {
+        keyword: 'required',
+        at: place.name,
+        note: `${place.name} is left out`,
+        place: place.parameter && session.document.placeOf(place.parameter.node, 'required'),
+        call: isGiven ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without,
+      };
+    });
+  if (operation.body?.required !== true || call.body === undefined) return probes;
+  const none: Probe = {
+    keyword: 'required',
+    at: 'body',
+    note: 'the body is left out',
+    place: session.document.placeOf(operation.body.node, 'required'),
+    call: { ...call, body: undefined },
+  };
+  return [...probes, none];
+}
+
+/** Bodies that are not what their media type says, and media types that the operation does not take. */
+function bodyProbes({ session }: CheckContext, operation: Operation, call: Call): Probe[] {
+  const { body } = operation;
+  if (body === undefined || call.body === undefined || call.mediaType === undefined) return [];
+  const place = session.document.placeOf(body.node, 'content');
+  const declared = body.contents.map(({ mediaType }) => mediaType.split(';')[0]?.toLowerCase() ?? '');
+  const isDeclared = (type: string) =>
+    declared.some((one) => one === type || one === '*/*' || one === `${type.split('/')[0]}/*`);
+  const others = ['text/plain', 'application/xml', 'application/x-www-form-urlencoded'].filter(
+    (type) => !isDeclared(type),
+  );
+  const text = JSON.stringify(call.body);
+  const types = others.map(
+    (type): Probe => ({
+      keyword: 'media-type',
+      at: 'body',
+      note: `the body comes as ${type}, which is not declared`,
+      place,
+      call: { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, 'content-type': type }, body: text } },
+    }),
+  );
+  const broken = malformedBodies(call.mediaType)
+    .filter(({ isMalformed }) => isMalformed)
+    .map(
+      ({ text: malformed, note }): Probe => ({
+        keyword: 'malformed',
+        at: 'body',
+        note,
+        place,
+        call: {
+          ...call,
+          raw: {
+            ...call.raw,
+            headers: { ...call.raw?.headers, 'content-type': call.mediaType ?? '' },
+            body: malformed,
+          },
+        },
+      }),
+    );
+  return [...types, ...broken];
+}
+
+function finding(operation: Operation, probe: Probe, exchange: Exchange): Candidate {
+  return {
+    check: `refuse-${probe.keyword}`,
+    category: 'refusals',
+    operation: operation.id,
+    title: `${probe.at}: ${probe.note}, and it is accepted`,
+    expected: `a declared 4xx, because the contract says ${probe.keyword}`,
+    actual: `${exchange.answer.status} ${exchange.answer.text.slice(0, 160)}`,
+    place: probe.place,
+    fix: 'Refuse the request, or loosen the contract.',
+    cause: `refuse-${probe.keyword} ${operation.id} ${probe.at}`,
+  };
+}

@@ -1,0 +1,132 @@
+import type { Operation } from '../document/operation.ts';
+import type { Exchange } from '../http/call.ts';
+import { isObject } from '../json.ts';
+import type { Candidate } from '../judge/judge.ts';
+import type { Baseline } from '../run/baseline.ts';
+import { isDestructive } from '../run/baseline.ts';
+import type { Session } from '../run/session.ts';
+import type { CheckContext } from './checks.ts';
+import { isAccepted } from './outcome.ts';
+
+/** Who may not call: nobody, a forged or worn-out credential, and a caller without the rights. */
+export async function refuseStrangers(
+  { session }: CheckContext,
+  operation: Operation,
+  baseline: Baseline,
+): Promise<void> {
+  if (!needsCredentials(operation)) return;
+  for (const attempt of attempts(session, operation)) {
+    if (session.isOver) return;
+    const send = () =>
+      session.send(
+        { ...baseline.call, raw: { ...baseline.call.raw, headers: attempt.headers } },
+        { identity: attempt.identity },
+      );
+    const exchange = await send();
+    session.observed(operation, 'refusals');
+    if (!isAccepted(exchange)) continue;
+    await session.report(finding(session, operation, attempt, exchange), [exchange], async () => {
+      const again = await send();
+      return isAccepted(again) ? [again] : undefined;
+    });
+  }
+}
+
+interface Attempt {
+  readonly check: string;
+  readonly who: string;
+  readonly identity: 'caller' | 'nobody' | 'expired' | 'powerless';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly expected: string;
+}
+
+function needsCredentials({ security }: Operation): boolean {
+  return security.length > 0 && security.every((alternative) => Object.keys(alternative).length > 0);
+}
+
+function attempts(session: Session, operation: Operation): Attempt[] {
+  const refused = 'a 401 or 403';
+  const made: Attempt[] = [
+    { check: 'refuse-nobody', who: 'a caller without credentials', identity: 'nobody', headers: {}, expected: refused },
+  ];
+  for (const [name, value] of Object.entries(session.credentials)) {
+    for (const { text, who } of forged(value)) {
+      made.push({ check: 'refuse-forged', who, identity: 'caller', headers: { [name]: text }, expected: refused });
+    }
+  }
+  if (session.can('expired'))
+    made.push({
+      check: 'refuse-expired',
+      who: 'a caller whose credentials have run out',
+      identity: 'expired',
+      headers: {},
+      expected: 'a 401',
+    });
+  if (session.can('powerless') && needsRights(operation)) {
+    made.push({
+      check: 'refuse-powerless',
+      who: 'a caller without the rights',
+      identity: 'powerless',
+      headers: {},
+      expected: 'a 403',
+    });
+  }
+  return made;
+}
+
+/** Whether the contract asks for a right: a scope, roles, or a 403 that it declares. */
+function needsRights(operation: Operation): boolean {
+  const hasScopes = operation.security.some((alternative) =>
+    Object.values(alternative).some((scopes) => scopes.length > 0),
+  );
+  return hasScopes || operation.answers.some(({ status }) => status === '403');
+}
+
+/** The credential changed, so that it is still of its form. */
+function forged(value: string): { text: string; who: string }[] {
+  const [scheme = '', secret] = value.includes(' ') ? value.split(' ') : ['', value];
+  const prefix = scheme === '' ? '' : `${scheme} `;
+  if (secret === undefined || secret.length < 4) return [];
+  const middle = Math.floor(secret.length * 0.75);
+  const turned = secret[middle] === 'A' ? 'B' : 'A';
+  const changed = `${secret.slice(0, middle)}${turned}${secret.slice(middle + 1)}`;
+  const made = [
+    { text: `${prefix}${changed}`, who: 'a caller with a forged credential' },
+    { text: `${prefix}not-a-credential`, who: 'a caller with a credential that is none' },
+  ];
+  const unsigned = withoutSignature(secret);
+  return unsigned === undefined
+    ? made
+    : [...made, { text: `${prefix}${unsigned}`, who: 'a caller with an unsigned token' }];
+}
+
+/** The same token under `alg: none` (RFC 8725, 3.1): its claims are right, and nobody vouches for them. */
+function withoutSignature(token: string): string | undefined {
+  const parts = token.split('.');
+  if (parts.length !== 3) return undefined;
+  try {
+    const header: unknown = JSON.parse(Buffer.from(parts[0] ?? '', 'base64url').toString());
+    if (!isObject(header)) return undefined;
+    return `${Buffer.from(JSON.stringify({ ...header, alg: 'none' })).toString('base64url')}.${parts[1]}.`;
+  } catch {
+    return undefined;
+  }
+}
+
+function finding(session: Session, operation: Operation, attempt: Attempt, exchange: Exchange): Candidate {
+  return {
+    check: attempt.check,
+    category: 'refusals',
+    operation: operation.id,
+    title: `${attempt.who[0]?.toUpperCase()}${attempt.who.slice(1)} is served`,
+    expected: `${attempt.expected}, because the operation asks for credentials`,
+    actual: `${exchange.answer.status} ${exchange.answer.text.slice(0, 160)}`,
+    place:
+      session.document.placeOf(operation.node, operation.node.security === undefined ? undefined : 'security') ??
+      session.document.placeOf(session.document.root, 'security'),
+    fix: isDestructive(operation)
+      ? 'Check the credentials before anything else.'
+      : 'Check the credentials, or declare that none are needed.',
+    cause: `${attempt.check} ${operation.id} ${attempt.who}`,
+  };
+}

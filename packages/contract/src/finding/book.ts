@@ -1,0 +1,57 @@
+import type { Exchange } from '../http/call.ts';
+import type { Candidate } from '../judge/judge.ts';
+import type { Finding } from './finding.ts';
+
+/** Where findings are written down: one for each cause, however often it shows. */
+export class FindingBook {
+  readonly #findings = new Map<string, Finding & { readonly also: string[] }>();
+  readonly #seenOnce = new Map<string, string>();
+
+  /** Whether the cause is written down already, so that it need not be confirmed again. */
+  has(cause: string): boolean {
+    return this.#findings.has(cause);
+  }
+
+  get size(): number {
+    return this.#findings.size;
+  }
+
+  /** Writes down what is confirmed. */
+  write(candidate: Candidate, exchanges: readonly Exchange[]): void {
+    if (this.#findings.has(candidate.cause)) return;
+    this.#seenOnce.delete(candidate.cause);
+    this.#findings.set(candidate.cause, { ...candidate, exchanges, also: [] });
+  }
+
+  /** Notes what could not be repeated. Seen a second time, in another exchange, it is confirmed. */
+  noteUnrepeated(candidate: Candidate, exchange: Exchange): void {
+    if (this.#seenOnce.has(candidate.cause)) this.write(candidate, [exchange]);
+    else
+      this.#seenOnce.set(
+        candidate.cause,
+        `${candidate.operation}: ${candidate.title}; it was seen once and did not happen again`,
+      );
+  }
+
+  unrepeated(): string[] {
+    return [...this.#seenOnce.values()];
+  }
+
+  /** All findings; those of one check at one place of the contract, in several operations, are one. */
+  findings(): Finding[] {
+    const merged = new Map<string, Finding & { also: string[] }>();
+    for (const finding of this.#findings.values()) {
+      const { place } = finding;
+      const key =
+        place === undefined || finding.category !== 'answers'
+          ? finding.cause
+          : `${finding.check} ${place.file} ${place.pointer} ${finding.title}`;
+      const first = merged.get(key);
+      if (first === undefined) merged.set(key, { ...finding, also: [] });
+      else if (first.operation !== finding.operation && !first.also.includes(finding.operation)) {
+        first.also.push(finding.operation);
+      }
+    }
+    return [...merged.values()];
+  }
+}

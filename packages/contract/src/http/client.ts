@@ -1,0 +1,79 @@
+import { Pool } from 'undici';
+import type { Operation } from '../document/operation.ts';
+import type { Exchange, ServerAnswer } from './call.ts';
+import { isJson, type WireRequest } from './serialize.ts';
+
+/** The status of an answer that did not come: the connection broke, or time ran out. */
+export const noAnswer = 0;
+
+/** The server under check, over a few connections that are kept open. */
+export class HttpClient {
+  readonly #pool: Pool;
+  readonly #base: URL;
+
+  constructor(url: string, connections: number, timeoutSeconds: number) {
+    this.#base = new URL(url);
+    const milliseconds = timeoutSeconds * 1000;
+    this.#pool = new Pool(this.#base.origin, {
+      connections,
+      headersTimeout: milliseconds,
+      bodyTimeout: milliseconds,
+      connect: { timeout: milliseconds },
+    });
+  }
+
+  /** Sends a request and reads the answer to its end. It never throws: what did not come is an answer of status 0. */
+  async send(operation: Operation | undefined, wire: WireRequest): Promise<Exchange> {
+    const path = `${this.#base.pathname.replace(/\/$/, '')}${wire.target}` || '/';
+    const body = wire.body === undefined ? undefined : wire.body.toString();
+    const request = { method: wire.method, url: `${this.#base.origin}${path}`, headers: wire.headers, body };
+    const started = performance.now();
+    const answer = (status: number, headers: Record<string, string>, text: string): ServerAnswer =>
+      answerOf(status, headers, text, performance.now() - started);
+    try {
+      const got = await this.#pool.request({
+        method: wire.method as 'GET',
+        path,
+        headers: wire.headers,
+        ...(wire.body === undefined ? {} : { body: wire.body }),
+      });
+      const text = await got.body.text();
+      return { operation, request, answer: answer(got.statusCode, flat(got.headers), text) };
+    } catch (error) {
+      return {
+        operation,
+        request,
+        answer: answer(noAnswer, {}, error instanceof Error ? error.message : String(error)),
+      };
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+}
+
+export function answerOf(
+  status: number,
+  headers: Record<string, string>,
+  text: string,
+  milliseconds: number,
+): ServerAnswer {
+  const mediaType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  return { status, headers, text, mediaType, json: isJson(mediaType) ? parsed(text) : undefined, milliseconds };
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value] as const],
+  );
+  return Object.fromEntries(entries);
+}

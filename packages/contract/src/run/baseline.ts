@@ -1,0 +1,310 @@
+import { hasItemErrors } from '../checks/outcome.ts';
+import type { Operation, Parameter } from '../document/operation.ts';
+import type { Call, Exchange } from '../http/call.ts';
+import { isJson } from '../http/serialize.ts';
+import { isObject } from '../json.ts';
+import { collectionPath, isOwnId, kindOfReference } from './names.ts';
+import { lastParameter } from './pool.ts';
+import type { Session } from './session.ts';
+
+/** A call that succeeded: what every probe changes in one thing. */
+export interface Baseline {
+  readonly call: Call;
+  readonly exchange: Exchange;
+}
+
+/** The calls that are known to succeed, and how new ones are made. */
+export class Baselines {
+  readonly #session: Session;
+  readonly #known = new Map<string, Baseline>();
+  readonly #refusals = new Map<string, string>();
+
+  constructor(session: Session) {
+    this.#session = session;
+  }
+
+  of(operation: Operation): Baseline | undefined {
+    return this.#known.get(operation.id);
+  }
+
+  /** Finds a call for each operation, in an order in which those that make come before those that need. */
+  async find(onProgress: (done: number, all: number) => void): Promise<void> {
+    const operations = [...this.#session.operations].sort((left, right) => rank(left) - rank(right));
+    // A second round: by then, operations that make what others need have been called.
+    for (let round = 0; round < 3; round += 1) {
+      let done = 0;
+      const before = this.#known.size;
+      for (const operation of operations) {
+        if (this.#session.isOver) return;
+        done += 1;
+        onProgress(done, operations.length);
+        if (this.#known.has(operation.id) || this.#session.stateOf(operation).isNotImplemented) continue;
+        await this.#try(operation, round);
+      }
+      if (round > 0 && this.#known.size === before) break;
+    }
+    for (const operation of this.#session.judged) {
+      if (this.#known.has(operation.id)) continue;
+      const state = this.#session.stateOf(operation);
+      state.reason = state.isNotImplemented
+        ? 'it answers 501: it is still to be written'
+        : (this.#refusals.get(operation.id) ?? 'no call of it could be made');
+    }
+  }
+
+  /**
+   * A call as the baseline's, with texts that were not sent before, so that what must be unique does not meet itself; of one
+   * that changes or deletes, on a thing that this run made.
+   */
+  fresh(operation: Operation, label: string): Call | undefined {
+    const known = this.#known.get(operation.id);
+    if (known === undefined) return undefined;
+    return this.#freshened(known.call, label);
+  }
+
+  /** Calls an operation anew and gives its answer where it succeeded. */
+  async again(operation: Operation, label: string): Promise<Baseline | undefined> {
+    const call = this.fresh(operation, label);
+    if (call === undefined) return undefined;
+    const target = isDestructive(operation) ? await this.#onNewThing(call, label) : call;
+    if (target === undefined) return undefined;
+    const exchange = await this.#session.send(target, { isMaking: isMaking(operation) });
+    return isSuccess(exchange) ? { call: target, exchange } : undefined;
+  }
+
+  /** The operation that makes what a path's parameter names. */
+  makerFor(operation: Operation): Operation | undefined {
+    const name = lastParameter(operation.path);
+    if (name === undefined) return undefined;
+    const collection = collectionPath(operation.path, name);
+    return this.#session.operations.find(
+      (one) => one.path === collection && one.method === 'POST' && this.#known.has(one.id),
+    );
+  }
+
+  async #try(operation: Operation, round: number): Promise<void> {
+    for (const [index, call] of this.#candidates(operation, round).entries()) {
+      if (this.#session.isOver) return;
+      let exchange = await this.#session.send(call, { isMaking: isMaking(operation) });
+      let sent = call;
+      if (exchange.answer.status === 409) {
+        sent = this.#freshened(call, `conflict ${round} ${index}`);
+        exchange = await this.#session.send(sent, { isMaking: isMaking(operation) });
+      }
+      if (isSuccess(exchange)) {
+        // A batch in which an item failed is better than none, and another may do better.
+        if (!this.#known.has(operation.id) || !hasItemErrors(exchange))
+          this.#known.set(operation.id, { call: sent, exchange });
+        if (operation.method === 'DELETE') for (const id of Object.values(sent.path)) this.#session.pool.forget(id);
+        if (hasItemErrors(exchange)) continue;
+        return;
+      }
+      if (exchange.answer.status === 501) return;
+      this.#refusals.set(
+        operation.id,
+        `every call of it was refused, at last with ${exchange.answer.status} ${exchange.answer.text.slice(0, 160)}`,
+      );
+    }
+  }
+
+  /** Calls that may succeed, the likeliest first. */
+  #candidates(operation: Operation, round: number): Call[] {
+    const onlyMade = isDestructive(operation) && operation.path.includes('{');
+    const parameters = this.#parameterSets(operation, onlyMade, round);
+    if (parameters.length === 0) {
+      this.#refusals.set(
+        operation.id,
+        onlyMade
+          ? 'it changes or deletes what this run did not make, and no operation makes it'
+          : 'no id is known that it could be asked for',
+      );
+      return [];
+    }
+    const bodies = this.#bodies(operation, round);
+    const calls: Call[] = [];
+    for (const set of parameters)
+      for (const { body, mediaType } of bodies) calls.push({ operation, ...set, body, mediaType });
+    return calls.slice(0, 14);
+  }
+
+  #parameterSets(
+    operation: Operation,
+    onlyMade: boolean,
+    round: number,
+  ): Pick<Call, 'path' | 'query' | 'headers' | 'cookies'>[] {
+    const inPath = operation.parameters.filter((parameter) => parameter.in === 'path');
+    const choices = inPath.map((parameter) => this.#valuesOf(operation, parameter, onlyMade, round));
+    if (choices.some((values) => values.length === 0)) return [];
+    const longest = Math.max(1, ...choices.map((values) => values.length));
+    const others = {
+      query: this.#required(operation, 'query', round),
+      headers: this.#required(operation, 'header', round),
+      cookies: this.#required(operation, 'cookie', round),
+    };
+    return Array.from({ length: Math.min(longest, 4) }, (_, index) => ({
+      ...others,
+      path: Object.fromEntries(
+        inPath.map((parameter, at) => [parameter.name, choices[at]?.[index % (choices[at]?.length ?? 1)]]),
+      ),
+    }));
+  }
+
+  #required(operation: Operation, place: Parameter['in'], round: number): Record<string, unknown> {
+    const needed = operation.parameters.filter((parameter) => parameter.in === place && parameter.required);
+    return Object.fromEntries(
+      needed
+        // What an identity sends by itself need not be made up.
+        .filter(({ name }) => place !== 'header' || !this.#isGiven(name))
+        .map((parameter) => [parameter.name, this.#valuesOf(operation, parameter, false, round)[0]]),
+    );
+  }
+
+  #isGiven(header: string): boolean {
+    return this.#session.givenHeaders.includes(header.toLowerCase());
+  }
+
+  /** Values for a parameter: what the server has, then examples, then what the schema allows. */
+  #valuesOf(operation: Operation, parameter: Parameter, onlyMade: boolean, round: number): unknown[] {
+    const { values, pool, validators, given } = this.#session;
+    if (given[parameter.name] !== undefined) return [given[parameter.name]];
+    const { likely, possible } = pool.forParameter(operation, parameter.name, onlyMade);
+    const fitting = likely.flatMap((value) => this.#fit(parameter, value));
+    if (parameter.in === 'path' && fitting.length > 0) return fitting;
+    const sameName = possible.flatMap((value) => this.#fit(parameter, value));
+    // An id that nobody has is no call that could succeed; but a path may take a word from a list, or a date.
+    const isChosen = isClosedList(this.#session, parameter);
+    if (parameter.in === 'path' && onlyMade && !isChosen) return [];
+    const sampled = values.sample(
+      parameter.schema,
+      'request',
+      'most',
+      this.#session.seedFor(`${operation.id} ${parameter.name} ${round}`),
+    );
+    const examples = parameter.examples.filter((value) => validators.accepts(parameter.schema, value, 'request'));
+    const isReference = kindOfReference(parameter.name) !== undefined;
+    return [
+      ...(isReference ? fitting : []),
+      ...examples,
+      ...sameName,
+      ...(sampled === undefined ? [] : [sampled.value]),
+      ...fitting,
+    ];
+  }
+
+  /** A known value where the parameter's schema takes it, as a text or a number as need be. */
+  #fit(parameter: Parameter, value: unknown): unknown[] {
+    const forms = [
+      value,
+      typeof value === 'number'
+        ? String(value)
+        : typeof value === 'string' && /^\d+$/.test(value)
+          ? Number(value)
+          : undefined,
+    ];
+    const fitting = forms.find(
+      (form) => form !== undefined && this.#session.validators.accepts(parameter.schema, form, 'request'),
+    );
+    return fitting === undefined ? [] : [fitting];
+  }
+
+  #bodies(operation: Operation, round: number): Pick<Call, 'body' | 'mediaType'>[] {
+    const contents = operation.body?.contents ?? [];
+    const content = contents.find(({ mediaType }) => isJson(mediaType)) ?? contents[0];
+    if (content === undefined) return [{ body: undefined, mediaType: undefined }];
+    const { mediaType, schema } = content;
+    if (schema === undefined) return [{ body: content.examples[0] ?? {}, mediaType }];
+    const { values, validators } = this.#session;
+    const seed = this.#session.seedFor(`${operation.id} body ${round}`);
+    const samples = (['least', 'most', 'some', 'some'] as const).map((extent, index) =>
+      values.sample(schema, 'request', extent, seed + index),
+    );
+    const made = samples.filter((sample) => sample !== undefined).map(({ value }) => value);
+    const examples = content.examples.filter((value) => validators.accepts(schema, value, 'request'));
+    const bodies = [...examples, ...made].map((value) => {
+      const body = this.withKnownIds(operation, value);
+      return validators.accepts(schema, body, 'request') ? body : value;
+    });
+    return bodies.slice(0, 9).map((body) => ({ body, mediaType }));
+  }
+
+  /** The value with the ids in it exchanged for ids of things that the server has. */
+  withKnownIds(operation: Operation, value: unknown, turn = 0): unknown {
+    const { pool } = this.#session;
+    const onlyMade = isDestructive(operation);
+    const visit = (node: unknown, name: string | undefined): unknown => {
+      if (Array.isArray(node)) return node.map((item) => visit(item, name));
+      if (isObject(node))
+        return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, visit(member, key)]));
+      if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
+      if (this.#session.given[name] !== undefined) return this.#session.given[name];
+      const isReference = kindOfReference(name) !== undefined || isOwnId(name);
+      if (!isReference) return node;
+      const known = pool
+        .forMember(operation, name, onlyMade && isOwnId(name))
+        .filter((one) => typeof one === typeof node);
+      return known.length === 0 || known.includes(node) ? node : known[turn % known.length];
+    };
+    return visit(value, undefined);
+  }
+
+  #freshened(call: Call, label: string): Call {
+    const { operation, body, mediaType } = call;
+    const content = operation.body?.contents.find((one) => one.mediaType === mediaType);
+    if (content?.schema === undefined || body === undefined) return call;
+    const seed = this.#session.seedFor(`${operation.id} fresh ${label}`);
+    const isFree = (_pointer: string, key: string) => kindOfReference(key) === undefined && !isOwnId(key);
+    return { ...call, body: this.#session.values.fresh(content.schema, body, seed, isFree) };
+  }
+
+  /** The call on a thing that is made for it: what one probe deletes, no other misses. */
+  async #onNewThing(call: Call, label: string): Promise<Call | undefined> {
+    const maker = this.makerFor(call.operation);
+    if (maker === undefined) return call.operation.method === 'DELETE' ? undefined : call;
+    const made = await this.again(maker, `for ${call.operation.id} ${label}`);
+    if (made === undefined) return undefined;
+    const name = lastParameter(call.operation.path) ?? '';
+    const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
+    const [id] = this.#session.pool
+      .forParameter(call.operation, name, true)
+      .likely.flatMap((value) => (parameter === undefined ? [] : this.#fit(parameter, value)));
+    return id === undefined ? undefined : { ...call, path: { ...call.path, [name]: id } };
+  }
+}
+
+export function isSuccess({ answer }: Exchange): boolean {
+  return answer.status >= 200 && answer.status < 300;
+}
+
+/** Whether a call changes or takes away what is there. */
+export function isDestructive({ method }: Operation): boolean {
+  return method === 'PUT' || method === 'PATCH' || method === 'DELETE';
+}
+
+/** Whether what comes back was made by the call. */
+export function isMaking(operation: Operation): boolean {
+  return operation.method === 'POST' && !isReadingPost(operation);
+}
+
+/** A POST that reads: its path says search, list and the like, or it answers rows and nothing else. */
+export function isReadingPost({ method, path, id }: Operation): boolean {
+  if (method !== 'POST') return false;
+  return (
+    /(?:search|query|list|lookup|find|filter|batch\/\{)/i.test(`${path} ${id}`) &&
+    !/(?:create|upsert|update|delete)/i.test(id)
+  );
+}
+
+/** Lists first, then what makes, reads, changes and, last, what takes away. */
+function rank(operation: Operation): number {
+  const isNamed = operation.path.includes('{');
+  if (operation.method === 'GET') return isNamed ? 3 : 0;
+  if (operation.method === 'HEAD' || operation.method === 'OPTIONS') return 4;
+  if (operation.method === 'DELETE') return 7;
+  if (operation.method === 'POST') return isReadingPost(operation) ? 1 : isNamed ? 5 : 2;
+  return 6;
+}
+
+function isClosedList(session: Session, parameter: Parameter): boolean {
+  const schema = session.document.object(parameter.schema);
+  return Array.isArray(schema.enum) || 'const' in schema;
+}

@@ -1,0 +1,251 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import type { Operation } from '../document/operation.ts';
+import type { Exchange } from '../http/call.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { at } from '../judge/judge.ts';
+import {
+  collectionPath,
+  isOwnId,
+  kindOfPath,
+  kindOfReference,
+  kindsOfOperation,
+  kindsOfSchema,
+  rowsSchema,
+  singular,
+} from './names.ts';
+
+/** A thing that the server is known to have. */
+export interface Known {
+  readonly kinds: readonly string[];
+  /** The path of the operation that told of it. */
+  readonly path: string;
+  readonly row: JsonObject;
+  /** Whether this run made it: only then may it be changed or deleted. */
+  readonly isMade: boolean;
+}
+
+const most = 60;
+
+/** What the server has, as its answers tell: where a call needs the id of something, it is found here. */
+export class Pool {
+  readonly #document: OpenApiDocument;
+  readonly #things: Known[] = [];
+  readonly #gone = new Set<string>();
+  /** Ids that members of answers name, by kind. */
+  readonly #mentioned = new Map<string, unknown[]>();
+  /** Values that declared `links` give for a parameter, by operation and name. */
+  readonly #linked = new Map<string, unknown[]>();
+
+  constructor(document: OpenApiDocument) {
+    this.#document = document;
+  }
+
+  /** Learns from a successful answer. */
+  learn(exchange: Exchange, isMade: boolean): void {
+    const { operation, answer } = exchange;
+    const value = answer.json?.value;
+    if (operation === undefined || answer.status < 200 || answer.status > 299) return;
+    this.#follow(exchange);
+    if (value === undefined || operation.method === 'DELETE') return;
+    const declared = operation.answers.find(({ status }) => status === String(answer.status)) ?? operation.answers[0];
+    const schema = declared?.contents[0]?.schema;
+    const rows = rowsSchema(this.#document, schema);
+    const kinds = kindsOfOperation(this.#document, operation);
+    const list = rows === undefined ? undefined : rows.member === '' ? value : at(value, `/${rows.member}`);
+    if (Array.isArray(list)) for (const row of list.slice(0, most)) this.#add(row, kinds, operation.path, isMade);
+    else this.#add(value, kinds, operation.path, isMade);
+    this.#mention(value, 0);
+    for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], operation.path, isMade);
+  }
+
+  /** What is deleted is no longer handed out. */
+  forget(id: unknown): void {
+    this.#gone.add(String(id));
+  }
+
+  /**
+   * Values for a parameter of a path or a query, the best first: those that paths, kinds and links lead to, and those that
+   * merely stand under the same name somewhere.
+   *
+   * @param onlyMade for calls that change or delete what they name.
+   */
+  forParameter(operation: Operation, name: string, onlyMade: boolean): { likely: unknown[]; possible: unknown[] } {
+    const linked = onlyMade ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
+    const collection = collectionPath(operation.path, name);
+    const before = kindOfPath(collection);
+    const isLast = operation.path.endsWith(`{${name}}`);
+    const reference = kindOfReference(name);
+    const own = isLast ? kindsOfOperation(this.#document, operation) : [];
+    const wanted = [reference, before, ...own].filter((kind) => kind !== undefined);
+    const fromRow = ({ row, path }: Known) =>
+      path === collection || !isOwnId(name) ? (row[name] ?? idOf(row)) : idOf(row);
+    const usable = this.#things.filter((thing) => thing.isMade || !onlyMade);
+    const ranked = [
+      ...(operation.path.includes(`{${name}}`) ? usable.filter(({ path }) => path === collection) : []),
+      ...wanted.flatMap((kind) => usable.filter(({ kinds }) => kinds.includes(kind))),
+    ];
+    const values = ranked.map(fromRow);
+    const same = isOwnId(name) ? [] : usable.map(({ row }) => row[name]);
+    const mentioned = onlyMade || reference === undefined ? [] : (this.#mentioned.get(reference) ?? []);
+    return { likely: this.#clean([...linked, ...values, ...mentioned]), possible: this.#clean(same) };
+  }
+
+  /** Ids for a member of a body. */
+  forMember(operation: Operation, name: string, onlyMade: boolean): unknown[] {
+    if (isOwnId(name)) {
+      const kinds = kindsOfOperation(this.#document, operation);
+      const path = kindOfPath(operation.path);
+      const usable = this.#things.filter(
+        (thing) =>
+          (thing.isMade || !onlyMade) &&
+          (thing.kinds.some((kind) => kinds.includes(kind)) || (path !== undefined && thing.kinds.includes(path))),
+      );
+      return this.#clean(usable.map(({ row }) => idOf(row)));
+    }
+    const kind = kindOfReference(name);
+    if (kind === undefined) return [];
+    const known = this.#things.filter(({ kinds }) => kinds.includes(kind)).map(({ row }) => idOf(row));
+    return this.#clean([...known, ...(this.#mentioned.get(kind) ?? [])]);
+  }
+
+  /** Things of a kind, the newest first. */
+  ofKind(kind: string): Known[] {
+    return this.#things.filter(({ kinds, row }) => kinds.includes(kind) && !this.#gone.has(String(idOf(row))));
+  }
+
+  /** What this run made, and the operation that deletes it; the newest first, so that what needs another goes before it. */
+  deletable(operations: readonly Operation[]): { operation: Operation; name: string; id: unknown }[] {
+    return this.#made().flatMap(({ path, row }) => {
+      const operation = deleterOf(operations, path);
+      const name = operation === undefined ? undefined : lastParameter(operation.path);
+      if (operation === undefined || name === undefined) return [];
+      const id = row[name] ?? idOf(row);
+      return id === undefined || this.#gone.has(String(id)) ? [] : [{ operation, name, id }];
+    });
+  }
+
+  /** The paths of what this run made and no operation deletes. */
+  undeletable(operations: readonly Operation[]): string[] {
+    const paths = this.#made().map(({ path }) => path);
+    return [...new Set(paths)].filter((path) => deleterOf(operations, path) === undefined);
+  }
+
+  #made(): Known[] {
+    return this.#things.filter(({ isMade }) => isMade);
+  }
+
+  #add(row: unknown, kinds: readonly string[], path: string, isMade: boolean): void {
+    if (!isObject(row)) return;
+    const known = this.#things.findIndex(
+      (thing) => thing.path === path && idOf(thing.row) !== undefined && idOf(thing.row) === idOf(row),
+    );
+    const wasMade = known >= 0 && this.#things[known]?.isMade === true;
+    if (known >= 0) this.#things.splice(known, 1);
+    this.#things.unshift({ kinds, path, row, isMade: isMade || wasMade || this.#isMadeElsewhere(row) });
+    if (this.#things.length > 2000) this.#things.length = 2000;
+  }
+
+  /** A row of a list may be one that this run made by another operation. */
+  #isMadeElsewhere(row: JsonObject): boolean {
+    const id = idOf(row);
+    return id !== undefined && this.#things.some((thing) => thing.isMade && idOf(thing.row) === id);
+  }
+
+  /** Objects within an answer whose schema has a name: an onboarded client comes with its contacts. */
+  #nested(value: unknown, schema: JsonObject | undefined): [string, JsonObject][] {
+    if (!isObject(value) || schema === undefined) return [];
+    return Object.entries(value).flatMap(([name, member]) => {
+      const list = Array.isArray(member) ? member.slice(0, most) : [member];
+      return list
+        .filter(isObject)
+        .filter((one) => idOf(one) !== undefined)
+        .flatMap((one) =>
+          [singular(name), ...kindsOfSchema(this.#document, undefined)].map(
+            (kind) => [kind, one] as [string, JsonObject],
+          ),
+        );
+    });
+  }
+
+  #mention(value: unknown, depth: number): void {
+    if (depth > 6) return;
+    if (Array.isArray(value)) for (const item of value.slice(0, most)) this.#mention(item, depth + 1);
+    if (!isObject(value)) return;
+    for (const [name, member] of Object.entries(value)) {
+      const kind = kindOfReference(name);
+      const ids = (Array.isArray(member) ? member : [member]).filter((one) =>
+        ['string', 'number'].includes(typeof one),
+      );
+      if (kind !== undefined && ids.length > 0) {
+        const known = this.#mentioned.get(kind) ?? [];
+        this.#mentioned.set(kind, [...new Set([...ids, ...known])].slice(0, most));
+      }
+      this.#mention(member, depth + 1);
+    }
+  }
+
+  /** Evaluates the links that the answer declares: they say outright what goes where. */
+  #follow({ operation, request, answer }: Exchange): void {
+    const declared = operation?.answers.find(({ status }) => status === String(answer.status));
+    for (const link of Object.values(declared?.links ?? {})) {
+      if (typeof link.operationId !== 'string' || !isObject(link.parameters)) continue;
+      for (const [name, expression] of Object.entries(link.parameters)) {
+        const value = evaluate(expression, request, answer);
+        if (value === undefined) continue;
+        const key = `${link.operationId} ${name.replace(/^(?:path|query|header)\./, '')}`;
+        this.#linked.set(key, [value, ...(this.#linked.get(key) ?? [])].slice(0, most));
+      }
+    }
+  }
+
+  #clean(values: readonly unknown[]): unknown[] {
+    const usable = values.filter(
+      (value) => ['string', 'number'].includes(typeof value) && !this.#gone.has(String(value)),
+    );
+    return [...new Set(usable)].slice(0, 12);
+  }
+}
+
+function deleterOf(operations: readonly Operation[], collection: string): Operation | undefined {
+  return operations.find(({ method, path }) => {
+    const name = lastParameter(path);
+    return (
+      method === 'DELETE' &&
+      name !== undefined &&
+      path.endsWith(`{${name}}`) &&
+      collectionPath(path, name) === collection
+    );
+  });
+}
+
+/** The last parameter of a path: the one that picks the thing itself. */
+export function lastParameter(path: string): string | undefined {
+  return /\{([^}]+)\}[^{}]*$/.exec(path)?.[1];
+}
+
+/** The id of an object: its `id`, or what is named so. */
+export function idOf(row: JsonObject): unknown {
+  const name = Object.keys(row).find(isOwnId);
+  if (name !== undefined) return row[name];
+  const named = Object.keys(row).filter(
+    (key) => /(?:Id|_id|Uuid|ID)$/.test(key) && ['string', 'number'].includes(typeof row[key]),
+  );
+  return named.length > 0 && named[0] !== undefined ? row[named[0]] : undefined;
+}
+
+/** A runtime expression of OpenAPI, as far as answers and requests have what it names. */
+function evaluate(expression: unknown, request: Exchange['request'], answer: Exchange['answer']): unknown {
+  if (typeof expression !== 'string' || !expression.startsWith('$')) return expression;
+  const [source = '', pointer = ''] = expression.split('#');
+  if (source === '$response.body') return at(answer.json?.value, pointer);
+  if (source.startsWith('$response.header.')) return answer.headers[source.slice(17).toLowerCase()];
+  if (source.startsWith('$request.query.')) return new URL(request.url).searchParams.get(source.slice(15)) ?? undefined;
+  if (source === '$request.body' && request.body !== undefined) {
+    try {
+      return at(JSON.parse(request.body), pointer);
+    } catch {
+      return undefined;
+    }
+  }
+  return undefined;
+}

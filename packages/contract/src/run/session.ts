@@ -1,0 +1,287 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import { type Operation, operationsOf } from '../document/operation.ts';
+import { FindingBook } from '../finding/book.ts';
+import { type Category, categories } from '../finding/finding.ts';
+import type { Call, Exchange } from '../http/call.ts';
+import { HttpClient, noAnswer } from '../http/client.ts';
+import { serialize, type WireRequest } from '../http/serialize.ts';
+import { type Candidate, isNotImplemented, Judge } from '../judge/judge.ts';
+import type { Auth, CheckOptions } from '../options.ts';
+import { Validators } from '../schema/validators.ts';
+import { Values } from '../schema/values.ts';
+import { CoverageBook } from './coverage.ts';
+import { Pool } from './pool.ts';
+import { seedOf } from './seed.ts';
+
+/** Who sends a request. */
+export type Identity = 'caller' | 'nobody' | 'expired' | 'powerless' | 'stranger';
+
+export interface SendOptions {
+  readonly identity?: Identity;
+  /** What the answer is for; an answer to a setup is judged like any other. */
+  readonly isMaking?: boolean;
+  /** Off for requests that no operation declares: their statuses are their own check's business. */
+  readonly isJudged?: boolean;
+}
+
+interface OperationState {
+  requests: number;
+  isReached: boolean;
+  isNotImplemented: boolean;
+  reason: string | undefined;
+  readonly made: Record<Category, number>;
+}
+
+/**
+ * One run against one server: sends requests, judges every answer on the way, and keeps what was learnt. Checks see the
+ * server through it only.
+ */
+export class Session {
+  readonly document: OpenApiDocument;
+  readonly options: CheckOptions;
+  readonly operations: readonly Operation[];
+  /** The operations that are judged. */
+  readonly judged: readonly Operation[];
+  readonly validators: Validators;
+  readonly values: Values;
+  readonly judge: Judge;
+  readonly pool: Pool;
+  readonly book = new FindingBook();
+  readonly coverage: CoverageBook;
+  readonly notices = new Set<string>();
+  readonly seed: number;
+  requests = 0;
+  /** Values that a person gave, by name. */
+  given: Readonly<Record<string, unknown>> = {};
+  readonly #client: HttpClient;
+  readonly #states = new Map<string, OperationState>();
+  readonly #signedIn = new Map<Identity, Readonly<Record<string, string>>>();
+  readonly #deadline: number;
+
+  constructor(document: OpenApiDocument, url: string, options: CheckOptions) {
+    this.document = document;
+    this.options = options;
+    this.seed = options.seed ?? 1;
+    this.operations = operationsOf(document);
+    this.judged = chosen(this.operations, options);
+    this.validators = new Validators(document);
+    this.values = new Values(document, this.validators);
+    this.judge = new Judge(document, this.validators);
+    this.pool = new Pool(document);
+    this.coverage = new CoverageBook(document, this.judged);
+    this.#client = new HttpClient(url, options.concurrency ?? 8, options.timeout ?? 10);
+    this.#deadline = options.time === undefined ? Number.POSITIVE_INFINITY : performance.now() + options.time * 1000;
+  }
+
+  /** A seed for one purpose within the run. */
+  seedFor(label: string): number {
+    return seedOf(this.seed, label);
+  }
+
+  /** Whether the time that the run was given is over: no new probe begins then. */
+  get isOver(): boolean {
+    return performance.now() > this.#deadline || this.options.signal?.aborted === true;
+  }
+
+  isJudged(operation: Operation): boolean {
+    return this.judged.includes(operation);
+  }
+
+  stateOf(operation: Operation): OperationState {
+    let state = this.#states.get(operation.id);
+    if (state === undefined) {
+      const made = Object.fromEntries(categories.map((category) => [category, 0])) as Record<Category, number>;
+      state = { requests: 0, isReached: false, isNotImplemented: false, reason: undefined, made };
+      this.#states.set(operation.id, state);
+    }
+    return state;
+  }
+
+  /** Counts an observation that could have become a finding. */
+  observed(operation: Operation, category: Category): void {
+    this.stateOf(operation).made[category] += 1;
+  }
+
+  /** Sends a call and judges its answer. A limit on the rate is waited for. */
+  async send(call: Call, options: SendOptions = {}): Promise<Exchange> {
+    const wire = serialize(call);
+    const exchange = await this.#exchange(call.operation, wire, options);
+    const state = this.stateOf(call.operation);
+    state.requests += 1;
+    const { status } = exchange.answer;
+    if (isNotImplemented(exchange)) state.isNotImplemented = true;
+    const isSuccess = status >= 200 && status < 400;
+    if (isSuccess && (options.identity ?? 'caller') === 'caller') {
+      state.isReached = true;
+      this.pool.learn(exchange, options.isMaking === true);
+    }
+    if (options.isJudged !== false && this.isJudged(call.operation)) {
+      this.coverage.saw(call, exchange);
+      this.observed(call.operation, 'answers');
+      const candidates = this.judge.judge(exchange).filter(({ cause }) => !this.book.has(cause));
+      if (candidates.length > 0) await this.#confirm(candidates, exchange, wire, options);
+    }
+    return exchange;
+  }
+
+  /** Sends what no operation declares. Only a fault of the server counts by itself. */
+  async sendRaw(wire: WireRequest, operation?: Operation, identity: Identity = 'caller'): Promise<Exchange> {
+    return this.#exchange(operation, wire, { identity });
+  }
+
+  /**
+   * Reports a difference that a check found, once it has happened a second time.
+   *
+   * @param again the same observation, made anew: the exchanges that show it, or undefined where it did not show.
+   */
+  async report(
+    candidate: Candidate,
+    exchanges: readonly Exchange[],
+    again?: () => Promise<readonly Exchange[] | undefined>,
+  ): Promise<void> {
+    if (this.book.has(candidate.cause)) return;
+    const confirmed = again === undefined ? exchanges : await again();
+    if (confirmed === undefined) this.book.noteUnrepeated(candidate, exchanges.at(-1) as Exchange);
+    else this.book.write(candidate, confirmed.length > 0 ? confirmed : exchanges);
+  }
+
+  /** Signs in, so that what the caller's headers are is known before the first call. */
+  async signIn(): Promise<void> {
+    await this.#headersOf('caller');
+    this.given = { ...this.options.values, ...(await this.options.auth?.values?.()) };
+  }
+
+  /** The headers that the caller sends with everything. */
+  get givenHeaders(): string[] {
+    return Object.keys(this.#signedIn.get('caller') ?? {});
+  }
+
+  /** The headers by which the caller says who it is. */
+  get credentials(): Readonly<Record<string, string>> {
+    const all = this.#signedIn.get('caller') ?? {};
+    const others = withoutCredentials(all, this.document);
+    return Object.fromEntries(Object.entries(all).filter(([name]) => !(name in others)));
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+
+  /** The literal secrets that requests carried: reports replace them. */
+  secrets(): string[] {
+    return [...this.#signedIn.values()].flatMap((headers) => Object.values(headers));
+  }
+
+  /** Whether the auth module knows how to be this identity. */
+  can(identity: Identity): boolean {
+    if (identity === 'caller' || identity === 'nobody') return true;
+    return this.options.auth?.[identity] !== undefined;
+  }
+
+  /** What is seen in an exchange is confirmed by sending the same again; a write is judged by the writes that follow it. */
+  async #confirm(
+    candidates: readonly Candidate[],
+    exchange: Exchange,
+    wire: WireRequest,
+    options: SendOptions,
+  ): Promise<void> {
+    const isRepeatable =
+      ['GET', 'HEAD', 'OPTIONS', 'PUT'].includes(exchange.request.method) ||
+      exchange.answer.status >= 400 ||
+      exchange.answer.status === noAnswer;
+    const again =
+      isRepeatable || isReading(exchange) ? await this.#exchange(exchange.operation, wire, options) : undefined;
+    const causes = new Set(again === undefined ? [] : this.judge.judge(again).map(({ cause }) => cause));
+    for (const candidate of candidates) {
+      if (again !== undefined && causes.has(candidate.cause)) this.book.write(candidate, [again]);
+      else this.book.noteUnrepeated(candidate, exchange);
+    }
+  }
+
+  async #exchange(operation: Operation | undefined, wire: WireRequest, options: SendOptions): Promise<Exchange> {
+    const identity = options.identity ?? 'caller';
+    for (let attempt = 0; ; attempt += 1) {
+      // Headers that a call sets by itself win over those of the identity.
+      const headers = { ...(await this.#headersOf(identity)), ...wire.headers };
+      this.requests += 1;
+      const exchange = await this.#client.send(operation, { ...wire, headers });
+      const { status } = exchange.answer;
+      if (status === 429 && attempt < 5 && !this.isOver) {
+        const seconds = Math.min(60, Number(exchange.answer.headers['retry-after'] ?? 1) || 1);
+        this.notices.add(
+          `The server limits the rate of requests (429): the run waited for it. A higher limit for the check makes it faster.`,
+        );
+        await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+        continue;
+      }
+      if (
+        status === 401 &&
+        identity === 'caller' &&
+        attempt === 0 &&
+        this.options.auth !== undefined &&
+        !('authorization' in wire.headers)
+      ) {
+        this.#signedIn.delete(identity);
+        continue;
+      }
+      return exchange;
+    }
+  }
+
+  async #headersOf(identity: Identity): Promise<Readonly<Record<string, string>>> {
+    const known = this.#signedIn.get(identity);
+    if (known !== undefined) return known;
+    const own = lowerCase(this.options.headers ?? {});
+    const headers =
+      identity === 'nobody'
+        ? withoutCredentials(await this.#headersOf('caller'), this.document)
+        : { ...own, ...lowerCase(await signedIn(this.options.auth, identity)) };
+    this.#signedIn.set(identity, headers);
+    return headers;
+  }
+}
+
+async function signedIn(
+  auth: Auth | undefined,
+  identity: Exclude<Identity, 'nobody'>,
+): Promise<Readonly<Record<string, string>>> {
+  return (await auth?.[identity]?.()) ?? {};
+}
+
+/** A search or a list by POST reads: sent again, it does nothing new. */
+function isReading({ request }: Exchange): boolean {
+  return request.method === 'POST' && /search|query|list|lookup|find/i.test(new URL(request.url).pathname);
+}
+
+function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}
+
+/** The headers that do not say who sends. */
+function withoutCredentials(
+  headers: Readonly<Record<string, string>>,
+  document: OpenApiDocument,
+): Record<string, string> {
+  const schemes = Object.values(document.object(document.object(document.root.components).securitySchemes)).map(
+    (scheme) => document.object(scheme),
+  );
+  const keys = schemes.filter((scheme) => scheme.in === 'header').map(({ name }) => String(name).toLowerCase());
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !['authorization', 'cookie', ...keys].includes(name)),
+  );
+}
+
+/** The operations that patterns name by id, `METHOD /path`, path or tag. */
+export function chosen(operations: readonly Operation[], { only, exclude }: CheckOptions): Operation[] {
+  const matches = (patterns: readonly string[], operation: Operation) =>
+    patterns.some((pattern) => {
+      const expression = new RegExp(`^${pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');
+      return [operation.id, `${operation.method} ${operation.path}`, operation.path, ...operation.tags].some((name) =>
+        expression.test(name),
+      );
+    });
+  return operations.filter(
+    (operation) =>
+      (only === undefined || only.length === 0 || matches(only, operation)) && !matches(exclude ?? [], operation),
+  );
+}
