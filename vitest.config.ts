@@ -26,6 +26,14 @@ export default defineConfig({
       },
       {
         test: {
+          name: 'breaking-changes',
+          include: ['scripts/breaking/**/*.test.ts'],
+          testTimeout: 20_000,
+          hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
           name: 'mock',
           include: ['packages/mock/test/**/*.test.ts'],
           testTimeout: 20_000,

@@ -26,11 +26,14 @@ interface Response {
   content?: Record<string, { schema: Reference }>;
 }
 
-interface OperationEntry {
+export interface OperationEntry {
   method: string;
   path: string;
   idempotent: boolean | 'key';
   paging: 'offset' | 'number' | null;
+  roles: readonly string[];
+  rateLimit: { policy: string; limit?: number; window?: number };
+  bodyLimit: number | null | undefined;
   [more: string]: unknown;
 }
 

@@ -15,6 +15,7 @@ interface Check {
 const checks: readonly Check[] = [
   { name: 'what is generated is up to date', command: ['node', 'scripts/generate.ts', '--check'] },
   { name: 'the contract keeps its rules', command: ['redocly', 'lint', '--format=stylish'] },
+  { name: 'nothing breaks callers undeclared', command: ['node', 'scripts/breaking.ts'] },
   { name: 'the types agree', command: ['node', 'scripts/typecheck.ts'] },
   { name: 'format and code rules', command: ['biome', 'ci', '--colors=off', '.'] },
   { name: 'nothing is unused', command: ['knip', '--no-config-hints'] },

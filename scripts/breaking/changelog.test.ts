@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { entriesOf, mistakesIn, names, released, releasesOf } from './changelog.ts';
+
+const text = `# Changelog
+
+## Unreleased
+
+### Added
+
+- A thing,
+  on two lines.
+- \`GET /a/{id}\`.
+
+### Fixed
+
+- Another.
+
+## v1.10.0 – 2026-02-28
+
+### Breaking changes
+
+- Gone: \`removeThing\`.
+
+## v1.9.0 – 2026-02-28
+`;
+
+const mistakes = (from: string, to: string) => mistakesIn(releasesOf(text.replace(from, to)));
+
+describe('the form of the changelog', () => {
+  test('is right', () => expect(mistakesIn(releasesOf(text))).toEqual([]));
+
+  test.each([
+    ['## Unreleased', '## Next', 'The first section must be "## Unreleased".'],
+    [
+      'v1.10.0 –',
+      'v1.10 –',
+      '"## v1.10 – 2026-02-28" must have the form "## v1.2.3 – 2026-01-31", with a day that exists.',
+    ],
+    [
+      'v1.10.0 –',
+      'v1.10.0 -',
+      '"## v1.10.0 - 2026-02-28" must have the form "## v1.2.3 – 2026-01-31", with a day that exists.',
+    ],
+    [
+      '2026-02-28',
+      '2026-02-30',
+      '"## v1.10.0 – 2026-02-30" must have the form "## v1.2.3 – 2026-01-31", with a day that exists.',
+    ],
+    ['2026-02-28', '2026-01-28', '"## v1.9.0 – 2026-02-28" has a later day than "## v1.10.0", which stands above it.'],
+    ['v1.10.0', 'v1.8.0', '"## v1.9.0 – 2026-02-28" must be older than "## v1.8.0", which stands above it.'],
+    ['v1.10.0', 'v1.9.0', '"## v1.9.0 – 2026-02-28" must be older than "## v1.9.0", which stands above it.'],
+    [
+      '### Fixed',
+      '### Mended',
+      '"### Mended" under "## Unreleased" is no known group: Breaking changes, Added, Changed, Deprecated, Removed, Fixed.',
+    ],
+    [
+      '### Fixed',
+      '### Breaking changes',
+      '"### Breaking changes" under "## Unreleased" stands too low: the order is Breaking changes, Added, Changed, Deprecated, Removed, Fixed.',
+    ],
+    ['### Fixed', '### Added', '"### Added" under "## Unreleased" is there twice.'],
+    ['- Another.\n', '', '"### Fixed" under "## Unreleased" has no entry.'],
+    [
+      '- Another.',
+      '- Another.\n\nAnd words.',
+      '"### Fixed" under "## Unreleased" holds something else than a list of entries.',
+    ],
+  ])('"%s" as "%s"', (from, to, mistake) => expect(mistakes(from, to)).toEqual([mistake]));
+});
+
+test('gives the entries of a group of what is unreleased', () => {
+  const releases = releasesOf(text);
+  expect(entriesOf(releases, 'Added')).toEqual(['A thing,\non two lines.', 'GET /a/{id}.']);
+  expect(entriesOf(releases, 'Breaking changes')).toEqual([]);
+});
+
+test.each([
+  ['GET /a/{id}.', '/a/{id}', true],
+  ['Removed (removeThing), because.', 'removeThing', true],
+  ['GET /a/{id}/parts', '/a/{id}', false],
+  ['removeThings', 'removeThing', false],
+])('"%s" names %s: %s', (entry, word, expected) => expect(names(entry, word)).toBe(expected));
+
+describe('a release', () => {
+  test('moves what is unreleased under its version', () => {
+    const after = released(text, 'v1.11.0', '2026-03-01');
+    expect(after).toContain('## Unreleased\n\n## v1.11.0 – 2026-03-01\n\n### Added\n\n- A thing,');
+    expect(mistakesIn(releasesOf(after))).toEqual([]);
+    expect(entriesOf(releasesOf(after), 'Added')).toEqual([]);
+  });
+
+  test.each([
+    ['v1.10.0', '2026-03-01', 'v1.10.0 must follow v1.10.0.'],
+    [
+      '1.11.0',
+      '2026-03-01',
+      '"## 1.11.0 – 2026-03-01" must have the form "## v1.2.3 – 2026-01-31", with a day that exists.',
+    ],
+    [
+      'v1.11.0',
+      '2026-02-30',
+      '"## v1.11.0 – 2026-02-30" must have the form "## v1.2.3 – 2026-01-31", with a day that exists.',
+    ],
+  ])('is refused as %s on %s', (version, date, sentence) => {
+    expect(() => released(text, version, date)).toThrow(sentence);
+  });
+
+  test('is refused where there is nothing to release', () => {
+    const after = released(text, 'v1.11.0', '2026-03-01');
+    expect(() => released(after, 'v1.12.0', '2026-03-02')).toThrow('There is nothing to release.');
+  });
+});

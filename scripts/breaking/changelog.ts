@@ -1,0 +1,138 @@
+/** CHANGELOG.md: its form, what it declares, and the move of what is unreleased under a version. */
+import { fromMarkdown } from 'mdast-util-from-markdown';
+import { toString as textOf } from 'mdast-util-to-string';
+
+export const breakingChanges = 'Breaking changes';
+export const groupNames: readonly string[] = [breakingChanges, 'Added', 'Changed', 'Deprecated', 'Removed', 'Fixed'];
+export const unreleased = 'Unreleased';
+
+interface Group {
+  readonly name: string;
+  readonly entries: readonly string[];
+  /** Whether something else than a list stands there. */
+  readonly isMixed: boolean;
+}
+
+export interface Release {
+  readonly heading: string;
+  readonly groups: readonly Group[];
+  /** Where its heading ends in the text. */
+  readonly end: number;
+}
+
+type Block = ReturnType<typeof fromMarkdown>['children'][number];
+
+/** The releases as they stand, newest first, well formed or not. */
+export function releasesOf(text: string): Release[] {
+  return sections(fromMarkdown(text).children, 2).map(({ heading, blocks }) => ({
+    heading: textOf(heading),
+    end: heading.position?.end.offset ?? 0,
+    groups: sections(blocks, 3).map((group) => ({
+      name: textOf(group.heading),
+      entries: group.blocks.flatMap((block) =>
+        block.type === 'list' ? block.children.map((item) => textOf(item)) : [],
+      ),
+      isMixed: group.blocks.some((block) => block.type !== 'list'),
+    })),
+  }));
+}
+
+/** The blocks under each heading of a depth. */
+function sections(blocks: readonly Block[], depth: number): { heading: Block; blocks: Block[] }[] {
+  const found: { heading: Block; blocks: Block[] }[] = [];
+  for (const block of blocks) {
+    if (block.type === 'heading' && block.depth === depth) found.push({ heading: block, blocks: [] });
+    else found.at(-1)?.blocks.push(block);
+  }
+  return found;
+}
+
+/** What is wrong with the form; one sentence each. */
+export function mistakesIn(releases: readonly Release[]): string[] {
+  const [first, ...rest] = releases;
+  const mistakes = first?.heading === unreleased ? [] : [`The first section must be "## ${unreleased}".`];
+  let newer: Version | undefined;
+  for (const { heading } of rest) {
+    const version = versionOf(heading);
+    if (version === undefined) {
+      mistakes.push(malformed(heading));
+      continue;
+    }
+    if (newer !== undefined && compareVersions(newer, version) <= 0) {
+      mistakes.push(`"## ${heading}" must be older than "## ${newer.name}", which stands above it.`);
+    }
+    if (newer !== undefined && newer.date < version.date) {
+      mistakes.push(`"## ${heading}" has a later day than "## ${newer.name}", which stands above it.`);
+    }
+    newer = version;
+  }
+  return [...mistakes, ...releases.flatMap(mistakesInGroups)];
+}
+
+function malformed(heading: string): string {
+  return `"## ${heading}" must have the form "## v1.2.3 – 2026-01-31", with a day that exists.`;
+}
+
+function mistakesInGroups({ heading, groups }: Release): string[] {
+  const mistakes: string[] = [];
+  let last = -1;
+  for (const { name, entries, isMixed } of groups) {
+    const where = `"### ${name}" under "## ${heading}"`;
+    const place = groupNames.indexOf(name);
+    if (place < 0) mistakes.push(`${where} is no known group: ${groupNames.join(', ')}.`);
+    else if (place === last) mistakes.push(`${where} is there twice.`);
+    else if (place < last) mistakes.push(`${where} stands too low: the order is ${groupNames.join(', ')}.`);
+    if (entries.length === 0) mistakes.push(`${where} has no entry.`);
+    else if (isMixed) mistakes.push(`${where} holds something else than a list of entries.`);
+    last = Math.max(last, place);
+  }
+  return mistakes;
+}
+
+interface Version {
+  readonly name: string;
+  readonly numbers: readonly number[];
+  readonly date: string;
+}
+
+export function versionOf(heading: string): Version | undefined {
+  const match = /^(?<name>v(?<numbers>\d+\.\d+\.\d+)) – (?<date>\d{4}-\d{2}-\d{2})$/.exec(heading)?.groups;
+  const { name = '', numbers = '', date = '' } = match ?? {};
+  return match && isDay(date) ? { name, numbers: numbers.split('.').map(Number), date } : undefined;
+}
+
+function isDay(date: string): boolean {
+  const day = new Date(`${date}T00:00:00Z`);
+  return !Number.isNaN(day.valueOf()) && day.toISOString().startsWith(date);
+}
+
+function compareVersions(one: Version, other: Version): number {
+  const difference = one.numbers.map((number, index) => number - (other.numbers[index] ?? 0));
+  return difference.find((number) => number !== 0) ?? 0;
+}
+
+/** What stands in a group of what is unreleased. */
+export function entriesOf(releases: readonly Release[], name: string): readonly string[] {
+  const groups = releases.find(({ heading }) => heading === unreleased)?.groups ?? [];
+  return groups.filter((group) => group.name === name).flatMap(({ entries }) => entries);
+}
+
+/** Whether an entry names something: `/a` is not named by `/a/b`. */
+export function names(entry: string, word: string): boolean {
+  return entry
+    .split(/[\s,;()"“”]+/)
+    .map((part) => part.replace(/[.:!?]+$/, ''))
+    .includes(word);
+}
+
+/** The text after a release: what was unreleased stands under the version. Throws where that cannot be. */
+export function released(text: string, version: string, date: string): string {
+  const [first, newest] = releasesOf(text);
+  const heading = `${version} – ${date}`;
+  const next = versionOf(heading);
+  const last = versionOf(newest?.heading ?? '');
+  if (next === undefined) throw new Error(malformed(heading));
+  if (first?.heading !== unreleased || first.groups.length === 0) throw new Error('There is nothing to release.');
+  if (last !== undefined && compareVersions(next, last) <= 0) throw new Error(`${version} must follow ${last.name}.`);
+  return `${text.slice(0, first.end)}\n\n## ${heading}${text.slice(first.end)}`;
+}

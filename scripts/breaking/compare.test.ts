@@ -1,0 +1,263 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { type Comparison, compare } from './compare.ts';
+import { keysOf, pointerTo } from './document.ts';
+import { bundleOf, type Edits, numberOf } from './sample.ts';
+
+const path = pointerTo('paths', '/§/staff/{id}');
+const get = `${path}/get`;
+const put = `${path}/put`;
+const webhook = '#/webhooks/staffUpdated§/post';
+const parameters = '#/components/parameters';
+const schemas = '#/components/schemas';
+const own = `${schemas}/Staff§/allOf/2/properties`;
+const sent = `${schemas}/StaffUpdate§/allOf/1/properties`;
+
+const without = (gone: unknown) => (values: unknown[]) => values.filter((value) => value !== gone);
+const and = (added: unknown) => (values: unknown[]) => [...values, added];
+const renamed = (from: string, to: string) => (named: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(named).map(([name, value]) => [name === from ? to : name, value]));
+
+interface Row {
+  readonly change: string;
+  readonly edits: Edits;
+  /** The rules that tell of it; none for what is harmless. */
+  readonly rules: readonly string[];
+}
+
+const row = (change: string, edits: Edits, ...rules: string[]): Row => ({ change, edits, rules });
+
+const breaking = [
+  row('a removed operation', { [get]: undefined }, 'operation-removed'),
+  row('another operationId', { [`${get}/operationId`]: 'readStaff§' }, 'operation-id-changed'),
+  row('a removed status', { [`${put}/responses/412`]: undefined }, 'response-removed'),
+  row('another status of success', { [`${put}/responses`]: renamed('200', '201') }, 'response-removed'),
+  row('a removed header of an answer', { [`${put}/responses/200/headers/ETag`]: undefined }, 'response-header-removed'),
+  row(
+    'a header of an answer that may be missing',
+    { [`${put}/responses/200/headers/ETag/required`]: false },
+    'response-header-became-optional',
+  ),
+  row(
+    'another media type of an answer',
+    { [`${put}/responses/200/content`]: renamed('application/json', 'text/csv') },
+    'media-type-removed',
+  ),
+  row(
+    'another media type of a request',
+    { [`${put}/requestBody/content`]: renamed('application/json', 'text/csv') },
+    'media-type-removed',
+  ),
+  row('a body that is required', { [`${put}/requestBody/required`]: true }, 'request-body-became-required'),
+  row(
+    'a required header',
+    { [`${put}/parameters`]: and({ $ref: `${parameters}/Reason§` }) },
+    'parameter-became-required',
+  ),
+  row(
+    'a required header of all operations of a path',
+    { [`${path}/parameters`]: and({ $ref: `${parameters}/Reason§` }) },
+    'parameter-became-required',
+  ),
+  row('a parameter that is required', { [`${parameters}/PageSize§/required`]: true }, 'parameter-became-required'),
+  row('a removed parameter', { [`${get}/parameters/1`]: undefined }, 'parameter-removed'),
+  row('a parameter in another form', { [`${parameters}/Sources§/explode`]: false }, 'parameter-serialization-changed'),
+  row('a lower maximum', { [`${parameters}/PageSize§/schema/maximum`]: 500 }, 'schema-constraint-changed'),
+  row('another pattern', { [`${parameters}/IfMatch§/schema/pattern`]: '^[a-z]+$' }, 'schema-constraint-changed'),
+  row('fewer items', { [`${parameters}/Sources§/schema/maxItems`]: 2 }, 'schema-constraint-changed'),
+  row('another default', { [`${parameters}/PageSize§/schema/default`]: 20 }, 'default-changed'),
+  row('another default in a body', { [`${sent}/size/default`]: 2 }, 'default-changed'),
+  row('a removed default', { [`${sent}/size/default`]: undefined }, 'default-changed'),
+  row('security where there was none', { [`${put}/security`]: [{ bearerAuth: [] }] }, 'security-requirement-changed'),
+  row('fewer roles', { [`${put}/x-roles`]: ['STAFF_W'] }, 'roles-narrowed'),
+  row('repetition withdrawn', { [`${put}/x-idempotent`]: false }, 'repetition-withdrawn'),
+  row('a lower rate limit', { '#/x-rate-limit-policies/write§/limit': 60 }, 'rate-limit-lowered'),
+  row('another policy', { [`${put}/x-rate-limit`]: 'token§' }, 'rate-limit-lowered'),
+  row('a lower limit of bodies', { '#/x-body-limits/write§': 1024 }, 'body-limit-lowered'),
+  row('a lost record operation', { [`${schemas}/Staff§/x-record/operations`]: ['UPSERT'] }, 'record-narrowed'),
+  row('values that must be unique', { [`${sent}/email/x-unique`]: true }, 'became-unique'),
+  row('a removed property of an answer', { [`${own}/card`]: undefined }, 'property-removed'),
+  row(
+    'a removed property that an answer always had',
+    { [`${own}/hours`]: undefined, [`${schemas}/Staff§/required`]: without('hours') },
+    'property-removed',
+    'required-properties-removed',
+  ),
+  row('a property that may be missing', { [`${schemas}/Base§/required`]: [] }, 'required-properties-removed'),
+  row(
+    'a property that may be missing, said beside the parts',
+    { [`${schemas}/Staff§/required`]: without('hours') },
+    'required-properties-removed',
+  ),
+  row('a longer text in an answer', { [`${own}/name/maxLength`]: 300 }, 'schema-constraint-changed'),
+  row('another type in an answer', { [`${own}/hours/type`]: 'string' }, 'schema-type-changed'),
+  row('fractions in an answer', { [`${own}/hours/type`]: 'number' }, 'schema-type-changed'),
+  row('null in an answer', { [`${own}/name/type`]: ['string', 'null'] }, 'schema-type-changed'),
+  row('another format', { [`${schemas}/Base§/properties/id/format`]: 'uri' }, 'schema-constraint-changed'),
+  row('another branch in an answer', { [`${own}/card/anyOf`]: and({ type: 'integer' }) }, 'schema-combinator-changed'),
+  row(
+    'another schema behind a reference',
+    { [`${get}/responses/200/content/application~1json/schema/$ref`]: `${schemas}/Base§` },
+    'required-properties-removed',
+    'schema-combinator-changed',
+    'schema-constraint-changed',
+  ),
+  row(
+    'another schema behind a later reference',
+    { [`${put}/responses/200/content/application~1json/schema/$ref`]: `${schemas}/Base§` },
+    'required-properties-removed',
+    'schema-combinator-changed',
+    'schema-constraint-changed',
+  ),
+  row(
+    'a new value of an enum in an answer',
+    { [`${schemas}/Fields§/properties/status/enum`]: and('AWAY') },
+    'enum-values-added',
+  ),
+  row(
+    'a lost value of an enum in a request',
+    { [`${schemas}/Fields§/properties/status/enum`]: ['ACTIVE'] },
+    'enum-values-removed',
+  ),
+  row(
+    'a lost value of an enum in a list',
+    { [`${parameters}/Sources§/schema/items/enum`]: ['PORTAL'] },
+    'enum-values-removed',
+  ),
+  row('a property that must be sent', { [`${schemas}/StaffUpdate§/required`]: ['email'] }, 'required-properties-added'),
+  row(
+    'a new property that must be sent',
+    { [`${schemas}/StaffUpdate§/required`]: ['phone'], [`${sent}/phone`]: { type: 'string' } },
+    'required-properties-added',
+  ),
+  row('a property that is refused', { [`${sent}/email`]: undefined }, 'request-property-removed'),
+  row('a shorter text in a request', { [`${sent}/email/maxLength`]: 100 }, 'schema-constraint-changed'),
+  row('another type in a request', { [`${sent}/size/type`]: 'string' }, 'schema-type-changed'),
+  row('null refused in a request', { [`${schemas}/Fields§/properties/note/type`]: 'string' }, 'schema-type-changed'),
+  row('a branch refused in a request', { [`${sent}/card/oneOf/1`]: undefined }, 'schema-combinator-changed'),
+  row('an object that is closed', { [`${sent}/extra/additionalProperties`]: false }, 'schema-constraint-changed'),
+  row('more properties asked for', { [`${schemas}/StaffUpdate§/minProperties`]: 2 }, 'schema-constraint-changed'),
+  row(
+    'properties that depend',
+    { [`${schemas}/StaffUpdate§/dependentRequired`]: { email: ['size'] } },
+    'schema-constraint-changed',
+  ),
+  row('a property that an event lost', { [`${schemas}/Event§/properties/at`]: undefined }, 'property-removed'),
+  row(
+    'a property that an event may lack',
+    { [`${schemas}/Event§/required`]: ['operation'] },
+    'required-properties-removed',
+  ),
+  row(
+    'another constant in an event',
+    { [`${schemas}/Event§/properties/operation/const`]: 'CHANGE' },
+    'schema-constraint-changed',
+  ),
+  row('a header that an event lost', { [`${webhook}/parameters/0`]: undefined }, 'webhook-header-removed'),
+  row('an answer that a receiver may no longer give', { [`${webhook}/responses/410`]: undefined }, 'response-removed'),
+];
+
+const harmless = [
+  row('another status of failure', { [`${put}/responses/409`]: { description: 'In conflict.' } }),
+  row('a new header of an answer', { [`${put}/responses/200/headers/Link`]: { schema: { type: 'string' } } }),
+  row('an optional parameter', { [`${put}/parameters`]: and({ $ref: `${parameters}/PageSize§` }) }),
+  row('a higher maximum', { [`${parameters}/PageSize§/schema/maximum`]: 2000 }),
+  row('a new value of an enum in a request', { [`${parameters}/Sources§/schema/items/enum`]: and('MAIL') }),
+  row('a new property of an answer', {
+    [`${own}/nick`]: { type: 'string' },
+    [`${schemas}/Staff§/required`]: and('nick'),
+  }),
+  row('a shorter text in an answer', { [`${own}/name/maxLength`]: 100 }),
+  row('a new property that may be sent', { [`${sent}/phone`]: { type: 'string' } }),
+  row('a longer text in a request', { [`${sent}/email/maxLength`]: 300 }),
+  row('a deprecation', { [`${put}/deprecated`]: true }),
+  row('a new value of a constant enum', { [`${sent}/card/oneOf`]: and({ type: 'integer' }) }),
+  row('more roles', { [`${put}/x-roles`]: and('API_ADMIN') }),
+  row('any role', { [`${put}/x-roles`]: ['ANY'] }),
+  row('repetition as it is', { [`${put}/x-idempotent`]: true }),
+  row('a higher rate limit', { '#/x-rate-limit-policies/write§/limit': 6000 }),
+];
+
+const words = [
+  row('another description', { [`${schemas}/Staff§/description`]: 'Somebody.' }),
+  row('another summary', { [`${put}/summary`]: 'Change it' }),
+  row('another example', { '#/components/examples/staff§/summary': 'Somebody' }),
+  row('a component that nobody uses', { [`${schemas}/Unused§`]: { type: 'string' } }),
+  row('a schema written out', {
+    [`${schemas}/Staff§/allOf/0`]: {
+      type: 'object',
+      required: ['id'],
+      properties: { id: { type: 'string', format: 'uuid' } },
+    },
+  }),
+];
+
+/** Redocly takes a path that is gone and a new one that is like it for one that was renamed; so these are compared alone. */
+const alone = [
+  row('a removed path', { [path]: undefined }, 'path-removed'),
+  row('a renamed path', { '#/paths': renamed('/§/staff/{id}', '/§/people/{id}') }, 'path-removed'),
+  row('a removed webhook', { '#/webhooks/staffUpdated§': undefined }, 'path-removed'),
+  row('a renamed webhook', { '#/webhooks': renamed('staffUpdated§', 'staffChanged§') }, 'webhook-renamed'),
+  row('a new path', { [pointerTo('paths', '/§/new')]: {} }),
+  row('a new webhook', { '#/webhooks/staffMoved§': { post: { operationId: 'staffMoved§', responses: {} } } }),
+  row('a path parameter by another name', {
+    '#/paths': renamed('/§/staff/{id}', '/§/staff/{staffId}'),
+    [`${parameters}/Id§/name`]: 'staffId',
+  }),
+];
+
+const rows = [...breaking, ...harmless, ...words];
+let comparison: Comparison;
+
+beforeAll(async () => {
+  comparison = await compare(bundleOf(rows.map(() => ({}))), bundleOf(rows.map(({ edits }) => edits)));
+});
+
+const rulesIn = (changed: Row) => {
+  const number = numberOf(rows.indexOf(changed));
+  return [...new Set(comparison.breaks.filter(({ at }) => at.includes(number)).map(({ rule }) => rule))].sort();
+};
+
+const othersIn = (changed: Row) => comparison.others.filter((at) => at.includes(numberOf(rows.indexOf(changed))));
+
+describe('a break', () => {
+  test.each(breaking)('$change', (changed) => {
+    expect(rulesIn(changed)).toEqual([...changed.rules].sort());
+  });
+});
+
+describe('harmless, but to be told', () => {
+  test.each(harmless)('$change', (changed) => {
+    expect(rulesIn(changed)).toEqual([]);
+    expect(othersIn(changed)).not.toEqual([]);
+  });
+});
+
+describe('nothing to callers', () => {
+  test.each(words)('$change', (changed) => {
+    expect(rulesIn(changed)).toEqual([]);
+    expect(othersIn(changed)).toEqual([]);
+  });
+});
+
+test.each(alone)('compared alone: $change', async ({ edits, rules }) => {
+  const { breaks } = await compare(bundleOf([{}]), bundleOf([edits]));
+  expect(breaks.map(({ rule }) => rule)).toEqual(rules);
+});
+
+test('what holds for all operations', async () => {
+  const root: Edits = {
+    '#/servers/0': undefined,
+    '#/x-search-limits/depth': 4,
+    '#/components/securitySchemes/bearerAuth/scheme': 'basic',
+  };
+  const { breaks } = await compare(bundleOf([{}]), bundleOf([{}], root));
+  expect(breaks.map(({ rule, at }) => `${rule} ${keysOf(at)[0]}`).sort()).toEqual([
+    'search-limit-lowered x-search-limits',
+    'security-scheme-changed components',
+    'server-removed servers',
+  ]);
+});
+
+test('the same contract', async () => {
+  expect(await compare(bundleOf([{}]), bundleOf([{}]))).toEqual({ breaks: [], others: [] });
+});

@@ -1,0 +1,217 @@
+/**
+ * What breaks a caller between two bundles: what Redocly says, and the little that it leaves out. The tests have a table of
+ * both. What is not seen:
+ * - a rule that only words state;
+ * - limits of an event subscription and other facts that stand in examples or in the server;
+ * - `x-references`, `x-on-create`, `x-scale` and `x-disabled-events`: what they change shows in formats, roles and webhooks,
+ *   or is not a caller's business.
+ * What is taken for a break, though it need not be one, and has to be allowed with that reason:
+ * - another pattern or format, even where it admits more;
+ * - a property that moved from one part of an `allOf` to another: it counts as removed;
+ * - a new value of an enum in an answer, or a lost status of failure.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { type OperationEntry, operationIndex } from '../operation-index.ts';
+import { type Bundle, keysOf, pointerTo } from './document.ts';
+import { type Change, changesBetween } from './redocly.ts';
+
+export interface Break {
+  /** The kind of break: a rule of `redocly diff`, or one of ours. */
+  readonly rule: string;
+  /** A JSON pointer, into the released bundle where the thing was there already. */
+  readonly at: string;
+  readonly says: string;
+}
+
+export interface Comparison {
+  readonly breaks: readonly Break[];
+  /**
+   * Where else something differs that a caller could notice, beside the operations and components that break. Words and
+   * examples do not count.
+   */
+  readonly others: readonly string[];
+}
+
+export async function compare(released: Bundle, present: Bundle): Promise<Comparison> {
+  const judged = (await changesBetween(released, present)).map((change) => ({ change, breaks: breaksOf(change) }));
+  const before = operationIndex(released);
+  const after = operationIndex(present);
+  const kept = Object.entries(before).flatMap(([id, entry]) => {
+    const now = after[id];
+    return now === undefined ? [] : [{ before: entry, after: now }];
+  });
+  const breaks = [
+    ...judged.flatMap((one) => one.breaks),
+    ...kept.flatMap((both) => withdrawn(both.before, both.after)),
+    ...loweredSearchLimits(released, present),
+  ];
+  const harmless = [
+    ...judged.flatMap((one) => (one.breaks.length === 0 && isNoticed(one.change) ? [placeOf(one.change)] : [])),
+    ...kept.flatMap((both) =>
+      isDeepStrictEqual(promises(both.before), promises(both.after)) ? [] : [placeOfOperation(both.after)],
+    ),
+  ];
+  const broken = new Set(breaks.map(({ at }) => subject(at)));
+  return {
+    breaks: [...new Map(breaks.map((found) => [identity(found), found])).values()],
+    others: [...new Set(harmless)].filter((at) => !broken.has(subject(at))),
+  };
+}
+
+/** The operation or component that a pointer leads into. */
+function subject(at: string): string {
+  return pointerTo(...keysOf(at).slice(0, 3));
+}
+
+/** Two breaks with the same identity are one. What it says is part of it: a limit may not be lowered a second time. */
+export function identity({ rule, at, says }: Break): string {
+  return JSON.stringify([rule, at, says]);
+}
+
+function breaksOf(change: Change): Break[] {
+  const at = placeOf(change);
+  const judged = change.verdicts.filter(({ impact }) => impact === 'major');
+  if (judged.length > 0) return judged.map(({ ruleId, message }) => ({ rule: ruleId, at, says: message }));
+  return overlooked.flatMap(({ rule, says }) => {
+    const sentence = isUnused(change) ? undefined : says(change);
+    return sentence === undefined ? [] : [{ rule, at, says: sentence }];
+  });
+}
+
+function placeOf({ base, revision, path }: Change): string {
+  return base?.pointer ?? revision?.pointer ?? path;
+}
+
+/** Changes that Redocly reports, but takes for harmless. */
+const overlooked: readonly { rule: string; says: (change: Change) => string | undefined }[] = [
+  {
+    // Who leaves it out gets something else than before.
+    rule: 'default-changed',
+    says: ({ kind, property, base, revision }) =>
+      kind === 'modified' && property === 'default' && base?.value !== undefined
+        ? `The default changed from ${JSON.stringify(base.value)} to ${JSON.stringify(revision?.value) ?? 'none'}.`
+        : undefined,
+  },
+  {
+    rule: 'response-header-became-optional',
+    says: ({ kind, typeName, property, base, path }) =>
+      kind === 'modified' && typeName === 'Header' && property === 'required' && base?.value === true
+        ? `The header \`${keysOf(path).at(-1)}\` may be missing.`
+        : undefined,
+  },
+  {
+    // Every body is closed, mostly by an `unevaluatedProperties` above the `allOf`, where Redocly does not look.
+    rule: 'request-property-removed',
+    says: ({ kind, typeName, path }) =>
+      kind === 'removed' && typeName === 'Schema' && keysOf(path).at(-2) === 'properties'
+        ? `Property \`${keysOf(path).at(-1)}\` is refused.`
+        : undefined,
+  },
+  {
+    // To Redocly a parameter is always something that we get.
+    rule: 'webhook-header-removed',
+    says: ({ kind, typeName, path, base }) =>
+      kind === 'removed' && typeName.startsWith('Parameter') && keysOf(path)[0] === 'webhooks'
+        ? `No longer sent: ${headerNames(base?.value)}.`
+        : undefined,
+  },
+  {
+    rule: 'webhook-renamed',
+    says: ({ kind, property, path, base }) =>
+      kind === 'modified' && property === 'key' && keysOf(path)[0] === 'webhooks' && keysOf(path).length === 2
+        ? `The webhook \`${base?.value}\` became \`${keysOf(path)[1]}\`.`
+        : undefined,
+  },
+  {
+    rule: 'record-narrowed',
+    says: ({ kind, property = '', path, base, revision }) => {
+      if (kind !== 'modified' || !keysOf(path).some((key) => recordForms.has(key))) return undefined;
+      const lost = missing(base?.value, revision?.value);
+      return lost.length > 0 ? `\`${property}\` lost ${lost.join(', ')}.` : undefined;
+    },
+  },
+  {
+    rule: 'became-unique',
+    says: ({ property, revision }) =>
+      property === 'x-unique' && revision?.value === true ? 'A value may occur only once.' : undefined,
+  },
+];
+
+const recordForms = new Set(['x-record', 'x-code-type', 'x-entry-type']);
+
+function headerNames(value: unknown): string {
+  const names = [value].flat().map((header) => Object(header).name ?? Object(header).$ref?.split('/').at(-1));
+  return names.map((name) => `\`${name ?? 'a header'}\``).join(', ');
+}
+
+function missing(before: unknown, after: unknown): unknown[] {
+  return Array.isArray(before) ? before.filter((value) => !Array.isArray(after) || !after.includes(value)) : [];
+}
+
+/** What an operation promised in extensions and does no longer. Redocly passes over lists in extensions. */
+function withdrawn(before: OperationEntry, after: OperationEntry): Break[] {
+  const at = (extension: string) => placeOfOperation(before, extension);
+  const found: Break[] = [];
+  const excluded = excludedRoles(before.roles, after.roles);
+  if (excluded.length > 0) {
+    found.push({ rule: 'roles-narrowed', at: at('x-roles'), says: `No longer admitted: ${excluded.join(', ')}.` });
+  }
+  if (before.idempotent !== after.idempotent && after.idempotent !== true && before.idempotent !== false) {
+    const says = `A call could be repeated (${before.idempotent}), and now not so (${after.idempotent}).`;
+    found.push({ rule: 'repetition-withdrawn', at: at('x-idempotent'), says });
+  }
+  if (perSecond(after) < perSecond(before)) {
+    const says = `Calls went from ${rate(before)} to ${rate(after)}.`;
+    found.push({ rule: 'rate-limit-lowered', at: at('x-rate-limit'), says });
+  }
+  if (before.bodyLimit && after.bodyLimit && after.bodyLimit < before.bodyLimit) {
+    const says = `A body may have ${after.bodyLimit} bytes instead of ${before.bodyLimit}.`;
+    found.push({ rule: 'body-limit-lowered', at: at('x-body-limit'), says });
+  }
+  return found;
+}
+
+function placeOfOperation({ path, method }: OperationEntry, ...inside: string[]): string {
+  return pointerTo('paths', path, method.toLowerCase(), ...inside);
+}
+
+function promises({ roles, idempotent, rateLimit, bodyLimit }: OperationEntry): object {
+  return { roles, idempotent, rateLimit, bodyLimit };
+}
+
+function excludedRoles(before: readonly string[], after: readonly string[]): string[] {
+  if (after.includes('PUBLIC') || (after.includes('ANY') && !before.includes('PUBLIC'))) return [];
+  return before.filter((role) => !after.includes(role));
+}
+
+function perSecond({ rateLimit }: OperationEntry): number {
+  const { limit = 0, window = 1 } = rateLimit;
+  return limit / window;
+}
+
+function rate({ rateLimit }: OperationEntry): string {
+  return `${rateLimit.limit} in ${rateLimit.window} s`;
+}
+
+function loweredSearchLimits(released: Bundle, present: Bundle): Break[] {
+  return Object.entries(released['x-search-limits'] ?? {}).flatMap(([name, before]) => {
+    const after = present['x-search-limits']?.[name] ?? before;
+    const says = `The limit went from ${before} to ${after}.`;
+    return after < before ? [{ rule: 'search-limit-lowered', at: pointerTo('x-search-limits', name), says }] : [];
+  });
+}
+
+const words = new Set(['description', 'summary', 'title', 'example', 'externalDocs', 'tags']);
+
+function isNoticed(change: Change): boolean {
+  const keys = keysOf(change.path);
+  const isText =
+    words.has(change.property ?? '') || keys[0] === 'info' || keys[0] === 'tags' || keys.includes('examples');
+  return !isText && !isUnused(change);
+}
+
+/** What operations use is reported on the way there; what is left under `components` nobody uses. */
+function isUnused({ path }: Change): boolean {
+  const [root, kind] = keysOf(path);
+  return root === 'components' && kind !== 'securitySchemes';
+}

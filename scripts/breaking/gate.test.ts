@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { releasesOf } from './changelog.ts';
+import { allowedIn, withoutEntries } from './files.ts';
+import { type Allowed, complaints, type Gate } from './gate.ts';
+import { bundleOf } from './sample.ts';
+import { usersOf, wordsFor } from './users.ts';
+
+const bundle = bundleOf([{}, {}]);
+const found = { rule: 'default-changed', at: '#/components/parameters/PageSizeN000/schema/default', says: 'Other.' };
+const allowed: Allowed = { ...found, reason: 'It was too much.', changelog: 'getStaffN000' };
+const added = '### Added\n\n- Something.\n';
+const told = '### Breaking changes\n\n- `getStaffN000` gives fewer rows.\n';
+
+function judged({ others = [], breaks = [], ...rest }: Partial<Gate & Gate['comparison']>, groups = ''): string[] {
+  return complaints({
+    comparison: { breaks, others },
+    allowed: [],
+    releases: releasesOf(`# Changelog\n\n## Unreleased\n\n${groups}\n## v1.0.0 – 2026-01-31\n`),
+    releasedVersion: 'v1.0.0',
+    usersOf: (at) => usersOf(bundle, at),
+    wordsFor: (at) => wordsFor(bundle, at),
+    ...rest,
+  });
+}
+
+describe('the gate lets pass', () => {
+  test('the released contract', () => expect(judged({})).toEqual([]));
+  test('a change that is told', () => expect(judged({ others: [found.at] }, added)).toEqual([]));
+  test('a break that is allowed and told', () => {
+    expect(judged({ breaks: [found], allowed: [allowed] }, told)).toEqual([]);
+  });
+  test.each(['/N000/staff/{id}', 'PageSizeN000'])('a break that is told as %s', (changelog) => {
+    const words = told.replace('getStaffN000', changelog);
+    expect(judged({ breaks: [found], allowed: [{ ...allowed, changelog }] }, words)).toEqual([]);
+  });
+});
+
+describe('the gate stops', () => {
+  test('an undeclared break, and says what to do', () => {
+    const [sentence = ''] = judged({ breaks: [found] }, told);
+    expect(sentence).toContain('1 undeclared break of the contract released as v1.0.0');
+    expect(sentence).toContain('default-changed: Other.\n    at #/components/parameters/PageSizeN000/schema/default');
+    expect(sentence).toContain('for GET /N000/staff/{id} (getStaffN000)\n');
+    const snippet: unknown = parse(sentence.slice(sentence.indexOf('\n- rule:')));
+    expect(snippet).toEqual([{ ...found, reason: '', changelog: 'getStaffN000' }]);
+  });
+  test('a break that is allowed with other words', () => {
+    const sentences = judged({ breaks: [{ ...found, says: 'Other still.' }], allowed: [allowed] }, told);
+    expect(sentences).toHaveLength(2);
+  });
+  test('an allowed break that does not happen', () => {
+    expect(judged({ allowed: [allowed] })).toEqual([
+      `openapi/released/allowed-breaks.yaml: remove default-changed at ${found.at}, which does not happen any more.`,
+    ]);
+  });
+  test('one without a reason', () => {
+    expect(judged({ breaks: [found], allowed: [{ ...allowed, reason: ' ' }] }, told)).toEqual([
+      `openapi/released/allowed-breaks.yaml: say the reason of default-changed at ${found.at}.`,
+    ]);
+  });
+  test('one that is there twice', () => {
+    expect(judged({ breaks: [found], allowed: [allowed, allowed] }, told)).toEqual([
+      `openapi/released/allowed-breaks.yaml: default-changed at ${found.at} is there twice.`,
+    ]);
+  });
+  test.each([added, told.replace('getStaffN000', 'updateStaffN000'), ''])('one that is not told: %j', (groups) => {
+    expect(judged({ breaks: [found], allowed: [allowed] }, groups)).toEqual([
+      `CHANGELOG.md: no entry under "Unreleased", "Breaking changes" names \`getStaffN000\` (default-changed at ${found.at}).`,
+    ]);
+  });
+  test('one that is told as something else', () => {
+    expect(judged({ breaks: [found], allowed: [{ ...allowed, changelog: 'gives' }] }, told)).toEqual([
+      `openapi/released/allowed-breaks.yaml: \`changelog\` of default-changed at ${found.at} must be a name of what breaks, such as getStaffN000, /N000/staff/{id}, PageSizeN000.`,
+    ]);
+  });
+  test.each(['', told])('a change that is not told: %j', (groups) => {
+    expect(judged({ others: [found.at] }, groups)).toEqual([
+      `CHANGELOG.md: tell under "Unreleased", beside any breaks, what changed in the contract, such as at ${found.at}.`,
+    ]);
+  });
+  test('a changelog in another form', () => {
+    expect(judged({}, added.replace('Added', 'News'))).toEqual([expect.stringContaining('is no known group')]);
+  });
+  test('a contract that is not the last release', () => {
+    expect(judged({ releasedVersion: 'v0.9.0' })).toEqual([
+      'CHANGELOG.md: its newest version is v1.0.0, but v0.9.0 is kept as the released contract.',
+    ]);
+  });
+});
+
+describe('whom a place concerns', () => {
+  test.each([
+    ['#/components/schemas/FieldsN001', ['getStaffN001', 'updateStaffN001']],
+    ['#/components/schemas/EventN001/properties/at', ['staffUpdatedN001']],
+    ['#/components/parameters/IdN001', ['getStaffN001', 'updateStaffN001']],
+    ['#/paths/~1N001~1staff~1{id}/put/responses/200', ['updateStaffN001']],
+    ['#/paths/~1N001~1staff~1{id}', ['getStaffN001', 'updateStaffN001']],
+    ['#/components/schemas/Nothing', []],
+  ])('%s', (at, users) => expect(usersOf(bundle, at).map(({ id }) => id)).toEqual(users));
+
+  test('everyone', () => {
+    expect(usersOf(bundle, '#/servers/0')).toHaveLength(6);
+    expect(wordsFor(bundle, '#/servers/0')).toEqual(['servers']);
+    expect(wordsFor(bundle, '#/components/securitySchemes/bearerAuth')[0]).toBe('bearerAuth');
+  });
+});
+
+describe('the file of allowed breaks', () => {
+  const text = `# Why.\n- rule: default-changed\n  at: '#/a'\n  says: Other.\n  reason: So.\n  changelog: a\n`;
+  test('is read', () => expect(allowedIn(text)).toEqual([parse(text)[0]]));
+  test('may be empty', () => expect(allowedIn('# Why.\n[]\n')).toEqual([]));
+  test('keeps its words at a release', () => expect(withoutEntries(text)).toBe('# Why.\n[]\n'));
+  test('needs each field', () => {
+    expect(() => allowedIn('- rule: a\n')).toThrow(
+      'openapi/released/allowed-breaks.yaml: entry 1 needs a text as `at`.',
+    );
+  });
+  test('must be a list', () => expect(() => allowedIn('a: b\n')).toThrow('must be a list'));
+});

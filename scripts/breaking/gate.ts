@@ -1,0 +1,109 @@
+/** The gate for breaking changes: what stands between a contract and its next release. One text for each thing to do. */
+import { stringify } from 'yaml';
+import { breakingChanges, entriesOf, groupNames, mistakesIn, names, type Release, versionOf } from './changelog.ts';
+import { type Break, type Comparison, identity } from './compare.ts';
+import type { User } from './users.ts';
+
+/** A break that is meant, as the file of allowed ones has it. */
+export interface Allowed extends Break {
+  readonly reason: string;
+  /** The word by which the entry under "Breaking changes" names it. */
+  readonly changelog: string;
+}
+
+export interface Gate {
+  readonly comparison: Comparison;
+  readonly allowed: readonly Allowed[];
+  readonly releases: readonly Release[];
+  /** The version that the present contract is compared with. */
+  readonly releasedVersion: string;
+  readonly usersOf: (at: string) => readonly User[];
+  /** By which words a changelog may name what is at a place. */
+  readonly wordsFor: (at: string) => readonly string[];
+}
+
+export const allowedFile = 'openapi/released/allowed-breaks.yaml';
+
+export function complaints(gate: Gate): string[] {
+  const form = mistakesIn(gate.releases).map((mistake) => `CHANGELOG.md: ${mistake}`);
+  return [...undeclared(gate), ...stale(gate), ...unfounded(gate), ...form, ...unannounced(gate), ...unversioned(gate)];
+}
+
+function undeclared({ comparison, allowed, releasedVersion, usersOf, wordsFor }: Gate): string[] {
+  const known = new Set(allowed.map(identity));
+  const breaks = comparison.breaks.filter((found) => !known.has(identity(found)));
+  if (breaks.length === 0) return [];
+  const list = breaks.map(
+    (found) => `  ${found.rule}: ${found.says}\n    at ${found.at}\n    ${concerns(usersOf(found.at))}`,
+  );
+  const entries = breaks.map((found) => ({ ...found, reason: '', changelog: wordsFor(found.at)[0] ?? '' }));
+  return [
+    `${breaks.length} undeclared ${breaks.length === 1 ? 'break' : 'breaks'} of the contract released as ${releasedVersion}:\n\n${list.join('\n\n')}\n
+Take back what is not meant. For what is meant, add this to ${allowedFile}, each with its reason, and tell callers in
+CHANGELOG.md, under "Unreleased", "Breaking changes", by the word that \`changelog\` gives:\n\n${stringify(entries, { lineWidth: 0 })}`,
+  ];
+}
+
+const shown = 5;
+
+function concerns(users: readonly User[]): string {
+  const lines = users.slice(0, shown).map(({ id, method, path }) => `${method} ${path} (${id})`);
+  const more = users.length > shown ? `, and ${users.length - shown} more` : '';
+  return `for ${lines.join(', ') || 'no operation'}${more}`;
+}
+
+function stale({ comparison, allowed }: Gate): string[] {
+  const happening = new Set(comparison.breaks.map(identity));
+  return allowed
+    .filter((entry) => !happening.has(identity(entry)))
+    .map((entry) => `${allowedFile}: remove ${told(entry)}, which does not happen any more.`);
+}
+
+function unfounded({ allowed }: Gate): string[] {
+  const without = allowed
+    .filter(({ reason }) => reason.trim() === '')
+    .map((entry) => `${allowedFile}: say the reason of ${told(entry)}.`);
+  const twice = allowed
+    .filter((entry, index) => allowed.findIndex((other) => identity(other) === identity(entry)) < index)
+    .map((entry) => `${allowedFile}: ${told(entry)} is there twice.`);
+  return [...without, ...twice];
+}
+
+function unannounced({ comparison, allowed, releases, wordsFor }: Gate): string[] {
+  const declared = entriesOf(releases, breakingChanges);
+  const happening = new Set(comparison.breaks.map(identity));
+  const missing = allowed.flatMap((entry) => {
+    if (!happening.has(identity(entry))) return [];
+    const words = wordsFor(entry.at);
+    if (!words.includes(entry.changelog)) {
+      const some = words.slice(0, shown).join(', ');
+      return [`${allowedFile}: \`changelog\` of ${told(entry)} must be a name of what breaks, such as ${some}.`];
+    }
+    return declared.some((text) => names(text, entry.changelog))
+      ? []
+      : [
+          `CHANGELOG.md: no entry under "Unreleased", "Breaking changes" names \`${entry.changelog}\` (${told(entry)}).`,
+        ];
+  });
+  const isTold = groupNames.some((group) => group !== breakingChanges && entriesOf(releases, group).length > 0);
+  const [some] = comparison.others;
+  return some === undefined || isTold
+    ? missing
+    : [
+        ...missing,
+        `CHANGELOG.md: tell under "Unreleased", beside any breaks, what changed in the contract, such as at ${some}.`,
+      ];
+}
+
+function unversioned({ releases, releasedVersion }: Gate): string[] {
+  const newest = releases.map(({ heading }) => versionOf(heading)?.name).find((name) => name !== undefined);
+  return newest === releasedVersion
+    ? []
+    : [
+        `CHANGELOG.md: its newest version is ${newest ?? 'none'}, but ${releasedVersion} is kept as the released contract.`,
+      ];
+}
+
+function told({ rule, at }: Break): string {
+  return `${rule} at ${at}`;
+}

@@ -1,0 +1,84 @@
+/** Whom a change concerns: the operations and the webhooks that use a place in a bundle. */
+import { type Bundle, keysOf } from './document.ts';
+
+export interface User {
+  readonly id: string;
+  /** `PUT`, or `webhook`. */
+  readonly method: string;
+  /** The path, or the name of the webhook. */
+  readonly path: string;
+}
+
+const methods = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace']);
+
+/** The operations that use what a pointer leads to: all of them where it leads to none in particular. */
+export function usersOf(bundle: Bundle, pointer: string): readonly User[] {
+  const [root, name, part = ''] = keysOf(pointer);
+  const everyone = places(bundle);
+  if (root === 'paths' || root === 'webhooks') {
+    const here = everyone.filter((place) => place.root === root && place.path === name);
+    return here.filter(({ key }) => !methods.has(part) || key === part).map(({ user }) => user);
+  }
+  if (root !== 'components' || name === 'securitySchemes') return everyone.map(({ user }) => user);
+  const component = `#/components/${name}/${part}`;
+  return everyone.filter(({ parts }) => reaches(bundle, parts, component)).map(({ user }) => user);
+}
+
+/** By which words a changelog may name a break: an operation's id or path, a webhook, a component, a part of the root. */
+export function wordsFor(bundle: Bundle, pointer: string): readonly string[] {
+  const [root = '', , component] = keysOf(pointer);
+  const users = usersOf(bundle, pointer);
+  const words = users.flatMap(({ id, path }) => [id, path]);
+  if (root === 'paths' || root === 'webhooks') return words;
+  if (root !== 'components' || component === undefined) return [root];
+  // The best word comes first: that of the one operation, or that of what many share.
+  return users.length === 1 ? [...words, component] : [component, ...words];
+}
+
+interface Place {
+  readonly root: 'paths' | 'webhooks';
+  readonly path: string;
+  readonly key: string;
+  readonly user: User;
+  /** The operation, and what its path gives to all operations. */
+  readonly parts: unknown;
+}
+
+function places(bundle: Bundle): Place[] {
+  return (['paths', 'webhooks'] as const).flatMap((root) =>
+    Object.entries(bundle[root] ?? {}).flatMap(([path, item]) =>
+      Object.entries(item)
+        .filter(([key]) => methods.has(key))
+        .map(([key, operation]) => ({
+          root,
+          path,
+          key,
+          user: {
+            id: String(Object(operation).operationId),
+            method: root === 'paths' ? key.toUpperCase() : 'webhook',
+            path,
+          },
+          parts: [operation, item.parameters],
+        })),
+    ),
+  );
+}
+
+/** Whether references lead from a part of a bundle to a component. */
+function reaches(bundle: Bundle, from: unknown, component: string): boolean {
+  const seen = new Set<string>();
+  const waiting: unknown[] = [from];
+  while (waiting.length > 0) {
+    const value = waiting.pop();
+    if (typeof value !== 'object' || value === null) continue;
+    const reference = '$ref' in value && typeof value.$ref === 'string' ? value.$ref : undefined;
+    if (reference === component) return true;
+    if (reference !== undefined && !seen.has(reference)) {
+      seen.add(reference);
+      const [, kind = '', name = ''] = keysOf(reference);
+      waiting.push(bundle.components[kind]?.[name]);
+    }
+    waiting.push(...Object.values(value));
+  }
+  return false;
+}
