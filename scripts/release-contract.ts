@@ -1,0 +1,49 @@
+/**
+ * Takes the contract as it is for released: `pnpm contract:release v9.9.0`. What is unreleased in the changelog moves under
+ * the version and today's date, the bundle takes the place of the last released one, and the breaks that were allowed are
+ * done. The package script asks the gate first.
+ */
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { parseArgs } from 'node:util';
+import { mistakesIn, released, releasesOf } from './breaking/changelog.ts';
+import {
+  allowedBreaks,
+  changelogFile,
+  presentFile,
+  releasedContract,
+  releasedFolder,
+  withoutEntries,
+} from './breaking/files.ts';
+
+const { values, positionals } = parseArgs({
+  options: { date: { type: 'string', default: new Date().toISOString().slice(0, 10) } },
+  allowPositionals: true,
+});
+
+try {
+  await release(positionals[0] ?? '', values.date);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+async function release(version: string, date: string): Promise<void> {
+  const last = await releasedContract();
+  // Everything is read and judged before anything is written.
+  const changelog = released(await readFile(changelogFile, 'utf8'), version, date);
+  const [mistake] = mistakesIn(releasesOf(changelog));
+  if (mistake !== undefined) throw new Error(`CHANGELOG.md: ${mistake}`);
+  const bundle = await readFile(presentFile, 'utf8');
+  const allowed = withoutEntries(await readFile(allowedBreaks, 'utf8'));
+
+  const [, ...lines] = bundle.split('\n');
+  await writeFile(new URL(`${version}.yaml`, releasedFolder), [notice(version), ...lines].join('\n'));
+  await rm(new URL(`${last.version}.yaml`, releasedFolder));
+  await writeFile(allowedBreaks, allowed);
+  await writeFile(changelogFile, changelog);
+  console.log(`Released as ${version}, after ${last.version}. Look at the changes, and commit them.`);
+}
+
+function notice(version: string): string {
+  return `# The contract as released as ${version}, by "pnpm contract:release". Do not edit.`;
+}
