@@ -50,11 +50,15 @@ function concrete(segments: readonly string[], value: unknown): { path: string[]
   const [segment, ...rest] = segments;
   if (segment === undefined) return { path: [], found: true };
   const keys = segment === '*' && typeof value === 'object' && value !== null ? Object.keys(value) : [segment];
+  let missing: { path: string[]; found: boolean } | undefined;
   for (const key of keys) {
     const child = childOf(value, key);
     const below = child === undefined ? undefined : concrete(rest, child);
-    if (below !== undefined) return { path: [key, ...below.path], found: below.found };
+    const here = below && { path: [key, ...below.path], found: below.found };
+    if (here?.found === true) return here;
+    missing ??= here;
   }
+  if (missing !== undefined) return missing;
   return rest.length === 0 && isObject(value) ? { path: [], found: false } : undefined;
 }
 

@@ -44,7 +44,8 @@ const mostExchanges = 5;
 const longestCurl = 2_000;
 const narrowestLabel = 30;
 const gap = '  ';
-const columnsWidth = categories.map((category) => gap.length + category.length).reduce((sum, width) => sum + width);
+const fullColumns = categories.map((category) => gap.length + category.length);
+const columnsWidth = fullColumns.reduce((sum, width) => sum + width);
 
 /** The whole report: the table of operations, the findings, the coverage, and the verdict in the last line. */
 export function renderTerminal(report: Report, options: TerminalOptions = {}): string {
@@ -93,12 +94,19 @@ function table(report: PresentedReport, page: Page): string[] {
   const widest = Math.max(...rows.map((row) => stringWidth(labelOf(row))));
   // Without room for names and numbers side by side, the numbers go below.
   const label = room < narrowestLabel ? undefined : Math.min(widest, room);
-  const head = categories.map((category) => gap + category).join('');
-  return [page.paint('dim', `${' '.repeat(label ?? 0)}${head}`), ...rows.flatMap((row) => tableRow(row, label, page))];
+  const columns = room < 0 ? categories.map(() => Math.floor(page.width / categories.length)) : fullColumns;
+  const head = categories.map((category, index) => {
+    const width = columns[index] ?? 0;
+    return gap + cut(category, width - gap.length).padStart(width - gap.length);
+  });
+  return [
+    page.paint('dim', `${' '.repeat(label ?? 0)}${head.join('')}`),
+    ...rows.flatMap((row) => tableRow(row, label, columns, page)),
+  ];
 }
 
-function tableRow(row: TableRow, width: number | undefined, page: Page): string[] {
-  const cells = categories.map((category) => cell(row.checks[category], gap.length + category.length, page)).join('');
+function tableRow(row: TableRow, width: number | undefined, columns: readonly number[], page: Page): string[] {
+  const cells = categories.map((category, index) => cell(row.checks[category], columns[index] ?? 0, page)).join('');
   const label = cut(labelOf(row), width ?? page.width);
   const painted = paintLabel(label, row, page);
   return width === undefined ? [painted, cells] : [painted + ' '.repeat(width - stringWidth(label)) + cells];
@@ -142,7 +150,8 @@ function findingLines(finding: PresentedFinding, number: number, report: Present
     ...wrapped(`✗ ${number}  ${visible(finding.title)}`, page.width, '     ').map((line) =>
       paint(['red', 'bold'], line),
     ),
-    `     ${visible(`${name}${address}`.trim())}${gap}${paint('dim', `${finding.category} · ${visible(finding.check)}`)}`,
+    ...wrapped(`     ${visible(`${name}${address}`.trim())}`, page.width, '     '),
+    paint('dim', `     ${finding.category} · ${visible(finding.check)}`),
     ...field('expected', finding.expected, page),
     ...field('actual', finding.actual, page),
     ...(finding.place === undefined ? [] : field('contract', placeText(finding.place, page.directory), page)),
