@@ -136,7 +136,7 @@ function card(finding: PresentedFinding, number: number, report: PresentedReport
     number <= openFindings ? raw(' open') : undefined
   }>
 <summary><span class="number">${number}</span><span class="title">${prose(finding.title)}</span>
-<span class="meta"><b>${visible(finding.operation)}</b> ${addressOf(operation)}<span class="badge">${finding.category}</span><span class="badge quiet">${visible(finding.check)}</span></span></summary>
+<span class="meta"><strong>${visible(finding.operation)}</strong> ${addressOf(operation)}<span class="badge">${finding.category}</span><span class="badge quiet">${visible(finding.check)}</span></span></summary>
 <div class="sides"><div><h3>Expected</h3><p>${prose(finding.expected)}</p></div><div class="bad"><h3>Actual</h3><p>${prose(finding.actual)}</p></div></div>
 ${
   finding.place === undefined
@@ -242,7 +242,7 @@ ${missed.map(
   ([
     reason,
     operations,
-  ]) => html`<details class="gap"><summary><b>${counted(operations.length, 'operation')}</b> ${visible(reason)}</summary>
+  ]) => html`<details class="gap"><summary><strong>${counted(operations.length, 'operation')}</strong> ${visible(reason)}</summary>
 <ul>${operations.map(({ id, method, path }) => html`<li>${visible(id)} <code>${method} ${visible(path)}</code></li>`)}</ul></details>`,
 )}
 ${left.map((one) => gapBlock(one, options))}
@@ -256,7 +256,7 @@ function barRow({ name, share, part }: CoverageRow): Markup {
 
 function gapBlock({ kind, reason, items }: Gap, options: Presentation): Markup {
   const left = items.length - mostItems;
-  return html`<details class="gap"><summary><b>${items.length.toLocaleString('en')} ${kindNames[kind]}</b> ${visible(reason ?? 'not tried')}</summary>
+  return html`<details class="gap"><summary><strong>${items.length.toLocaleString('en')} ${kindNames[kind]}</strong> ${visible(reason ?? 'not tried')}</summary>
 <ul>${items.slice(0, mostItems).map((item) => gapItem(item, options))}${left > 0 ? html`<li>… ${left} more</li>` : undefined}</ul></details>`;
 }
 
