@@ -1,0 +1,17 @@
+import { acceptance } from './acceptance.ts';
+import { answers } from './answers.ts';
+import type { RealDrift } from './combinators.ts';
+import { refusals } from './refusals.ts';
+import { robustness } from './robustness.ts';
+import { semantics } from './semantics.ts';
+import { surface } from './surface.ts';
+
+/** Every drift of the suite on the service itself. */
+export const realDrifts: readonly RealDrift[] = [
+  ...answers,
+  ...refusals,
+  ...acceptance,
+  ...surface,
+  ...robustness,
+  ...semantics,
+];
