@@ -519,12 +519,12 @@ export function* lists(
   const { shape } = spot;
   for (const extent of ['least', 'some'] as const) {
     const longer: unknown[] = list.slice(0, length);
-    const known = new Set(longer.map((item) => JSON.stringify(item)));
+    const known = new Set(shape.uniqueItems ? longer.map((item) => JSON.stringify(item)) : []);
     for (let attempt = 0; longer.length < length && attempt < length + 200; attempt += 1) {
       const schemas = shape.prefixItems[longer.length] ?? shape.items ?? [];
       const isCopied = !shape.uniqueItems && longer.length > 0 && shape.prefixItems.length === 0;
       const item = isCopied ? longer.at(-1) : values.make(schemas, direction, extent, attempt, spot.name);
-      const text = JSON.stringify(item);
+      const text = shape.uniqueItems ? JSON.stringify(item) : '';
       if ((shape.uniqueItems && known.has(text)) || !isWanted(item)) continue;
       known.add(text);
       longer.push(item);

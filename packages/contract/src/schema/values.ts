@@ -190,9 +190,11 @@ export class Values {
       const open = next;
       const branches: Taken[] = [];
       const shape = this.#settled(open.schemas, open.value, direction, branches);
-      if (!isNews(shape, open.name, open.pointer, seen)) continue;
       count += 1;
-      note(shape, open.name, seen);
+      // What the schemas themselves say was noted when the spot was found: many are found before the first is shown.
+      const unsettled = shapeOf(this.#document, ...open.schemas);
+      const isRoot = open.pointer === '';
+      note(isRoot ? shape.sources : shape.sources.filter((one) => !unsettled.sources.includes(one)), open.name, seen);
       const whole = open.write(open.value);
       for (const { choice, branch } of branches) taken.set(choice, (taken.get(choice) ?? new Set()).add(branch));
       yield { ...open, shape, whole, taken: branches };
@@ -244,6 +246,7 @@ export class Values {
         const list = this.#extended(shape, value, index, direction, seed);
         if (list === undefined) continue;
         if (list !== value && !this.#accepts(schema, write(list), direction)) continue;
+        note(shapeOf(this.#document, ...items).sources, open.name, seen);
         yield {
           schemas: items,
           pointer: `${pointer}/${index}`,
@@ -268,7 +271,9 @@ export class Values {
         write: (member) => write(withMember(whole, name, member)),
         omit: shape.required.has(name) ? undefined : () => write(withoutMember(whole, name)),
       });
-      if (Object.hasOwn(value, name)) {
+      const isNull = value[name] === null && likelyTypes(shapeOf(this.#document, ...schemas)).length > 1;
+      if (Object.hasOwn(value, name) && !isNull) {
+        note(shapeOf(this.#document, ...schemas).sources, name, seen);
         yield child(value);
         continue;
       }
@@ -276,6 +281,7 @@ export class Values {
         const member = this.make(schemas, direction, attempt === 0 ? 'least' : 'some', seed + attempt, name);
         const whole = withMember(value, name, member);
         if (!this.#accepts(schema, write(whole), direction)) continue;
+        note(shapeOf(this.#document, ...schemas).sources, name, seen);
         yield child(whole);
         break;
       }
@@ -651,8 +657,14 @@ interface Open {
 const silent =
   /^(\$ref|\$schema|\$id|\$comment|\$defs|allOf|title|description|example|examples|default|readOnly|writeOnly|deprecated|externalDocs|xml|x-.*)$/;
 
-function telling(shape: Shape): JsonObject[] {
-  return shape.sources.filter((source) => Object.keys(source).some((keyword) => !silent.test(keyword)));
+const tellingSources = new WeakMap<JsonObject, boolean>();
+
+function isTelling(source: JsonObject): boolean {
+  const known = tellingSources.get(source);
+  if (known !== undefined) return known;
+  const found = Object.keys(source).some((keyword) => !silent.test(keyword));
+  tellingSources.set(source, found);
+  return found;
 }
 
 /** How often a schema was shown, under which name. */
@@ -663,17 +675,19 @@ type Seen = Map<JsonObject, Map<string, number>>;
  * tell members apart by hand, at two places of each name.
  */
 function isNews(shape: Shape, name: string, pointer: string, seen: Seen): boolean {
-  const sources = telling(shape);
+  const sources = shape.sources.filter(isTelling);
   const depth = pointer.split('/').filter((segment) => !/^\d*$/.test(segment)).length;
   const count = (source: JsonObject) => {
-    const names = seen.get(source) ?? new Map<string, number>();
+    const names = seen.get(source);
+    if (names === undefined) return 0;
     return depth <= 2 ? (names.get(name) ?? 0) : [...names.values()].reduce((sum, one) => sum + one, 0);
   };
   return sources.length === 0 || sources.some((source) => count(source) < 2);
 }
 
-function note(shape: Shape, name: string, seen: Seen): void {
-  for (const source of telling(shape)) {
+function note(sources: readonly JsonObject[], name: string, seen: Seen): void {
+  for (const source of sources) {
+    if (!isTelling(source)) continue;
     const names = seen.get(source) ?? new Map<string, number>();
     seen.set(source, names.set(name, (names.get(name) ?? 0) + 1));
   }

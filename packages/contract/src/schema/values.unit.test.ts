@@ -24,14 +24,19 @@ async function load(schemas: Record<string, unknown>) {
 const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
 const validators = new Validators(ours);
 const values = new Values(ours, validators);
-const bodies = operationsOf(ours).flatMap((operation) => [
-  ...(operation.body?.contents ?? []).map(({ schema = {} }) => [operation.id, schema, 'request'] as const),
-  ...operation.answers.flatMap((answer) =>
-    answer.contents.map(({ schema = {} }) => [`${operation.id} ${answer.status}`, schema, 'answer'] as const),
-  ),
-]);
+const shown = new Set<JsonObject>();
+const bodies = operationsOf(ours)
+  .flatMap((operation) => [
+    ...(operation.body?.contents ?? []).map(({ schema = {} }) => [operation.id, schema, 'request'] as const),
+    ...operation.answers.flatMap((answer) =>
+      answer.contents.map(({ schema = {} }) => [`${operation.id} ${answer.status}`, schema, 'answer'] as const),
+    ),
+  ])
+  .filter(([, schema]) => !shown.has(ours.object(schema)) && shown.add(ours.object(schema)).size > 0);
 
-test('every body of a large contract has a value of every extent, the same for the same seed', () => {
+test('every body of a large contract has a value of every extent, the same for the same seed', {
+  timeout: 30_000,
+}, () => {
   for (const [id, schema, direction] of bodies) {
     for (const extent of extents) {
       const sample = values.sample(schema, direction, extent, 7);
