@@ -23,8 +23,12 @@ export function readXml(contract: Contract, schema: JsonObject, text: string): J
 
 /** A document of a value, with the names that the schema gives. */
 export function writeXml(contract: Contract, schema: JsonObject, value: unknown, fallback = 'root'): string {
-  const name = nameOf(merged(contract, schema), fallback);
-  return `<?xml version="1.0" encoding="UTF-8"?>\n${element(contract, schema, name, value)}`;
+  const plain = merged(contract, schema);
+  const name = nameOf(plain, fallback);
+  const { namespace } = object(plain.xml);
+  const text = element(contract, schema, name, value);
+  const root = typeof namespace === 'string' ? text.replace(`<${name}`, `<${name} xmlns="${namespace}"`) : text;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${root}`;
 }
 
 function parse(text: string): Element {
@@ -125,6 +129,7 @@ function objectOf(contract: Contract, schema: JsonObject, from: Element): JsonOb
       : readElement(contract, plain, own.at(-1) as Element);
   }
   const others = object(schema.additionalProperties);
+  if (from.children.some((child) => child.name === '__proto__')) throw new Error('an element has an impossible name');
   for (const child of from.children.filter((one) => !taken.has(one)))
     value[child.name] = readElement(contract, others, child);
   return value;
@@ -149,8 +154,10 @@ function itemOf(contract: Contract, array: JsonObject, name: string, item: unkno
   return element(contract, items, nameOf(merged(contract, items), name), item);
 }
 
-function propertyOf(contract: Contract, schema: JsonObject, property: string, value: unknown): string {
-  const described = object(object(schema.properties)[property] ?? schema.additionalProperties);
+function propertyOf(contract: Contract, schema: JsonObject, from: string, value: unknown): string {
+  const described = object(object(schema.properties)[from] ?? schema.additionalProperties);
+  // The names of free properties can be anything; those of elements cannot.
+  const property = from.replaceAll(/[^\w.-]/g, '_').replace(/^(?=[^A-Za-z_])|^$/, '_');
   const plain = merged(contract, described);
   if (!Array.isArray(value)) return element(contract, described, nameOf(described, property), value);
   if (object(plain.xml).wrapped === true) return wrapped(contract, plain, property, value);

@@ -5,7 +5,7 @@ import { type Job, jobDefaults, type Report } from './store.ts';
 import { type Caller, compare } from './tools.ts';
 
 /** Milliseconds until a report is done. */
-const reportDelay = 20;
+const reportDelay = 100;
 
 export function jobHandlers(nextId: () => string): Record<string, Handler<Caller>> {
   return {
@@ -65,7 +65,15 @@ function nextPage(call: Call<Caller>, query: JsonObject, last: Job): string {
   const kept = (call.request.url.split('?')[1] ?? '')
     .split('&')
     .filter((part) => part !== '' && !part.startsWith('cursor='));
-  return `/jobs?${[...kept, `cursor=${digest(cursor)}`].join('&')}`;
+  return `/jobs?${[...kept.map(encoded), `cursor=${digest(cursor)}`].join('&')}`;
+}
+
+/** What a client may send as it is, like brackets, and what must not stand in an address. */
+function encoded(part: string): string {
+  return part.replaceAll(
+    /[^\w\-.~!$'()*+,;=:@/?%]/g,
+    (character) => `%${Buffer.from(character, 'latin1').toString('hex')}`,
+  );
 }
 
 /** Short, whatever the query is: cursors have a maximal length. */

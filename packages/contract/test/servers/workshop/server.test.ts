@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Contract, readContract } from '../kit/contract.ts';
 import { type Client, clientOf } from '../kit/judge.ts';
 import type { Started } from '../kit/serve.ts';
@@ -191,6 +191,8 @@ describe('jobs', () => {
     expect(await titles('filter[priority]=2&filter[kind]=repair')).toEqual(['True the sole']);
     expect(await titles('tags=urgent%7Ciron')).toEqual(['Grind the iron']);
     expect(await titles('numbers=1%203&order=desc')).toEqual(['Oil the tote', 'Grind the iron']);
+    const bracketed = await client('GET /jobs?filter[kind]=repair&tags=wood&pageSize=1');
+    expect((await client(`GET ${bracketed.body.next}`)).body).toMatchObject({ data: [{ number: 3 }], next: null });
     const pages: string[] = [];
     let next: string | null = '/jobs?pageSize=1&sort=title';
     while (next !== null) {
@@ -209,11 +211,15 @@ describe('reports', () => {
     const job = await client('POST /jobs', {
       body: { toolId: items[0].id, title: 'Say "a", then b', kind: 'repair', fault: 'x' },
     });
+    vi.useFakeTimers({ toFake: ['Date'] });
     const made = await client('POST /reports', { body: { subject: 'jobs' } });
     expect([made.status, made.body.months]).toEqual([202, 12]);
     const path = made.headers.get('location');
     expect((await client(`GET ${path}/rows`)).status).toBe(409);
-    await expect.poll(async () => (await client(`GET ${path}`)).body.state).toBe('done');
+    expect((await client(`GET ${path}`)).body).toMatchObject({ state: 'pending', rows: null });
+    vi.setSystemTime(Date.now() + 1000);
+    expect((await client(`GET ${path}`)).body).toMatchObject({ state: 'done', rows: `${path}/rows` });
+    vi.useRealTimers();
     const { text } = await client(`GET ${path}/rows`);
     expect(text).toContain(`${job.body.id},"Say ""a"", then b"\r\n`);
     await client(`DELETE ${path}`);
