@@ -219,8 +219,8 @@ describe('reports', () => {
     expect((await client(`GET ${path}`)).body).toMatchObject({ state: 'pending', rows: null });
     vi.setSystemTime(Date.now() + 1000);
     expect((await client(`GET ${path}`)).body).toMatchObject({ state: 'done', rows: `${path}/rows` });
-    vi.useRealTimers();
     const { text } = await client(`GET ${path}/rows`);
+    vi.useRealTimers();
     expect(text).toContain(`${job.body.id},"Say ""a"", then b"\r\n`);
     await client(`DELETE ${path}`);
     expect((await client(`GET ${path}`)).status).toBe(404);
