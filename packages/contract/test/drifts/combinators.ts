@@ -15,235 +15,248 @@ import {
   withHeader,
   withJson,
 } from './message.ts';
-import { sample, seen, send, type Wanted } from './samples.ts';
-import type { World } from './world.ts';
+import { seen, send, type Wanted } from './wire.ts';
 
-export type RealDrift = Drift<World>;
-type Probe = RealDrift['probe'];
-/** The call that shows a drift. */
-type Shown = Wanted | ((world: World) => Wanted);
-type Showing = Shown | Probe;
 type Change = (value: unknown) => unknown;
 type Test = (value: unknown) => boolean;
 type ChangeReply = (reply: Reply, ask: Ask) => Reply | undefined;
 
-/** The drifts of one part of the suite, all to be found by the same checks. */
-export function expecting(expect: readonly Category[], drifts: readonly RealDrift[]): RealDrift[] {
-  return drifts.map((drift) => ({ ...drift, expect }));
+/** What the drifts of a suite lean on. */
+export interface Base<World> {
+  /** The plainest call of an operation that succeeds. */
+  sample(operation: string, world: World, wanted?: Wanted): Ask;
+  /** What makes the plainest call be refused with a status. */
+  refused(status: number): Wanted | ((world: World) => Wanted);
 }
 
-/** A drift that says itself how requests and answers are altered, whatever their operation. */
-export function drift(
-  operation: string,
-  kind: string,
-  what: string,
-  alter: (world: World) => Alter,
-  probe: Showing = {},
-): RealDrift {
-  return {
-    name: `${operation}: ${what}`,
-    kind,
-    operation,
-    what,
-    alter,
-    probe: typeof probe === 'function' && probe.length === 2 ? (probe as Probe) : showing(operation, probe as Shown),
-  };
-}
+/** The words in which the drifts of a suite are written. */
+export function combinatorsOf<World>({ sample, refused }: Base<World>) {
+  type Own = Drift<World>;
+  type Probe = Own['probe'];
+  /** The call that shows a drift. */
+  type Shown = Wanted | ((world: World) => Wanted);
+  type Showing = Shown | Probe;
 
-/** The same drift, which nobody sees who does not call these operations too. */
-export function seenBy(needs: readonly string[], drift: RealDrift): RealDrift {
-  return { ...drift, needs };
-}
-
-/** A probe of one call. */
-function showing(operation: string, shown: Shown): Probe {
-  return async (url, world) => look(url, world, operation, typeof shown === 'function' ? shown(world) : shown);
-}
-
-/** One call, as its caller sees it. */
-export async function look(url: string, world: World, operation: string, wanted?: Wanted): Promise<unknown> {
-  const ask = sample(operation, world, wanted);
-  try {
-    return seen(await send(url, ask));
-  } catch {
-    return 'no answer';
+  /** The drifts of one part of the suite, all to be found by the same checks. */
+  function expecting(expect: readonly Category[], drifts: readonly Own[]): Own[] {
+    return drifts.map((drift) => ({ ...drift, expect }));
   }
-}
 
-/** One call, and the JSON of its answer. */
-export async function tell(url: string, world: World, operation: string, wanted?: Wanted): Promise<JsonObject> {
-  const reply = await send(url, sample(operation, world, wanted));
-  const body = jsonOf(reply);
-  return { ...(isObject(body) ? body : { body }), '(status)': reply.status };
-}
+  /** A drift that says itself how requests and answers are altered, whatever their operation. */
+  function drift(
+    operation: string,
+    kind: string,
+    what: string,
+    alter: (world: World) => Alter,
+    probe: Showing = {},
+  ): Own {
+    return {
+      name: `${operation}: ${what}`,
+      kind,
+      operation,
+      what,
+      alter,
+      probe: typeof probe === 'function' && probe.length === 2 ? (probe as Probe) : showing(operation, probe as Shown),
+    };
+  }
 
-// Answers
+  /** The same drift, which nobody sees who does not call these operations too. */
+  function seenBy(needs: readonly string[], drift: Own): Own {
+    return { ...drift, needs };
+  }
 
-/** Answers of an operation are changed, where they succeed. */
-export function answer(operation: string, kind: string, what: string, change: ChangeReply, shown?: Showing): RealDrift {
-  return drift(operation, kind, what, () => altering(operation, (reply) => reply.status < 300, change), shown);
-}
+  /** A probe of one call. */
+  function showing(operation: string, shown: Shown): Probe {
+    return async (url, world) => look(url, world, operation, typeof shown === 'function' ? shown(world) : shown);
+  }
 
-/** A value in the body of every success. */
-export function member(
-  operation: string,
-  kind: string,
-  what: string,
-  pointer: string,
-  change: Change,
-  shown?: Showing,
-): RealDrift {
-  return answer(operation, kind, what, (reply) => withJson(reply, edit(jsonOf(reply), pointer, change)), shown);
-}
+  /** One call, as its caller sees it. */
+  async function look(url: string, world: World, operation: string, wanted?: Wanted): Promise<unknown> {
+    const ask = sample(operation, world, wanted);
+    try {
+      return seen(await send(url, ask));
+    } catch {
+      return 'no answer';
+    }
+  }
 
-/** A header of every success; undefined takes it out. */
-export function header(
-  operation: string,
-  kind: string,
-  what: string,
-  name: string,
-  value: string | undefined,
-  shown?: Showing,
-): RealDrift {
-  return answer(operation, kind, what, (reply) => withHeader(reply, name, value), shown);
-}
+  /** One call, and the JSON of its answer. */
+  async function tell(url: string, world: World, operation: string, wanted?: Wanted): Promise<JsonObject> {
+    const reply = await send(url, sample(operation, world, wanted));
+    const body = jsonOf(reply);
+    return { ...(isObject(body) ? body : { body }), '(status)': reply.status };
+  }
 
-/** Answers of an operation with one status, which is a refusal. */
-export function failure(
-  operation: string,
-  status: number,
-  kind: string,
-  what: string,
-  change: ChangeReply,
-  shown: Showing = refused(status),
-): RealDrift {
-  return drift(operation, kind, what, () => altering(operation, (reply) => reply.status === status, change), shown);
-}
+  /** Answers of an operation are changed, where they succeed. */
+  function answer(operation: string, kind: string, what: string, change: ChangeReply, shown?: Showing): Own {
+    return drift(operation, kind, what, () => altering(operation, (reply) => reply.status < 300, change), shown);
+  }
 
-function altering(operation: string, when: (reply: Reply) => boolean, change: ChangeReply): Alter {
-  return async (ask, next) => {
-    const reply = await next(ask);
-    return ask.operation === operation && when(reply) ? change(reply, ask) : reply;
+  /** A value in the body of every success. */
+  function member(
+    operation: string,
+    kind: string,
+    what: string,
+    pointer: string,
+    change: Change,
+    shown?: Showing,
+  ): Own {
+    return answer(operation, kind, what, (reply) => withJson(reply, edit(jsonOf(reply), pointer, change)), shown);
+  }
+
+  /** A header of every success; undefined takes it out. */
+  function header(
+    operation: string,
+    kind: string,
+    what: string,
+    name: string,
+    value: string | undefined,
+    shown?: Showing,
+  ): Own {
+    return answer(operation, kind, what, (reply) => withHeader(reply, name, value), shown);
+  }
+
+  /** Answers of an operation with one status, which is a refusal. */
+  function failure(
+    operation: string,
+    status: number,
+    kind: string,
+    what: string,
+    change: ChangeReply,
+    shown: Showing = refused(status),
+  ): Own {
+    return drift(operation, kind, what, () => altering(operation, (reply) => reply.status === status, change), shown);
+  }
+
+  function altering(operation: string, when: (reply: Reply) => boolean, change: ChangeReply): Alter {
+    return async (ask, next) => {
+      const reply = await next(ask);
+      return ask.operation === operation && when(reply) ? change(reply, ask) : reply;
+    };
+  }
+
+  /** Requests of an operation are changed before the server sees them. */
+  function request(
+    operation: string,
+    kind: string,
+    what: string,
+    change: (ask: Ask, world: World) => Ask,
+    shown: Showing,
+  ): Own {
+    const alter =
+      (world: World): Alter =>
+      (ask, next) =>
+        next(ask.operation === operation ? change(ask, world) : ask);
+    return drift(operation, kind, what, alter, shown);
+  }
+
+  /** A value that breaks a constraint is taken as a right one. */
+  function loosen(
+    operation: string,
+    kind: string,
+    what: string,
+    where: Where,
+    isWrong: Test,
+    mend: Change,
+    shown: Showing,
+  ): Own {
+    const change = (ask: Ask) => {
+      if (!valuesAt(ask, where).some(isWrong)) return ask;
+      return changeAt(ask, where, (value) => (isWrong(value) ? mend(value) : value));
+    };
+    return request(operation, kind, what, change, shown);
+  }
+
+  /** A value that the contract allows is refused. */
+  function tighten(operation: string, kind: string, what: string, where: Where, isRefused: Test, shown: Showing): Own {
+    const alter: Alter = (ask, next) =>
+      ask.operation === operation && valuesAt(ask, where).some(isRefused)
+        ? problem(400, 'VALIDATION_ERROR', 'Validation error')
+        : next(ask);
+    return drift(operation, kind, what, () => alter, shown);
+  }
+
+  /** Requests that a test holds for are answered by something else altogether. */
+  function instead(
+    operation: string,
+    kind: string,
+    what: string,
+    when: (ask: Ask) => boolean,
+    reply: () => Reply | undefined,
+    shown: Showing,
+  ): Own {
+    const alter: Alter = (ask, next) => (ask.operation === operation && when(ask) ? reply() : next(ask));
+    return drift(operation, kind, what, () => alter, shown);
+  }
+
+  /** What a caller sends at a place makes no difference. */
+  function ignore(operation: string, kind: string, what: string, where: Where, shown: Showing): Own {
+    return request(operation, kind, what, (ask) => (absent(ask, where) ? ask : changeAt(ask, where, gone)), shown);
+  }
+
+  /** What a caller leaves out is not what the contract says that it is. */
+  function otherDefault(
+    operation: string,
+    kind: string,
+    what: string,
+    where: Where,
+    value: unknown,
+    shown: Showing = {},
+  ): Own {
+    return request(
+      operation,
+      kind,
+      what,
+      (ask) => (absent(ask, where) ? changeAt(ask, where, () => value) : ask),
+      shown,
+    );
+  }
+
+  /** The rows of every page, or other members of it. */
+  function page(
+    operation: string,
+    kind: string,
+    what: string,
+    change: (page: JsonObject, rows: readonly JsonObject[], ask: Ask) => JsonObject,
+    shown?: Showing,
+  ): Own {
+    const alter = () =>
+      altering(
+        operation,
+        (reply) => reply.status === 200,
+        (reply, ask) => {
+          const body = jsonOf(reply);
+          return isObject(body) ? withJson(reply, change(body, rowsOf(body), ask)) : reply;
+        },
+      );
+    return drift(operation, kind, what, alter, shown);
+  }
+
+  return {
+    expecting,
+    drift,
+    seenBy,
+    look,
+    tell,
+    answer,
+    member,
+    header,
+    failure,
+    request,
+    loosen,
+    tighten,
+    instead,
+    ignore,
+    otherDefault,
+    page,
   };
 }
-
-/** A call that is refused with the status. */
-function refused(status: number): Shown {
-  if (status === 401) return { headers: { authorization: 'Bearer nonsense' } };
-  if (status === 403) return ({ powerless }) => ({ headers: powerless });
-  if (status === 404) return { path: { id: unknownId, clientId: unknownId, type: 'Unheard', name: 'Unheard' } };
-  if (status === 406) return { headers: { accept: 'text/csv' } };
-  if (status === 415) return { headers: { 'content-type': 'text/plain' } };
-  return { query: { nonsense: '1' } };
-}
-
-const unknownId = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f1ff';
 
 /** Is taken out. */
 export const gone = () => undefined;
 /** Becomes this, whatever it was. */
 export const to = (value: unknown) => () => value;
 export const isText = (value: unknown): value is string => typeof value === 'string';
-
-// Requests
-
-/** Requests of an operation are changed before the server sees them. */
-export function request(
-  operation: string,
-  kind: string,
-  what: string,
-  change: (ask: Ask, world: World) => Ask,
-  shown: Showing,
-): RealDrift {
-  const alter =
-    (world: World): Alter =>
-    (ask, next) =>
-      next(ask.operation === operation ? change(ask, world) : ask);
-  return drift(operation, kind, what, alter, shown);
-}
-
-/** A value that breaks a constraint is taken as a right one. */
-export function loosen(
-  operation: string,
-  kind: string,
-  what: string,
-  where: Where,
-  isWrong: Test,
-  mend: Change,
-  shown: Showing,
-): RealDrift {
-  const change = (ask: Ask) => {
-    if (!valuesAt(ask, where).some(isWrong)) return ask;
-    return changeAt(ask, where, (value) => (isWrong(value) ? mend(value) : value));
-  };
-  return request(operation, kind, what, change, shown);
-}
-
-/** A value that the contract allows is refused. */
-export function tighten(
-  operation: string,
-  kind: string,
-  what: string,
-  where: Where,
-  isRefused: Test,
-  shown: Showing,
-): RealDrift {
-  const alter: Alter = (ask, next) =>
-    ask.operation === operation && valuesAt(ask, where).some(isRefused)
-      ? problem(400, 'VALIDATION_ERROR', 'Validation error')
-      : next(ask);
-  return drift(operation, kind, what, () => alter, shown);
-}
-
-/** Requests that a test holds for are answered by something else altogether. */
-export function instead(
-  operation: string,
-  kind: string,
-  what: string,
-  when: (ask: Ask) => boolean,
-  reply: () => Reply | undefined,
-  shown: Showing,
-): RealDrift {
-  const alter: Alter = (ask, next) => (ask.operation === operation && when(ask) ? reply() : next(ask));
-  return drift(operation, kind, what, () => alter, shown);
-}
-
-/** What a caller sends at a place makes no difference. */
-export function ignore(operation: string, kind: string, what: string, where: Where, shown: Showing): RealDrift {
-  return request(operation, kind, what, (ask) => (absent(ask, where) ? ask : changeAt(ask, where, gone)), shown);
-}
-
-/** What a caller leaves out is not what the contract says that it is. */
-export function otherDefault(
-  operation: string,
-  kind: string,
-  what: string,
-  where: Where,
-  value: unknown,
-  shown: Showing = {},
-): RealDrift {
-  return request(operation, kind, what, (ask) => (absent(ask, where) ? changeAt(ask, where, () => value) : ask), shown);
-}
-
-/** The rows of every page, or other members of it. */
-export function page(
-  operation: string,
-  kind: string,
-  what: string,
-  change: (page: JsonObject, rows: readonly JsonObject[], ask: Ask) => JsonObject,
-  shown?: Showing,
-): RealDrift {
-  const alter = () =>
-    altering(
-      operation,
-      (reply) => reply.status === 200,
-      (reply, ask) => {
-        const body = jsonOf(reply);
-        return isObject(body) ? withJson(reply, change(body, rowsOf(body), ask)) : reply;
-      },
-    );
-  return drift(operation, kind, what, alter, shown);
-}
 
 export function absent(ask: Ask, where: Where): boolean {
   return valuesAt(ask, where).every((value) => value === undefined);

@@ -41,7 +41,10 @@ export async function openFront(target: string, operations: readonly Operation[]
       headers,
       body: body ?? null,
     });
-    return { status: answer.statusCode, headers: flat(answer.headers), text: await answer.body.text() };
+    const answered = flat(answer.headers);
+    const bytes = Buffer.from(await answer.body.arrayBuffer());
+    const encoding = /^(image|application\/octet-stream)/.test(answered['content-type'] ?? '') ? 'latin1' : 'utf8';
+    return { status: answer.statusCode, headers: answered, text: bytes.toString(encoding), encoding };
   };
 
   const server = createServer((request, response) => {
@@ -62,11 +65,12 @@ export async function openFront(target: string, operations: readonly Operation[]
     };
     const reply = await (alter === undefined ? next(ask) : alter(ask, next));
     if (reply === undefined) return void response.destroy();
+    const bytes = Buffer.from(reply.text, reply.encoding);
     response.writeHead(reply.status, {
       ...reply.headers,
-      ...(reply.status === 204 ? {} : { 'content-length': Buffer.byteLength(reply.text) }),
+      ...(bytes.length > 0 || ![204, 304].includes(reply.status) ? { 'content-length': bytes.length } : {}),
     });
-    response.end(request.method === 'HEAD' ? undefined : reply.text);
+    response.end(request.method === 'HEAD' ? undefined : bytes);
   }
 
   server.listen(0, '127.0.0.1');

@@ -20,6 +20,8 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
+  /** How the bytes stand in `text`: those of images are its characters. */
+  readonly encoding?: 'utf8' | 'latin1';
 }
 
 /** Where a value stands in a request: `query.pageSize`, `header.if-match`, `path.id`, or `body` and a JSON Pointer. */

@@ -1,7 +1,8 @@
-import { isObject } from '../../src/json.ts';
-import { expecting, instead, isText, problem, tighten } from './combinators.ts';
-import { jsonOf, within } from './message.ts';
-import type { Wanted } from './samples.ts';
+import { isObject } from '../../../src/json.ts';
+import { isText, problem } from '../combinators.ts';
+import { jsonOf, within } from '../message.ts';
+import type { Wanted } from '../wire.ts';
+import { expecting, instead, tighten } from './combinators.ts';
 import type { World } from './world.ts';
 
 const is = (wanted: unknown) => (value: unknown) => value === wanted || (isText(value) && value === String(wanted));

@@ -1,17 +1,6 @@
-import { request } from 'undici';
-import { type Ask, type Reply, withJson } from './message.ts';
+import { type Ask, withJson } from '../message.ts';
+import type { Wanted } from '../wire.ts';
 import type { World } from './world.ts';
-
-/** What is unlike the plainest call of an operation. */
-export interface Wanted {
-  readonly query?: Readonly<Record<string, string>>;
-  readonly body?: unknown;
-  /** Undefined takes one out. */
-  readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Sent as it stands, in place of JSON. */
-  readonly raw?: string;
-  readonly path?: Readonly<Record<string, string>>;
-}
 
 /** The body of the plainest call that succeeds, by operation; the others take an empty object, or nothing. */
 const bodies: Readonly<Record<string, (world: World) => unknown>> = {
@@ -57,40 +46,14 @@ export function sample(id: string, world: World, wanted: Wanted = {}): Ask {
   return withJson(ask, 'body' in wanted ? wanted.body : (bodies[id]?.(world) ?? {}));
 }
 
-/** Over the wire. */
-export async function send(url: string, { method, path, query, headers, body }: Ask): Promise<Reply> {
-  const answer = await request(`${url}${path}${query === '' ? '' : `?${query}`}`, {
-    method: method as 'GET',
-    headers,
-    body: body ?? null,
-    headersTimeout: 2_000,
-  });
-  const flat = Object.entries(answer.headers).map(([name, value]) => [name, String(value)]);
-  return { status: answer.statusCode, headers: Object.fromEntries(flat), text: await answer.body.text() };
-}
+const unknownId = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f1ff';
 
-const masks: readonly [RegExp, string][] = [
-  [/Zz\d{6}zZ/g, '<unique>'],
-  [/ey[\w-]+\.[\w-]+\.[\w-]+/g, '<token>'],
-
-  [/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, '<id>'],
-  [/\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z/g, '<instant>'],
-  [/(?<=")[CP]-\d{5}/g, '<number>'],
-  [/(?<="version":|^")[1-9]\d*/g, '<version>'],
-];
-const headersOfCall = new Set(['date', 'connection', 'keep-alive', 'content-length', 'ratelimit']);
-
-/**
- * What a caller sees of an answer, without what differs between two calls that mean the same: the ids of calls, and of
- * writes what each makes anew.
- */
-export function seen(reply: Reply): unknown {
-  const mask = (text: string) => masks.reduce((masked, [pattern, name]) => masked.replaceAll(pattern, name), text);
-  const headers = Object.entries(reply.headers)
-    .filter(([name]) => !headersOfCall.has(name))
-    .map(([name, value]) => [
-      name,
-      name === 'x-request-id' ? value.replaceAll(/[0-9a-f]+-[-0-9a-f]+/g, '<id>') : mask(value),
-    ]);
-  return { status: reply.status, headers: Object.fromEntries(headers), text: mask(reply.text) };
+/** A call that is refused with the status. */
+export function refused(status: number): Wanted | ((world: World) => Wanted) {
+  if (status === 401) return { headers: { authorization: 'Bearer nonsense' } };
+  if (status === 403) return ({ powerless }: World) => ({ headers: powerless });
+  if (status === 404) return { path: { id: unknownId, clientId: unknownId, type: 'Unheard', name: 'Unheard' } };
+  if (status === 406) return { headers: { accept: 'text/csv' } };
+  if (status === 415) return { headers: { 'content-type': 'text/plain' } };
+  return { query: { nonsense: '1' } };
 }

@@ -1,7 +1,8 @@
-import { isObject } from '../../src/json.ts';
-import { crash, drift, expecting, isText, type RealDrift } from './combinators.ts';
-import { type Ask, jsonOf, within } from './message.ts';
-import type { Wanted } from './samples.ts';
+import { isObject } from '../../../src/json.ts';
+import { crash, isText } from '../combinators.ts';
+import { type Ask, jsonOf, within } from '../message.ts';
+import type { Wanted } from '../wire.ts';
+import { drift, expecting, type ServiceDrift } from './combinators.ts';
 import type { World } from './world.ts';
 
 /** Requests that a test holds for are more than the server can take. */
@@ -11,7 +12,7 @@ function fails(
   what: string,
   when: (ask: Ask) => boolean,
   shown: Wanted | ((world: World) => Wanted),
-): RealDrift {
+): ServiceDrift {
   return drift(
     operation,
     kind,

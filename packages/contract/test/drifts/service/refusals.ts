@@ -1,7 +1,8 @@
-import { isObject } from '../../src/json.ts';
-import { expecting, gone, instead, isText, loosen, request, to } from './combinators.ts';
-import { type Ask, jsonOf, withJson } from './message.ts';
-import type { Wanted } from './samples.ts';
+import { isObject } from '../../../src/json.ts';
+import { gone, isText, to } from '../combinators.ts';
+import { type Ask, jsonOf, withJson } from '../message.ts';
+import type { Wanted } from '../wire.ts';
+import { expecting, instead, loosen, request } from './combinators.ts';
 import type { World } from './world.ts';
 
 const given = (value: unknown) => value !== undefined;

@@ -1,6 +1,7 @@
-import { isObject } from '../../src/json.ts';
-import { answer, expecting, failure, gone, header, isLater, isText, member, to } from './combinators.ts';
-import { edit, jsonOf, type Reply, rowsOf, withHeader, withJson } from './message.ts';
+import { isObject } from '../../../src/json.ts';
+import { gone, isLater, isText, to } from '../combinators.ts';
+import { edit, jsonOf, type Reply, rowsOf, withHeader, withJson } from '../message.ts';
+import { answer, expecting, failure, header, member } from './combinators.ts';
 import type { World } from './world.ts';
 
 const status = (wanted: number) => (reply: Reply) => ({ ...reply, status: wanted });

@@ -1,26 +1,24 @@
 import { randomBytes } from 'node:crypto';
-import { isObject, type JsonObject } from '../../src/json.ts';
+import { isObject, type JsonObject } from '../../../src/json.ts';
+import { absent, gone, isLater, to } from '../combinators.ts';
+import type { Alter, Next } from '../front.ts';
+import { type Ask, changeAt, edit, jsonOf, type Reply, rowsOf, valuesAt, withHeader, withJson } from '../message.ts';
+import { send, type Wanted } from '../wire.ts';
 import {
-  absent,
   drift,
   expecting,
-  gone,
   header,
   ignore,
-  isLater,
   look,
   member,
   otherDefault,
   page,
-  type RealDrift,
   request,
+  type ServiceDrift,
   seenBy,
   tell,
-  to,
 } from './combinators.ts';
-import type { Alter, Next } from './front.ts';
-import { type Ask, changeAt, edit, jsonOf, type Reply, rowsOf, valuesAt, withHeader, withJson } from './message.ts';
-import { sample, send, type Wanted } from './samples.ts';
+import { sample } from './samples.ts';
 import type { World } from './world.ts';
 
 const firstPages =
@@ -63,7 +61,7 @@ const object = (reply: Reply): JsonObject => {
 function remembering<Memory extends object>(
   start: () => Memory,
   alter: (ask: Ask, next: Next, memory: Memory, world: World) => ReturnType<Alter>,
-): RealDrift['alter'] {
+): ServiceDrift['alter'] {
   return (world) => {
     const memory = start();
     return (ask, next) => alter(ask, next, memory, world);

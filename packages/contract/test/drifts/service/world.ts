@@ -1,25 +1,25 @@
-/// <reference path="../../../server/src/resources/clients/provinces.d.ts" />
+/// <reference path="../../../../server/src/resources/clients/provinces.d.ts" />
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { seedDemoData } from '../../../server/src/demo-data.ts';
-import { serve } from '../../../server/src/main.ts';
-import { createApiKey } from '../../../server/src/operator/api-keys.ts';
-import { createTenant } from '../../../server/src/operator/tenants.ts';
-import type { Service } from '../../../server/src/service.ts';
-import { OpenApiDocument } from '../../src/document/document.ts';
-import { type Operation, operationsOf } from '../../src/document/operation.ts';
-import { isObject } from '../../src/json.ts';
-import type { Auth } from '../../src/options.ts';
-import { rowsOf } from './message.ts';
+import { seedDemoData } from '../../../../server/src/demo-data.ts';
+import { serve } from '../../../../server/src/main.ts';
+import { createApiKey } from '../../../../server/src/operator/api-keys.ts';
+import { createTenant } from '../../../../server/src/operator/tenants.ts';
+import type { Service } from '../../../../server/src/service.ts';
+import { OpenApiDocument } from '../../../src/document/document.ts';
+import { type Operation, operationsOf } from '../../../src/document/operation.ts';
+import { isObject } from '../../../src/json.ts';
+import type { Auth } from '../../../src/options.ts';
+import { rowsOf } from '../message.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
 /** The contract that the server is held to, in its split sources. */
-export const specFile = fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url));
+export const specFile = fileURLToPath(new URL('../../../../../openapi/openapi.yaml', import.meta.url));
 
 /** The server that all drifts of a run share, and what it needs. */
 export interface RealServer {

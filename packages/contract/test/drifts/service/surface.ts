@@ -1,7 +1,9 @@
-import { crash, drift, expecting, problem, type RealDrift } from './combinators.ts';
-import type { Alter } from './front.ts';
-import { type Ask, type Reply, withHeader } from './message.ts';
-import { sample, seen, send } from './samples.ts';
+import { crash, problem } from '../combinators.ts';
+import type { Alter } from '../front.ts';
+import { type Ask, type Reply, withHeader } from '../message.ts';
+import { seen, send } from '../wire.ts';
+import { drift, expecting, type ServiceDrift } from './combinators.ts';
+import { sample } from './samples.ts';
 import type { World } from './world.ts';
 
 /** A request that belongs to no operation, made from the one that belongs to this one. */
@@ -17,7 +19,7 @@ function beside(
   what: string,
   odd: Odd,
   change: (reply: Reply, ask: Ask) => Reply,
-): RealDrift {
+): ServiceDrift {
   const make = (world: World) => {
     const ask = sample(operation, world);
     return { ...ask, method: odd.method ?? ask.method, path: odd.path?.(ask.path) ?? ask.path };
