@@ -1,5 +1,5 @@
 /** A report in the XML that forges and build servers read: a suite for each operation, a case for each kind of check. */
-import { create } from 'xmlbuilder2';
+import XMLBuilder from 'fast-xml-builder';
 import { categories } from '../finding/finding.ts';
 import {
   answerLine,
@@ -13,80 +13,91 @@ import {
 } from './presented.ts';
 import type { OperationReport, Report } from './report.ts';
 
-type Element = ReturnType<ReturnType<typeof create>['ele']>;
+interface Attributed {
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+/** A case without an outcome of its own has passed. */
+interface TestCase extends Attributed {
+  readonly failure?: Attributed & { readonly '#text': string };
+  readonly skipped?: Attributed;
+}
+
+interface Suite {
+  readonly name: string;
+  readonly cases: readonly TestCase[];
+}
 
 const longestBody = 2_000;
+const builder = new XMLBuilder({
+  ignoreAttributes: false,
+  attributesGroupName: 'attributes',
+  suppressEmptyNode: true,
+  suppressBooleanAttributes: false,
+  format: true,
+});
 
 export function renderJunit(report: Report, options: Presentation = {}): string {
   const shown = present(report, options);
-  // What came over the wire may hold characters that no XML document can.
-  const document = create({ version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '\ufffd' });
-  const root = document.ele('testsuites', { name: 'contract-check', time: seconds(report) });
-  let tests = 0;
-  let skipped = 0;
-  for (const operation of shown.operations) {
-    const counts = addSuite(root, operation, shown, options);
-    tests += counts.tests;
-    skipped += counts.skipped;
-  }
-  const stray = shown.findings.filter((finding) => !shown.operations.some(({ id }) => id === finding.operation));
-  if (stray.length > 0) tests += addStray(root, stray, options);
-  root.att({ tests: String(tests), failures: String(shown.findings.length), skipped: String(skipped), errors: '0' });
-  return `${document.end({ prettyPrint: true })}\n`;
+  const suites = [
+    ...shown.operations.map((operation) => suiteOf(operation, shown, options)),
+    ...strays(shown, options),
+  ];
+  return builder.build({
+    '?xml': { attributes: { version: '1.0', encoding: 'UTF-8' } },
+    testsuites: {
+      attributes: {
+        name: 'contract-check',
+        time: (report.milliseconds / 1000).toFixed(3),
+        ...counts(suites.flatMap(({ cases }) => cases)),
+      },
+      testsuite: suites.map(({ name, cases }) => ({
+        attributes: { name: legal(name), ...counts(cases) },
+        properties: { property: propertiesOf(shown) },
+        testcase: cases,
+      })),
+    },
+  });
 }
 
-function seconds({ milliseconds }: Report): string {
-  return (milliseconds / 1000).toFixed(3);
-}
-
-function addSuite(root: Element, operation: OperationReport, report: PresentedReport, options: Presentation) {
-  const mine = report.findings.filter((finding) => finding.operation === operation.id);
-  const suite = root.ele('testsuite', { name: `${operation.method} ${operation.path}`, id: operation.id });
-  addProperties(suite, report);
-  let tests = mine.length;
-  let skipped = 0;
-  for (const finding of mine) addFailure(suite, finding, options);
-  for (const category of categories) {
-    if (mine.some((finding) => finding.category === category)) continue;
-    const test = suite.ele('testcase', { classname: operation.id, name: category });
-    tests += 1;
-    if (operation.reached && operation.checks[category].made > 0) continue;
-    skipped += 1;
-    test.ele('skipped', { message: operation.reason ?? 'Nothing of it could be checked.' });
-  }
-  suite.att({ tests: String(tests), failures: String(mine.length), skipped: String(skipped), errors: '0' });
-  return { tests, skipped };
+function suiteOf(operation: OperationReport, report: PresentedReport, options: Presentation): Suite {
+  const findings = report.findings.filter((finding) => finding.operation === operation.id);
+  const others = categories.filter((category) => !findings.some((finding) => finding.category === category));
+  return {
+    name: `${operation.method} ${operation.path}`,
+    cases: [
+      ...findings.map((finding) => failedCase(finding, options)),
+      ...others.map((category) => {
+        const attributes = { classname: legal(operation.id), name: category };
+        if (operation.reached && operation.checks[category].made > 0) return { attributes };
+        const message = legal(operation.reason ?? 'Nothing of it could be checked.');
+        return { attributes, skipped: attributed({ message }) };
+      }),
+    ],
+  };
 }
 
 /** Findings outside the operations of the contract: what only the server has. */
-function addStray(root: Element, findings: readonly PresentedFinding[], options: Presentation): number {
-  const count = String(findings.length);
-  const suite = root.ele('testsuite', {
-    name: 'beside the contract',
-    tests: count,
-    failures: count,
-    skipped: '0',
-    errors: '0',
-  });
-  for (const finding of findings) addFailure(suite, finding, options);
-  return findings.length;
+function strays(report: PresentedReport, options: Presentation): Suite[] {
+  const known = new Set(report.operations.map(({ id }) => id));
+  const findings = report.findings.filter(({ operation }) => !known.has(operation));
+  if (findings.length === 0) return [];
+  return [{ name: 'beside the contract', cases: findings.map((finding) => failedCase(finding, options)) }];
 }
 
-function addProperties(suite: Element, report: PresentedReport): void {
-  const properties = suite.ele('properties');
-  properties.ele('property', { name: 'url', value: report.url });
-  properties.ele('property', { name: 'seed', value: String(report.seed) });
-  properties.ele('property', { name: 'verdict', value: verdict(report) });
-}
-
-function addFailure(suite: Element, finding: PresentedFinding, { directory }: Presentation): void {
+function failedCase(finding: PresentedFinding, { directory }: Presentation): TestCase {
   const { place } = finding;
-  const test = suite.ele('testcase', {
-    classname: finding.operation,
-    name: `${finding.category}: ${finding.title}`,
-    ...(place === undefined ? {} : { file: fileOf(place.file, directory), line: String(place.line) }),
-  });
-  test.ele('failure', { type: finding.check, message: finding.title }).txt(details(finding, directory));
+  return {
+    attributes: {
+      classname: legal(finding.operation),
+      name: legal(`${finding.category}: ${finding.title}`),
+      ...(place === undefined ? {} : { file: legal(fileOf(place.file, directory)), line: String(place.line) }),
+    },
+    failure: {
+      ...attributed({ type: legal(finding.check), message: legal(finding.title) }),
+      '#text': legal(details(finding, directory)),
+    },
+  };
 }
 
 function details(finding: PresentedFinding, directory: string | undefined): string {
@@ -100,4 +111,27 @@ function details(finding: PresentedFinding, directory: string | undefined): stri
     `Fix: ${finding.fix}`,
     ...(finding.also.length === 0 ? [] : [`Also in: ${finding.also.join(', ')}`]),
   ].join('\n');
+}
+
+function propertiesOf(report: PresentedReport) {
+  const values = { url: report.url, seed: String(report.seed), verdict: verdict(report) };
+  return Object.entries(values).map(([name, value]) => attributed({ name, value: legal(value) }));
+}
+
+function counts(cases: readonly TestCase[]) {
+  return {
+    tests: String(cases.length),
+    failures: String(cases.filter(({ failure }) => failure !== undefined).length),
+    skipped: String(cases.filter(({ skipped }) => skipped !== undefined).length),
+    errors: '0',
+  };
+}
+
+function attributed(attributes: Attributed['attributes']): Attributed {
+  return { attributes };
+}
+
+/** What came over the wire may hold characters that no XML document can, not even escaped. */
+function legal(text: string): string {
+  return text.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd');
 }
