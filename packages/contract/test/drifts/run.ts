@@ -19,7 +19,7 @@ export interface Verdict<World> {
   readonly findings: readonly Finding[];
   /** Whether the operation was called with success at all. */
   readonly isReached: boolean;
-  readonly seconds: number;
+  readonly milliseconds: number;
 }
 
 /** Checks the correct server. */
@@ -40,7 +40,7 @@ export async function judge<World>(stage: Stage<World>, drift: Drift<World>, see
   try {
     const { findings, operations } = await checkOn(stage, world, seed, [drift.operation, ...(drift.needs ?? [])]);
     const isReached = operations.some(({ id, reached }) => id === drift.operation && reached);
-    return { drift, findings, isReached, seconds: (performance.now() - started) / 1000 };
+    return { drift, findings, isReached, milliseconds: performance.now() - started };
   } finally {
     stage.front.use(undefined);
   }

@@ -8,7 +8,7 @@ export interface OpenStage<World> extends Stage<World> {
 }
 
 /** The service itself, behind a front. */
-export async function openRealStage(databaseUrl?: string): Promise<OpenStage<World>> {
+export async function openServiceStage(databaseUrl?: string): Promise<OpenStage<World>> {
   const server = await startRealServer(databaseUrl);
   const front = await openFront(server.address, server.operations);
   return {

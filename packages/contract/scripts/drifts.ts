@@ -1,0 +1,83 @@
+#!/usr/bin/env node
+/**
+ * Switches on every drift of the suites, one at a time, and looks whether the check finds it; and checks the correct servers
+ * under many seeds, where it must find nothing. Exits with 1 where either is not so.
+ */
+import { parseArgs } from 'node:util';
+import type { Drift } from '../test/drifts/drift.ts';
+import { checkCorrect, judge, type Verdict } from '../test/drifts/run.ts';
+import { serviceDrifts } from '../test/drifts/service/drifts.ts';
+import { type OpenStage, openServiceStage } from '../test/drifts/stages.ts';
+import { type DriftRow, driftTable, writeDriftTable } from './drift-table.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    suite: { type: 'string', default: '' },
+    only: { type: 'string', default: '' },
+    seed: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '20' },
+    table: { type: 'boolean', default: false },
+    write: { type: 'boolean', default: false },
+  },
+});
+const rows: DriftRow[] = [];
+let failed = false;
+
+await run('service', serviceDrifts, () => openServiceStage(process.env.DRIFTS_DATABASE_URL));
+
+if (options.table) console.log(`\n${driftTable(rows, Number(options.seeds))}`);
+if (options.write) await writeDriftTable(rows, Number(options.seeds));
+const missed = rows.filter(({ checks }) => checks.length === 0);
+console.log(`\n${rows.length - missed.length} of ${rows.length} drifts are caught.`);
+for (const { suite, operation, what } of missed) console.log(`  missed: ${suite} ${operation}: ${what}`);
+process.exit(failed || missed.length > 0 ? 1 : 0);
+
+async function run<World>(
+  suite: string,
+  drifts: readonly Drift<World>[],
+  open: () => Promise<OpenStage<World>>,
+): Promise<void> {
+  if (options.suite !== '' && options.suite !== suite) return;
+  const stage = await open();
+  try {
+    for (let seed = 1; seed <= Number(options.seeds); seed += 1) await checkSeed(suite, stage, seed);
+    const wanted = drifts.filter(({ name }) => name.includes(options.only));
+    for (const [index, drift] of wanted.entries()) {
+      const verdict = await judge(stage, drift, Number(options.seed));
+      rows.push(rowOf(suite, verdict));
+      console.log(`${`${index + 1}`.padStart(4)}/${wanted.length} ${lineOf(verdict)}`);
+    }
+  } finally {
+    await stage.close();
+  }
+}
+
+async function checkSeed<World>(suite: string, stage: OpenStage<World>, seed: number): Promise<void> {
+  const { findings, requests, milliseconds } = await checkCorrect(stage, seed);
+  console.log(
+    `${suite}, correct, seed ${seed}: ${findings.length} findings, ${requests} requests, ${seconds(milliseconds)}`,
+  );
+  for (const { operation, check, title, actual } of findings)
+    console.log(`  ${operation} ${check}: ${title} (${actual})`);
+  if (findings.length > 0) failed = true;
+}
+
+function rowOf<World>(suite: string, { drift, findings }: Verdict<World>): DriftRow {
+  const { operation, kind, what, expect } = drift;
+  return { suite, part: expect?.[0] ?? 'any', operation, kind, what, checks: checksOf(findings) };
+}
+
+function lineOf<World>({ drift, findings, isReached, milliseconds }: Verdict<World>): string {
+  const by = checksOf(findings).join(', ') || `MISSED${isReached ? '' : ' (no call of the operation succeeded)'}`;
+  const isElsewhere =
+    findings.length > 0 && !findings.some(({ category }) => drift.expect?.includes(category) !== false);
+  return `${seconds(milliseconds).padStart(7)}  ${drift.name} [${drift.kind}] → ${by}${isElsewhere ? ' (another part)' : ''}`;
+}
+
+function checksOf(findings: Verdict<unknown>['findings']): string[] {
+  return [...new Set(findings.map(({ check }) => check))];
+}
+
+function seconds(milliseconds: number): string {
+  return `${(milliseconds / 1000).toFixed(1)} s`;
+}
