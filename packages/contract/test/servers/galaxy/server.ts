@@ -148,16 +148,23 @@ function planetFrom(galaxy: Galaxy, sent: JsonObject, id: number): JsonObject {
   };
 }
 
+/** Users and satellites may have further properties; only those that the contract names are kept. */
 function creatorFrom(sent: Json): JsonObject {
-  const { id: _id, ...rest } = object(sent);
-  return rest;
+  const { name } = object(sent);
+  return name === undefined ? {} : { name };
 }
 
 function satelliteFrom(galaxy: Galaxy, sent: JsonObject): JsonObject {
-  const { id: _id, orbit, ...rest } = sent;
-  const { planet, ...motion } = object(orbit);
+  const { orbit } = sent;
+  const rest = pick(sent, ['name', 'description', 'diameter', 'type']);
+  const { planet } = object(orbit);
+  const motion = pick(object(orbit), ['orbitalPeriod', 'distance']);
   const around = planet === undefined ? {} : { planet: planetFrom(galaxy, object(planet), galaxy.nextId()) };
   return { id: galaxy.nextId(), ...rest, ...(orbit !== undefined && { orbit: { ...motion, ...around } }) };
+}
+
+function pick(value: JsonObject, names: readonly string[]): JsonObject {
+  return Object.fromEntries(Object.entries(value).filter(([name]) => names.includes(name)));
 }
 
 function createPlanet(galaxy: Galaxy, { body, base }: Call<Caller>): Result {

@@ -168,7 +168,7 @@ function propertyOf(contract: Contract, schema: JsonObject, from: string, value:
 
 function wrapped(contract: Contract, array: JsonObject, property: string, value: unknown[]): string {
   const name = nameOf(array, property);
-  return `<${name}>${value.map((item) => itemOf(contract, array, property, item)).join('')}</${name}>`;
+  return `<${name}>${value.map((item) => itemOf(contract, array, name, item)).join('')}</${name}>`;
 }
 
 /** Characters that XML cannot carry at all become the replacement character. */
