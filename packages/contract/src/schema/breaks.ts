@@ -120,7 +120,8 @@ export function breaksAndSkipped(
 }
 
 export function placeOf(document: OpenApiDocument, source: JsonObject | undefined, keyword: string): Place | undefined {
-  return source === undefined ? undefined : document.placeOf(source, keyword);
+  if (source === undefined) return undefined;
+  return source[keyword] === undefined ? document.placeOf(source) : document.placeOf(source, keyword);
 }
 
 /** `/items/0/name` as a person says it. */

@@ -35,6 +35,8 @@ export interface Spot {
   readonly pointer: string;
   /** The key or index in what it is part of; empty at the root. */
   readonly name: string;
+  /** What speaks of it, with no branch chosen. */
+  readonly schemas: readonly JsonObject[];
   readonly shape: Shape;
   readonly value: unknown;
   /** The whole value with another one here. */
@@ -215,6 +217,11 @@ export class Values {
   /** Whether a value is right by one schema alone, which may be one of those that are made here. */
   accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
     return this.#matches(schema, value, direction);
+  }
+
+  /** A schema as it is seen here. */
+  shape(schema: JsonObject): Shape {
+    return shapeOf(this.#document, schema);
   }
 
   /** A name for a member that has none in the contract; undefined where there may be none. */

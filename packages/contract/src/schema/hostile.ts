@@ -1,0 +1,331 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { type Break, isTooLarge, lists, placeOf, plural, shortened, sourceOf, subjectOf } from './breaks.ts';
+import { memberSchemas, type Shape } from './shape.ts';
+import type { Direction, Validators } from './validators.ts';
+import { type Spot, stepOf, stretch, Values, withMember } from './values.ts';
+
+/** A body as it is sent, which no value expresses. */
+export interface OddBody {
+  readonly text: string;
+  readonly note: string;
+  /** Whether it is not of its media type at all, and must be refused; otherwise a server may take it or not. */
+  readonly isMalformed: boolean;
+}
+
+/** A value as it is written in JSON, where JSON can say more than a value of JavaScript. */
+export interface OddText {
+  readonly text: string;
+  readonly note: string;
+  readonly type: 'string' | 'number' | 'object';
+}
+
+interface Hostile {
+  readonly keyword: string;
+  readonly part: unknown;
+  readonly note: string;
+}
+
+const longestText = 100_000;
+const longestList = 10_000;
+/** How many odd texts each place gets; over all places they all have their turn. */
+const textsAtOnce = 5;
+const deepest = 50;
+
+const oddTexts: readonly (readonly [text: string, what: string])[] = [
+  ['\u0000', 'NUL'],
+  ['a\u0000b', 'NUL inside'],
+  ["' OR '1'='1'; --", 'a fragment of SQL'],
+  ['\u202eabc\u202c', 'text from right to left'],
+  ['\ud800', 'half of a surrogate pair'],
+  ['%', 'a wildcard of LIKE'],
+  ['../../../../etc/passwd', 'a path that climbs'],
+  [`e${'\u0301'.repeat(50)}`, 'many combining marks'],
+  ['\ufeffabc', 'a byte order mark'],
+  ['👩‍👩‍👧‍👦😀', 'emoji that are joined'],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: what a template would replace
+  ['${7*7}{{7*7}}<%= 7*7 %>', 'a fragment of a template'],
+  ['<script>alert(1)</script>', 'a fragment of HTML'],
+  ['__proto__', 'the name of a prototype'],
+  ['_\\%\\', 'escapes of LIKE'],
+  ['(a+)+$[', 'a broken pattern'],
+  ['$(id)`id`', 'a fragment of a shell'],
+  ['a\r\nX-Injected: 1', 'line breaks'],
+  ['\u200d\u200b\u2028\u2029', 'what cannot be seen'],
+  ['ﷺİßŉ', 'letters that grow with their case'],
+  ['\uffff\ufdd0', 'code points that are no characters'],
+  ['   ', 'only spaces'],
+  ['null', 'the word null'],
+  ['1e309', 'a number too large, as text'],
+];
+
+const oddNumbers: readonly (readonly [number: number, what: string])[] = [
+  [2 ** 53, 'the first number beyond the exact ones'],
+  [-(2 ** 53), 'the first number below the exact ones'],
+  [2 ** 31, 'one more than 32 bits hold'],
+  [2 ** 63, 'one more than 64 bits hold'],
+  [1e308, 'nearly the largest number'],
+  [-1e308, 'nearly the smallest number'],
+  [1e-300, 'nearly nothing'],
+  [-0, 'minus zero'],
+  [0.1 + 0.2, 'a fraction with many digits'],
+];
+
+const oddNames: readonly string[] = [
+  '__proto__',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  '',
+  '\u0000',
+  'a.b',
+  '$where',
+  'a[b]',
+  'x'.repeat(5000),
+];
+
+/** Values that the schema allows, and that a careless server fails on. */
+export function hostileOf(
+  document: OpenApiDocument,
+  validators: Validators,
+  schema: JsonObject,
+  value: unknown,
+  direction: Direction = 'request',
+  { limit = 500 }: { readonly limit?: number } = {},
+): Break[] {
+  const values = new Values(document, validators);
+  const found: Break[] = [];
+  let turn = 0;
+  for (const spot of values.spots(schema, value, direction)) {
+    for (const { keyword, part, note } of hostileParts(values, direction, spot, turn)) {
+      if (found.length >= limit) return found;
+      const whole = spot.write(part);
+      if (!validators.accepts(schema, whole, direction)) continue;
+      const place = placeOf(document, sourceOf(spot.shape, keyword), keyword);
+      found.push({ keyword, pointer: spot.pointer, place, value: whole, note: `${subjectOf(spot.pointer)} ${note}` });
+    }
+    if (typeof spot.value === 'string') turn += textsAtOnce;
+  }
+  return found;
+}
+
+function* hostileParts(values: Values, direction: Direction, spot: Spot, turn: number): Generator<Hostile> {
+  const { shape, value } = spot;
+  if (shape.enum !== undefined) return;
+  if (typeof value === 'string') yield* hostileTextsFor(shape, value, turn);
+  if (typeof value === 'number') yield* hostileNumbers(shape);
+  if (Array.isArray(value)) yield* hostileLists(values, direction, spot, value);
+  if (isObject(value)) yield* hostileObjects(values, direction, spot, value);
+}
+
+function* hostileTextsFor(shape: Shape, value: string, turn: number): Generator<Hostile> {
+  if (shape.patterns.length === 0 && shape.format === undefined) {
+    for (let index = 0; index < textsAtOnce; index += 1) {
+      const [text, what] = oddTexts[(turn + index) % oddTexts.length] ?? ['', ''];
+      const part = sized(text, shape);
+      yield { keyword: 'type', part, note: `is ${what}` };
+    }
+  } else {
+    // Where a pattern or a format leaves room, it is for the same texts.
+    for (const [text, what] of oddTexts) {
+      yield { keyword: 'pattern', part: sized(text, shape), note: `is ${what}, which is allowed` };
+    }
+  }
+  if (shape.maxLength > 1000) {
+    const length = Math.min(shape.maxLength, longestText);
+    const part = stretch(value === '' ? 'a' : value, length, shape);
+    if (part !== undefined) yield { keyword: 'maxLength', part, note: `is ${plural(length, 'character')} long` };
+  }
+}
+
+/** A text that is not too long, and made long enough. */
+function sized(text: string, shape: Shape): string {
+  const points = [...text].slice(0, Math.min(shape.maxLength, longestText));
+  const missing = Math.min(shape.minLength, longestText) - points.length;
+  return missing > 0 ? `${points.join('')}${'a'.repeat(missing)}` : points.join('');
+}
+
+function* hostileNumbers(shape: Shape): Generator<Hostile> {
+  const isWhole = !shape.types.has('number');
+  const step = stepOf(shape, isWhole) ?? 0;
+  for (const [part, what] of oddNumbers) {
+    if (isWhole && !Number.isInteger(part)) continue;
+    yield { keyword: 'type', part, note: `is ${Object.is(part, -0) ? '-0' : shortened(part)}, ${what}` };
+  }
+  const { maximum, minimum } = shape;
+  for (const [keyword, part] of [
+    ['maximum', maximum],
+    ['minimum', minimum],
+  ] as const) {
+    if (part === undefined || Math.abs(part) < 1e6) continue;
+    const stepped = step > 0 ? Math.trunc(part / step) * step : part;
+    yield { keyword, part: stepped, note: `is ${shortened(stepped)}, as far as ${keyword} goes` };
+  }
+}
+
+function* hostileLists(values: Values, direction: Direction, spot: Spot, list: readonly unknown[]): Generator<Hostile> {
+  const { shape } = spot;
+  const wished = Math.min(shape.maxItems, longestList);
+  const length = [wished, 1000, 100].find((one) => one <= wished && !isTooLarge(list, one));
+  if (length !== undefined && length > 10) {
+    const [part] = lists({ values, direction, spot }, list, length);
+    if (part !== undefined) yield { keyword: 'maxItems', part, note: `has ${plural(length, 'item')}` };
+  }
+  if (!shape.uniqueItems && list.length > 0 && shape.maxItems > 1) {
+    yield { keyword: 'items', part: [...list.slice(0, 1), list[0]], note: 'has the same item twice' };
+  }
+  const deep = nested(spot, (inner) => [inner]);
+  if (deep !== undefined) yield { keyword: 'items', part: deep, note: `is ${deepest} lists deep` };
+}
+
+function* hostileObjects(values: Values, direction: Direction, spot: Spot, object: JsonObject): Generator<Hostile> {
+  const { shape } = spot;
+  for (const name of oddNames) {
+    if (Object.hasOwn(object, name)) continue;
+    const schemas = memberSchemas(shape, name);
+    // Only a map is meant to hold what is not named.
+    const isMap = shape.additional.length > 0 || shape.sources.some((one) => one.additionalProperties === true);
+    if (schemas === undefined || !isMap) continue;
+    const part = withMember(object, name, values.make(schemas, direction, 'least', 1, name));
+    yield { keyword: 'additionalProperties', part, note: `has a member called ${shortened(name)}` };
+  }
+  for (const [name, schemas] of shape.properties) {
+    const asList = (inner: unknown): JsonObject => ({ [name]: [inner] });
+    const asObject = (inner: unknown): JsonObject => ({ [name]: inner });
+    const isOwn = schemas.some((schema) => values.shape(schema).sources.some((one) => isTold(shape, one)));
+    const items = schemas.flatMap((schema) => values.shape(schema).items ?? []);
+    const isOwnList = items.some((schema) => values.shape(schema).sources.some((one) => isTold(shape, one)));
+    if (isOwn)
+      yield { keyword: 'properties', part: nestedIn(object, asObject), note: `is ${deepest} levels of ${name} deep` };
+    if (isOwnList)
+      yield { keyword: 'properties', part: nestedIn(object, asList), note: `is ${deepest} levels of ${name} deep` };
+  }
+  if (shape.additional.length === 0 && shape.sources.some((one) => one.additionalProperties === true)) {
+    const part = nestedIn(object, (inner) => ({ deep: inner }));
+    yield { keyword: 'additionalProperties', part, note: `is ${deepest} levels deep` };
+  }
+}
+
+function isTold(shape: Shape, source: JsonObject): boolean {
+  return source.properties !== undefined && shape.sources.includes(source);
+}
+
+function nestedIn(object: JsonObject, wrap: (inner: unknown) => JsonObject): JsonObject {
+  let inner = object;
+  for (let depth = 0; depth < deepest; depth += 1) inner = { ...object, ...wrap(inner) };
+  return inner;
+}
+
+/** Lists in lists, where an item may be anything. */
+function nested({ shape, value }: Spot, wrap: (inner: unknown) => unknown): unknown {
+  if (shape.items !== undefined || shape.prefixItems.length > 0) return undefined;
+  let inner: unknown = value;
+  for (let depth = 0; depth < deepest; depth += 1) inner = wrap(inner);
+  return inner;
+}
+
+/** Values as JSON text that a value of JavaScript does not express, or not so; `withRawText` puts them into a body. */
+export function hostileTexts(): OddText[] {
+  return [
+    { type: 'string', text: '"\\ud800"', note: 'the first half of a surrogate pair, alone' },
+    { type: 'string', text: '"\\udc00\\ud800"', note: 'a surrogate pair the wrong way round' },
+    { type: 'string', text: '"\\u0000"', note: 'NUL, escaped' },
+    { type: 'string', text: '"\\u002e\\u002e\\u002f"', note: 'a path that climbs, escaped' },
+    { type: 'number', text: '1e400', note: 'a number beyond any that is held' },
+    { type: 'number', text: '-1e400', note: 'a number below any that is held' },
+    { type: 'number', text: '1e-400', note: 'a number too small to be held' },
+    { type: 'number', text: '-0', note: 'minus zero' },
+    { type: 'number', text: '9'.repeat(400), note: 'a number of 400 digits' },
+    { type: 'number', text: '9007199254740993', note: 'a whole number that is not held exactly' },
+    { type: 'number', text: `0.${'1'.repeat(400)}`, note: 'a fraction of 400 digits' },
+    { type: 'object', text: '{"__proto__":{"isAdmin":true}}', note: 'a prototype that is set' },
+    {
+      type: 'object',
+      text: '{"constructor":{"prototype":{"isAdmin":true}}}',
+      note: 'the prototype of a constructor that is set',
+    },
+  ];
+}
+
+/** A value as JSON, with a text written as it is in the place of one part. */
+export function withRawText(whole: unknown, write: (part: unknown) => unknown, text: string): string {
+  const mark = 'raw-text-stands-here-7c1e9b2d';
+  const written = JSON.stringify(write(mark)) ?? JSON.stringify(whole);
+  return written.replace(`"${mark}"`, () => text);
+}
+
+/** Bodies that are broken, or odd, as their media type goes. */
+export function malformedBodies(mediaType: string): OddBody[] {
+  const type = mediaType.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (type === 'application/json' || type.endsWith('+json') || type === '*/*') return malformedJson();
+  if (type === 'application/xml' || type === 'text/xml' || type.endsWith('+xml')) return malformedXml();
+  if (type === 'multipart/form-data')
+    return [{ text: '--nowhere\r\n', note: 'a part without an end', isMalformed: true }];
+  if (type === 'application/x-www-form-urlencoded') {
+    return [
+      { text: '%', note: 'a percent sign that escapes nothing', isMalformed: false },
+      { text: 'a=%ff%fe', note: 'bytes that are no UTF-8, escaped', isMalformed: false },
+      { text: '__proto__[a]=1&constructor[prototype][a]=1', note: 'names of prototypes', isMalformed: false },
+    ];
+  }
+  return [];
+}
+
+function malformedJson(): OddBody[] {
+  const malformed: [text: string, note: string][] = [
+    ['{', 'an object that does not end'],
+    ['{"a":1', 'an object that is cut off'],
+    ['{"a":"b', 'a text that does not end'],
+    ['[1,2', 'a list that does not end'],
+    ['{"a":1,}', 'a comma after the last member'],
+    ['[1,]', 'a comma after the last item'],
+    ['{"a":NaN}', 'NaN'],
+    ['{"a":Infinity}', 'Infinity'],
+    ['{"a":undefined}', 'undefined'],
+    ['{"a":01}', 'a number that begins with zero'],
+    ['{"a":.5}', 'a number that begins with its point'],
+    ["{'a':1}", 'single quotes'],
+    ['{a:1}', 'a name without quotes'],
+    ['{"a":1}{"b":2}', 'two values'],
+    ['{"a":1} x', 'something after the end'],
+    ['{"a":1 /* comment */}', 'a comment'],
+    ['{"a":"\u0000"}', 'a NUL that is not escaped'],
+    ['{"a":"b\nc"}', 'a line break inside a text'],
+    ['{"a":"\\x41"}', 'an escape that JSON does not have'],
+    ['{"a":"\\u12"}', 'an escape that is cut off'],
+    ['{"a" 1}', 'a member without a colon'],
+    ['not json', 'no JSON at all'],
+    ['<a/>', 'XML'],
+    ['a=1&b=2', 'a form'],
+    ['   ', 'only spaces'],
+    ['['.repeat(10_000), '10 000 lists that do not end'],
+  ];
+  const odd: [text: string, note: string][] = [
+    ['{"a":1,"a":2}', 'the same name twice'],
+    ['\ufeff{}', 'a byte order mark'],
+    [`${'['.repeat(10_000)}${']'.repeat(10_000)}`, 'lists 10 000 deep'],
+    [`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, 'objects 10 000 deep'],
+    ['{"a":"\\ud800"}', 'half of a surrogate pair'],
+    ['{"__proto__":{"a":1}}', 'a prototype that is set'],
+    [`{"a":${'9'.repeat(10_000)}}`, 'a number of 10 000 digits'],
+    ['{"a":1e999}', 'a number beyond any that is held'],
+    ['null', 'null'],
+    ['true', 'a boolean'],
+    ['""', 'an empty text'],
+    ['0', 'a number'],
+  ];
+  return [
+    ...malformed.map(([text, note]) => ({ text, note: `the body is ${note}`, isMalformed: true })),
+    ...odd.map(([text, note]) => ({ text, note: `the body is ${note}`, isMalformed: false })),
+  ];
+}
+
+function malformedXml(): OddBody[] {
+  const doctype = '<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;&b;&b;">]><a>&c;</a>';
+  return [
+    { text: '<a>', note: 'the body is an element that does not end', isMalformed: true },
+    { text: '<a></b>', note: 'the body is an element that ends as another', isMalformed: true },
+    { text: '{"a":1}', note: 'the body is JSON', isMalformed: true },
+    { text: doctype, note: 'the body declares entities', isMalformed: false },
+  ];
+}

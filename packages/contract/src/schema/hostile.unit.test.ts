@@ -1,0 +1,83 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { OpenApiDocument } from '../document/document.ts';
+import { operationsOf } from '../document/operation.ts';
+import type { JsonObject } from '../json.ts';
+import { hostileOf, hostileTexts, malformedBodies, withRawText } from './hostile.ts';
+import { Validators } from './validators.ts';
+import { Values } from './values.ts';
+
+async function load(schemas: Record<string, unknown>) {
+  const file = join(await mkdtemp(join(tmpdir(), 'hostile-')), 'openapi.json');
+  await writeFile(file, JSON.stringify({ openapi: '3.1.0', paths: {}, components: { schemas } }));
+  const document = await OpenApiDocument.load(file);
+  const validators = new Validators(document);
+  const schema = (name: string) => document.resolve({ $ref: `#/components/schemas/${name}` }) as JsonObject;
+  return { document, validators, schema };
+}
+
+test('every hostile value of a large contract is allowed', { timeout: 30_000 }, async () => {
+  const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
+  const validators = new Validators(ours);
+  const values = new Values(ours, validators);
+  const bodies = operationsOf(ours).flatMap((operation) =>
+    (operation.body?.contents ?? []).map(({ schema = {} }) => ({ id: operation.id, schema })),
+  );
+  fc.assert(
+    fc.property(fc.constantFrom(...bodies), fc.nat(), ({ id, schema }, seed) => {
+      const sample = values.sample(schema, 'request', 'some', seed);
+      const found = hostileOf(ours, validators, schema, sample?.value, 'request', { limit: 100 });
+      for (const { value, note } of found)
+        expect(validators.accepts(schema, value, 'request'), `${id} ${note}`).toBe(true);
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test('each type meets what is hard for it', async () => {
+  const { document, validators, schema } = await load({
+    number: { type: 'number' },
+    integer: { type: 'integer', minimum: 0 },
+    texts: {
+      type: 'object',
+      properties: Object.fromEntries([...'abcdefgh'].map((name) => [name, { type: 'string' }])),
+    },
+    long: { type: 'string', maxLength: 50_000 },
+    list: { type: 'array', items: { type: 'integer' } },
+    map: { type: 'object', additionalProperties: { type: 'integer' } },
+    tree: { type: 'object', properties: { children: { type: 'array', items: { $ref: '#/components/schemas/tree' } } } },
+  });
+  const values = (name: string, value: unknown) =>
+    hostileOf(document, validators, schema(name), value).map((one) => one.value);
+  expect(values('number', 1)).toEqual(expect.arrayContaining([1e308, 2 ** 53, 1e-300]));
+  expect(values('number', 1).some((value) => Object.is(value, -0))).toBe(true);
+  expect(values('integer', 1)).not.toContain(-1e308);
+  const texts = values('texts', {}).flatMap((value) => Object.values(Object(value)));
+  expect(texts).toEqual(expect.arrayContaining(['a\u0000b', '\ud800', '../../../../etc/passwd', '%']));
+  expect(values('long', 'a').map((value) => String(value).length)).toContain(50_000);
+  expect(values('list', [1]).map((value) => (value as unknown[]).length)).toContain(10_000);
+  expect(values('map', {}).flatMap((value) => Object.keys(Object(value)))).toEqual(
+    expect.arrayContaining(['__proto__', 'constructor']),
+  );
+  const depths = values('tree', {}).map((value) => JSON.stringify(value).split('children').length - 1);
+  expect(Math.max(...depths)).toBeGreaterThanOrEqual(50);
+});
+
+test('what is called malformed does not parse, and what is not does', () => {
+  for (const { text, note, isMalformed } of malformedBodies('application/json')) {
+    // Whether a byte order mark may be is left to the parser.
+    const parse = () => JSON.parse(text.replace(/^\ufeff/, ''));
+    if (isMalformed) expect(parse, note).toThrow();
+    else expect(parse, note).not.toThrow();
+  }
+  expect(malformedBodies('application/problem+json; charset=utf-8').length).toBeGreaterThan(0);
+  expect(malformedBodies('image/png')).toEqual([]);
+});
+
+test('a raw text stands in its place', () => {
+  for (const { text } of hostileTexts()) expect(() => JSON.parse(text)).not.toThrow();
+  expect(withRawText({ a: 1 }, (a) => ({ a, b: 2 }), '1e400')).toBe('{"a":1e400,"b":2}');
+});
