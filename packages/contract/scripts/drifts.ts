@@ -7,7 +7,8 @@ import { parseArgs } from 'node:util';
 import type { Drift } from '../test/drifts/drift.ts';
 import { checkCorrect, judge, type Verdict } from '../test/drifts/run.ts';
 import { serviceDrifts } from '../test/drifts/service/drifts.ts';
-import { type OpenStage, openServiceStage } from '../test/drifts/stages.ts';
+import { type OpenStage, openServiceStage, openWorkshopStage } from '../test/drifts/stages.ts';
+import { workshopDrifts } from '../test/drifts/workshop/drifts.ts';
 import { type DriftRow, driftTable, writeDriftTable } from './drift-table.ts';
 
 const { values: options } = parseArgs({
@@ -23,6 +24,7 @@ const { values: options } = parseArgs({
 const rows: DriftRow[] = [];
 let failed = false;
 
+await run('workshop', workshopDrifts, openWorkshopStage);
 await run('service', serviceDrifts, () => openServiceStage(process.env.DRIFTS_DATABASE_URL));
 
 if (options.table) console.log(`\n${driftTable(rows, Number(options.seeds))}`);

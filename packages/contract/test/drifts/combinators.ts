@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import type { Category } from '../../src/finding/finding.ts';
 import { isObject, type JsonObject } from '../../src/json.ts';
 import type { Drift } from './drift.ts';
@@ -27,10 +26,12 @@ export interface Base<World> {
   sample(operation: string, world: World, wanted?: Wanted): Ask;
   /** What makes the plainest call be refused with a status. */
   refused(status: number): Wanted | ((world: World) => Wanted);
+  /** A refusal as the server itself writes it. */
+  problem(status: number): Reply;
 }
 
 /** The words in which the drifts of a suite are written. */
-export function combinatorsOf<World>({ sample, refused }: Base<World>) {
+export function combinatorsOf<World>({ sample, refused, problem }: Base<World>) {
   type Own = Drift<World>;
   type Probe = Own['probe'];
   /** The call that shows a drift. */
@@ -170,9 +171,7 @@ export function combinatorsOf<World>({ sample, refused }: Base<World>) {
   /** A value that the contract allows is refused. */
   function tighten(operation: string, kind: string, what: string, where: Where, isRefused: Test, shown: Showing): Own {
     const alter: Alter = (ask, next) =>
-      ask.operation === operation && valuesAt(ask, where).some(isRefused)
-        ? problem(400, 'VALIDATION_ERROR', 'Validation error')
-        : next(ask);
+      ask.operation === operation && valuesAt(ask, where).some(isRefused) ? problem(400) : next(ask);
     return drift(operation, kind, what, () => alter, shown);
   }
 
@@ -268,22 +267,6 @@ export function isLater(ask: Ask): boolean {
     valuesAt(ask, where),
   );
   return values.some((value) => value !== undefined && Number(value) !== 0);
-}
-
-/** A problem document as the server itself writes it. */
-export function problem(status: number, code: string, title: string): Reply {
-  const requestId = `0199a1c2-0c01-7c01-8a4f-${randomBytes(6).toString('hex')}`;
-  const body = {
-    type: `urn:financial-automation:problem:${code}`,
-    title,
-    status,
-    detail: `${title}.`,
-    instance: `urn:uuid:${requestId}`,
-    code,
-    requestId,
-  };
-  const headers = { 'content-type': 'application/problem+json; charset=utf-8', 'x-request-id': requestId };
-  return { status, headers, text: JSON.stringify(body) };
 }
 
 /** A fault that the server has not caught. */

@@ -3,7 +3,9 @@ import { prove } from './prove.ts';
 import { judge } from './run.ts';
 import { serviceDrifts } from './service/drifts.ts';
 import type { World } from './service/world.ts';
-import { type OpenStage, openServiceStage } from './stages.ts';
+import { type OpenStage, openServiceStage, openWorkshopStage } from './stages.ts';
+import { workshopDrifts } from './workshop/drifts.ts';
+import type { Shop } from './workshop/samples.ts';
 
 /** One of each sort. The script `drifts` has them all caught. */
 const sample = [
@@ -40,6 +42,18 @@ describe('the suite', () => {
   });
 
   it.each(serviceDrifts)('shows that it can be seen: $name', (drift) => prove(drift, stage.front, world), 20_000);
+});
+
+describe('the suite of the workshop', () => {
+  let workshop: OpenStage<Shop>;
+  let shop: Shop;
+  beforeAll(async () => {
+    workshop = await openWorkshopStage();
+    shop = await workshop.makeWorld();
+  });
+  afterAll(() => workshop?.close());
+
+  it.each(workshopDrifts)('shows that it can be seen: $name', (drift) => prove(drift, workshop.front, shop));
 });
 
 describe('the check', () => {

@@ -15,6 +15,8 @@ export interface Front {
   readonly url: string;
   /** From now on answers are altered so; undefined passes everything on. */
   use(alter: Alter | undefined): void;
+  /** From now on it stands before this server. */
+  aim(target: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -30,7 +32,7 @@ const hopByHop = new Set([
 ]);
 
 export async function openFront(target: string, operations: readonly Operation[]): Promise<Front> {
-  const pool = new Pool(target, { connections: 16 });
+  let pool = new Pool(target, { connections: 16 });
   const find = finder(operations);
   let alter: Alter | undefined;
 
@@ -79,6 +81,11 @@ export async function openFront(target: string, operations: readonly Operation[]
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     use(wanted) {
       alter = wanted;
+    },
+    async aim(other) {
+      const before = pool;
+      pool = new Pool(other, { connections: 16 });
+      await before.destroy();
     },
     async close() {
       server.close();

@@ -26,6 +26,10 @@ export async function send(url: string, { method, path, query, headers, body }: 
 
 const masks: readonly [RegExp, string][] = [
   [/Zz\d{6}zZ/g, '<unique>'],
+  // What the workshop counts.
+  [/0f000000-0000-4000-8000-[0-9a-f]{12}/g, '<id>'],
+  [/"[0-9a-f]{6}-\d+"/g, '<etag>'],
+  [/(?<="number":)[1-9]\d*/g, '<number>'],
   [/ey[\w-]+\.[\w-]+\.[\w-]+/g, '<token>'],
 
   [/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}/g, '<id>'],

@@ -1,8 +1,9 @@
 import { isObject } from '../../../src/json.ts';
-import { isText, problem } from '../combinators.ts';
+import { isText } from '../combinators.ts';
 import { jsonOf, within } from '../message.ts';
 import type { Wanted } from '../wire.ts';
 import { expecting, instead, tighten } from './combinators.ts';
+import { problem } from './samples.ts';
 import type { World } from './world.ts';
 
 const is = (wanted: unknown) => (value: unknown) => value === wanted || (isText(value) && value === String(wanted));
@@ -367,7 +368,7 @@ export const acceptance = expecting(
       'media type',
       'a media type with a charset is refused',
       ({ headers }) => headers['content-type']?.includes('charset') === true,
-      () => problem(415, 'UNSUPPORTED_MEDIA_TYPE', 'Unsupported media type'),
+      () => problem(415),
       { headers: { 'content-type': 'application/json; charset=utf-8' } },
     ),
     instead(
@@ -375,7 +376,7 @@ export const acceptance = expecting(
       'property',
       'a total cannot be asked for',
       (ask) => JSON.stringify(jsonOf(ask))?.includes('includeTotal') === true,
-      () => problem(400, 'VALIDATION_ERROR', 'Validation error'),
+      () => problem(400),
       { body: { includeTotal: true } },
     ),
   ],

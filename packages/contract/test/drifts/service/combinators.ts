@@ -1,6 +1,6 @@
 import { combinatorsOf } from '../combinators.ts';
 import type { Drift } from '../drift.ts';
-import { refused, sample } from './samples.ts';
+import { problem, refused, sample } from './samples.ts';
 import type { World } from './world.ts';
 
 export type ServiceDrift = Drift<World>;
@@ -22,4 +22,4 @@ export const {
   ignore,
   otherDefault,
   page,
-} = combinatorsOf<World>({ sample, refused });
+} = combinatorsOf<World>({ sample, refused, problem });

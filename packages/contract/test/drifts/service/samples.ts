@@ -1,4 +1,5 @@
-import { type Ask, withJson } from '../message.ts';
+import { randomBytes } from 'node:crypto';
+import { type Ask, type Reply, withJson } from '../message.ts';
 import type { Wanted } from '../wire.ts';
 import type { World } from './world.ts';
 
@@ -56,4 +57,28 @@ export function refused(status: number): Wanted | ((world: World) => Wanted) {
   if (status === 406) return { headers: { accept: 'text/csv' } };
   if (status === 415) return { headers: { 'content-type': 'text/plain' } };
   return { query: { nonsense: '1' } };
+}
+
+const codes: Readonly<Record<number, string>> = {
+  400: 'VALIDATION_ERROR',
+  404: 'NOT_FOUND',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
+};
+
+/** A problem document as the service itself writes it. */
+export function problem(status: number): Reply {
+  const code = codes[status] ?? 'CONFLICT';
+  const title = code.replaceAll('_', ' ').toLowerCase();
+  const requestId = `0199a1c2-0c01-7c01-8a4f-${randomBytes(6).toString('hex')}`;
+  const body = {
+    type: `urn:financial-automation:problem:${code}`,
+    title,
+    status,
+    detail: `${title}.`,
+    instance: `urn:uuid:${requestId}`,
+    code,
+    requestId,
+  };
+  const headers = { 'content-type': 'application/problem+json; charset=utf-8', 'x-request-id': requestId };
+  return { status, headers, text: JSON.stringify(body) };
 }

@@ -1,9 +1,9 @@
-import { crash, problem } from '../combinators.ts';
+import { crash } from '../combinators.ts';
 import type { Alter } from '../front.ts';
 import { type Ask, type Reply, withHeader } from '../message.ts';
 import { seen, send } from '../wire.ts';
 import { drift, expecting, type ServiceDrift } from './combinators.ts';
-import { sample } from './samples.ts';
+import { problem, sample } from './samples.ts';
 import type { World } from './world.ts';
 
 /** A request that belongs to no operation, made from the one that belongs to this one. */
@@ -43,7 +43,7 @@ const found = (reply: Reply): Reply => ({
   headers: { ...withHeader(reply, 'allow', undefined).headers, 'content-type': 'application/json' },
   text: '{"data":[]}',
 });
-const lost = () => problem(404, 'NOT_FOUND', 'Not found');
+const lost = () => problem(404);
 const withSlash = (path: string) => `${path}/`;
 
 export const surface = expecting(
@@ -58,9 +58,7 @@ export const surface = expecting(
     })),
     beside('listClients', 'method', 'PUT is answered with 404', { method: 'PUT' }, lost),
     beside('getRecordSchema', 'method', 'DELETE is answered with 404', { method: 'DELETE' }, lost),
-    beside('listOffices', 'method', 'GET is answered with 400', { method: 'GET' }, () =>
-      problem(400, 'VALIDATION_ERROR', 'Validation error'),
-    ),
+    beside('listOffices', 'method', 'GET is answered with 400', { method: 'GET' }, () => problem(400)),
     beside('onboardClient', 'Allow', 'a wrong method is answered without Allow', { method: 'GET' }, (reply) =>
       withHeader(reply, 'allow', undefined),
     ),
