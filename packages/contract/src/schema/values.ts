@@ -494,7 +494,8 @@ export class Values {
   }
 
   #pick(choice: Choice, settled: readonly JsonObject[], making: Making): readonly JsonObject[] | undefined {
-    const told = making.picks.get(choice);
+    // Only here: a schema that refers to itself makes the same choice again inside.
+    const told = making.around.length === 0 ? making.picks.get(choice) : undefined;
     if (told !== undefined) return choice.branches[told];
     const shapes = choice.branches.map((branch) => ({ branch, shape: shapeOf(this.#document, ...settled, ...branch) }));
     const possible = shapes.filter(({ shape }) => shape.types.size > 0 && shape.enum?.length !== 0);

@@ -210,6 +210,24 @@ test('every branch is taken by a value, also deep inside', async () => {
   });
 });
 
+test('a branch that holds its own choice again is taken once', async () => {
+  const small = await load({
+    Condition: {
+      oneOf: [
+        {
+          type: 'object',
+          required: ['and'],
+          additionalProperties: false,
+          properties: { and: { type: 'array', minItems: 2, items: { $ref: '#/components/schemas/Condition' } } },
+        },
+        { type: 'object', required: ['eq'], additionalProperties: false, properties: { eq: { type: 'string' } } },
+      ],
+    },
+  });
+  const found = small.values.branches(small.schema('Condition'), 'request', 1);
+  expect(found.filter(({ pointer }) => pointer === '').map(({ branch }) => branch)).toEqual([1, 0]);
+});
+
 test('readOnly members are not sent, writeOnly members do not come back', async () => {
   const small = await load({
     both: {
