@@ -1,0 +1,95 @@
+import type { JsonObject } from '../../../json.ts';
+import type { FullList, Listing } from './listing.ts';
+import { widest } from './listing.ts';
+import type { Difference } from './probe.ts';
+import type { Page, Settings } from './reader.ts';
+import { shown } from './rows.ts';
+import type { Slot } from './slot.ts';
+
+/** What a filter is asked for, and which rows it means. */
+export interface Condition {
+  readonly slot: Slot;
+  readonly settings: Settings;
+  readonly label: string;
+  /** Undefined where servers may differ. */
+  holds(row: JsonObject): boolean | undefined;
+  /** The same filter with another value: where its meaning is inferred, both must fail before anything is said. */
+  readonly second?: Condition | undefined;
+}
+
+/** How many rows of the list a condition surely means, and how many it surely does not. */
+export function reach(list: FullList, { holds }: Condition): { yes: number; no: number } {
+  const results = list.rows.map(holds);
+  return { yes: results.filter((one) => one === true).length, no: results.filter((one) => one === false).length };
+}
+
+/** Every row of the answer fulfils the condition, no row of the list that does is missing, and the total agrees. */
+export async function filtered(
+  listing: Listing,
+  list: FullList,
+  condition: Condition,
+): Promise<Difference[] | undefined> {
+  const found = await filteredOnce(listing, list, condition);
+  if (found === undefined || found.length === 0 || condition.second === undefined) return found;
+  const other = await filteredOnce(listing, list, condition.second);
+  return other === undefined || other.length === 0 ? undefined : found;
+}
+
+async function filteredOnce(listing: Listing, list: FullList, condition: Condition): Promise<Difference[] | undefined> {
+  const page = await listing.reader.read([...widest(listing), ...condition.settings]);
+  if (page === undefined) return undefined;
+  const keys = page.rows.map(list.keyOf);
+  const base = {
+    slot: condition.slot,
+    exchanges: [...list.pages.map(({ exchange }) => exchange), page.exchange],
+  };
+  const wrong = page.rows.filter((row) => condition.holds(row) === false);
+  if (wrong.length > 0) {
+    return [
+      {
+        ...base,
+        check: 'filter-ignored',
+        title: `A filter by \`${condition.slot.name}\` answers rows that it does not mean`,
+        expected: `only rows with ${condition.label}`,
+        actual: `${shown(wrong.map(list.keyOf))} of ${page.rows.length} without it`,
+        fix: 'Answer only rows that fulfil the condition.',
+      },
+    ];
+  }
+  const isWhole = isUncut(listing, list, page);
+  const missing = list.rows.filter((row) => condition.holds(row) === true && !keys.includes(list.keyOf(row)));
+  if (isWhole && missing.length > 0) {
+    return [
+      {
+        ...base,
+        check: 'filter-lost',
+        title: `A filter by \`${condition.slot.name}\` leaves out rows that it means`,
+        expected: `all rows with ${condition.label}`,
+        actual: `without ${shown(missing.map(list.keyOf))}`,
+        fix: 'Answer all rows that fulfil the condition.',
+      },
+    ];
+  }
+  const { total } = page.told;
+  const isCounted = listing.said.checksTotals && list.pages[0]?.told.total?.value === list.rows.length;
+  if (isWhole && isCounted && total !== undefined && total.value !== page.rows.length) {
+    return [
+      {
+        ...base,
+        check: 'filter-total',
+        title: `With a filter by \`${condition.slot.name}\`, \`${total.name}\` is not the number of rows that match`,
+        expected: `${page.rows.length}`,
+        actual: `${total.value}`,
+        fix: 'Count the rows that match.',
+      },
+    ];
+  }
+  return [];
+}
+
+/** Whether a page is surely all that matches: nothing says that more follows, and there was room for all of the list. */
+function isUncut({ controls: { size } }: Listing, list: FullList, { rows, told }: Page): boolean {
+  if (told.next !== undefined || told.hasMore?.value === true) return false;
+  if (!list.isComplete || list.pages.length > 1) return false;
+  return size !== undefined || rows.length <= list.rows.length;
+}

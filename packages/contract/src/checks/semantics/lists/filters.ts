@@ -1,0 +1,128 @@
+import { type Condition, filtered, reach } from './condition.ts';
+import { conditionsOf } from './equality.ts';
+import type { FullList, Listing } from './listing.ts';
+import { sized, widest } from './listing.ts';
+import { positionsOf } from './page-starts.ts';
+import { shuffled } from './pick.ts';
+import type { Difference, Probe } from './probe.ts';
+import { searchProbes } from './search.ts';
+import type { Slot } from './slot.ts';
+import { and, isWhere, whereConditions } from './where.ts';
+
+const mostSimple = 24;
+
+/** Probes of the filters: each by itself, two together, and one over more than one page. */
+export function filterProbes(listing: Listing, list: FullList): Probe[] {
+  const { controls, said, session, operation } = listing;
+  if (said.filters === false || list.rows.length === 0) return [];
+  const wheres = controls.others.filter(
+    (slot) =>
+      isWhere(listing, slot) &&
+      !controls.others.some((outer) => outer !== slot && isInside(slot, outer) && isWhere(listing, outer)),
+  );
+  const simple = controls.others.filter((slot) => !wheres.some((where) => where === slot || isInside(slot, where)));
+  const bySlot = simple.map((slot) => conditionsOf(listing, list, slot).filter((one) => isTelling(list, one)));
+  const ranked = interleaved(shuffled(bySlot, session.seedFor(`${operation.id} filters`))).slice(0, mostSimple);
+  const conditions = [...ranked, ...wheres.flatMap((slot) => whereConditions(listing, list, slot))];
+  const sure = conditions.filter((one) => one.second === undefined);
+  const pair = together(list, sure);
+  const paged = sure.find((one) => reach(list, one).yes > 1 && reach(list, one).no > 0);
+  return [
+    ...(paged === undefined ? [] : [((one, whole) => filteredPages(one, whole, paged)) satisfies Probe]),
+    ...(pair === undefined ? [] : [((one, whole) => filtered(one, whole, pair)) satisfies Probe]),
+    ...conditions.map(
+      (condition): Probe =>
+        (one, whole) =>
+          filtered(one, whole, condition),
+    ),
+    ...searchProbes(listing, list),
+  ];
+}
+
+function isInside(slot: Slot, outer: Slot): boolean {
+  return (
+    slot !== outer &&
+    slot.place === outer.place &&
+    slot.path.length > outer.path.length &&
+    outer.path.every((segment, index) => slot.path[index] === segment)
+  );
+}
+
+function isTelling(list: FullList, condition: Condition): boolean {
+  const { yes, no } = reach(list, condition);
+  return yes + no > 0;
+}
+
+/** The first of each, then the second of each: with many filters, each has its turn. */
+function interleaved(lists: readonly (readonly Condition[])[]): Condition[] {
+  const longest = Math.max(0, ...lists.map((list) => list.length));
+  return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
+}
+
+/** Two filters of different names that, together, mean fewer rows than each. */
+function together(list: FullList, conditions: readonly Condition[]): Condition | undefined {
+  for (const [index, left] of conditions.entries()) {
+    for (const right of conditions.slice(index + 1)) {
+      if (left.slot === right.slot || isInside(left.slot, right.slot)) continue;
+      const both: Condition = {
+        slot: right.slot,
+        settings: [...left.settings, ...right.settings],
+        label: `${left.label} and ${right.label}`,
+        holds: (row) => and([left.holds(row), right.holds(row)]),
+      };
+      const alone = list.rows.filter((row) => left.holds(row) === true && right.holds(row) === false).length;
+      const other = list.rows.filter((row) => left.holds(row) === false && right.holds(row) === true).length;
+      if (alone > 0 && other > 0) return both;
+    }
+  }
+  return undefined;
+}
+
+/** The second page of what a filter leaves fulfils it too, and counts as many. */
+async function filteredPages(
+  listing: Listing,
+  list: FullList,
+  condition: Condition,
+): Promise<Difference[] | undefined> {
+  const { reader, controls } = listing;
+  if (controls.size === undefined || condition.second !== undefined) return undefined;
+  const settings = [...widest(listing), ...condition.settings, ...sized(listing, 1)];
+  const first = await reader.read(settings);
+  if (first === undefined) return undefined;
+  const pages = [first];
+  const next = first.told.next;
+  const exchange =
+    next === undefined ? undefined : await reader.follow(next, settings, controls.cursor, controls.position);
+  const followed = exchange === undefined ? undefined : reader.pageOf(exchange);
+  if (followed !== undefined) pages.push(followed);
+  for (const position of positionsOf(listing, list, 1)) {
+    const page = await reader.read([...settings, position]);
+    if (page !== undefined) pages.push(page);
+  }
+  const base = { slot: condition.slot, fix: 'Let filters hold on every page.' };
+  const wrong = pages.find(({ rows }) => rows.some((row) => condition.holds(row) === false));
+  if (wrong !== undefined) {
+    return [
+      {
+        ...base,
+        check: 'filter-page',
+        title: `A page of a filter by \`${condition.slot.name}\` has rows that it does not mean`,
+        expected: `only rows with ${condition.label}`,
+        actual: wrong.rows.map(list.keyOf).join(', '),
+        exchanges: [first.exchange, wrong.exchange],
+      },
+    ];
+  }
+  const totals = new Set(pages.map(({ told }) => told.total?.value));
+  if (totals.size < 2 || !listing.said.checksTotals || !pages.every(({ told }) => told.total !== undefined)) return [];
+  return [
+    {
+      ...base,
+      check: 'page-total',
+      title: 'The total is not the same on each page',
+      expected: 'one total',
+      actual: [...totals].join(', '),
+      exchanges: pages.map((page) => page.exchange),
+    },
+  ];
+}

@@ -1,0 +1,119 @@
+import type { FullList, Listing } from './listing.ts';
+import { largest, sized, widest } from './listing.ts';
+import { moreDifferences, totalDifferences } from './page.ts';
+import type { Difference } from './probe.ts';
+import type { Page } from './reader.ts';
+import { firstRepeated, hasOwnIds, isSameSequence, shown } from './rows.ts';
+import { keyOfName } from './words.ts';
+
+interface Asked {
+  readonly page: Page;
+  readonly start: 0;
+  readonly size: number;
+}
+
+/** What the full list itself shows: every row once, and the total that it has. */
+export async function wholeList(listing: Listing, list: FullList): Promise<Difference[]> {
+  const repeated = hasOwnIds(list.rows) ? firstRepeated(list.keys) : undefined;
+  const exchanges = list.pages.map(({ exchange }) => exchange);
+  const duplicates: Difference[] =
+    repeated === undefined
+      ? []
+      : [
+          {
+            check: 'page-overlap',
+            title: 'A row comes twice in one list',
+            expected: 'every row once',
+            actual: `${repeated} comes more than once among ${shown(list.keys)}`,
+            slot: undefined,
+            fix: 'Answer every row once.',
+            exchanges,
+          },
+        ];
+  const last = list.pages.at(-1);
+  const asked =
+    last === undefined || listing.controls.size === undefined
+      ? []
+      : [{ page: last, start: list.rows.length - last.rows.length, size: largest(listing.controls.size, 500) }];
+  return [...duplicates, ...totalDifferences(listing, list, list.pages), ...moreDifferences(listing, list, asked)];
+}
+
+/** A page has as many rows as are wanted, and they are the first ones of the list. */
+export async function sizes(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
+  const { reader, controls } = listing;
+  const { size } = controls;
+  if (size === undefined || list.rows.length < 2) return undefined;
+  const asked: Asked[] = [];
+  for (const count of [1, 2, 3, list.rows.length, list.rows.length + 1]) {
+    if (asked.some((one) => one.size === count) || count > largest(size, 500)) continue;
+    const page = await reader.read([...widest(listing), ...sized(listing, count)]);
+    if (page !== undefined) asked.push({ page, start: 0, size: count });
+  }
+  if (asked.length === 0) return undefined;
+  const wrong = asked.flatMap((one) => sizeDifference(listing, list, one));
+  return [
+    ...wrong.slice(0, 1),
+    ...totalDifferences(
+      listing,
+      list,
+      asked.map(({ page }) => page),
+    ),
+    ...moreDifferences(listing, list, asked),
+    ...(wrong.length > 0 ? [] : echoDifference(listing, asked)),
+  ];
+}
+
+function sizeDifference({ controls }: Listing, list: FullList, { page, size }: Asked): Difference[] {
+  const keys = page.rows.map(list.keyOf);
+  const expected = list.keys.slice(0, size);
+  if (isSameSequence(keys, expected)) return [];
+  if (!list.isComplete && size > list.rows.length) return [];
+  const base = { slot: controls.size, exchanges: [...list.pages.map(({ exchange }) => exchange), page.exchange] };
+  if (keys.length !== expected.length) {
+    return [
+      {
+        ...base,
+        check: 'page-size',
+        title: `A page has ${keys.length > expected.length ? 'more' : 'fewer'} rows than \`${controls.size?.name}\` asks for`,
+        expected: `${expected.length} of the ${list.rows.length} rows for a size of ${size}`,
+        actual: shown(keys),
+        fix: 'Answer exactly as many rows as are asked for, as far as there are so many.',
+      },
+    ];
+  }
+  return [
+    {
+      ...base,
+      check: 'page-rows',
+      title: 'The first page has other rows than the list begins with',
+      expected: shown(expected),
+      actual: shown(keys),
+      fix: 'Cut pages from one list in one order, whatever their size.',
+    },
+  ];
+}
+
+/** Where the answer repeats the size, it is the one that was wanted, or the number of rows that came. */
+function echoDifference({ controls: { size } }: Listing, asked: readonly Asked[]): Difference[] {
+  if (size === undefined) return [];
+  const key = keyOfName(size.path.at(-1) ?? '');
+  const told = asked.flatMap(({ page, size: wanted }) => {
+    const number = page.told.numbers.get(key);
+    return number === undefined ? [] : [{ ...number, wanted, rows: page.rows.length, exchange: page.exchange }];
+  });
+  const isWanted = told.every(({ value, wanted }) => value === wanted);
+  const isCounted = told.every(({ value, rows }) => value === rows);
+  const wrong = told.find(({ value, wanted }) => value !== wanted);
+  if (wrong === undefined || isWanted || isCounted) return [];
+  return [
+    {
+      check: 'page-echo',
+      title: `\`${wrong.name}\` in the answer is not the size that was wanted`,
+      expected: `${wrong.wanted}`,
+      actual: `${wrong.value}`,
+      slot: size,
+      fix: 'Repeat the size that was wanted.',
+      exchanges: [wrong.exchange],
+    },
+  ];
+}
