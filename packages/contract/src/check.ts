@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { CannotRun } from './cannot-run.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
 import { type Category, categories } from './finding/finding.ts';
@@ -8,9 +9,6 @@ import type { OperationReport, Report, Tally } from './report/report.ts';
 import { Baselines } from './run/baseline.ts';
 import { cleanUp } from './run/clean-up.ts';
 import { Session } from './run/session.ts';
-
-/** A reason why a run could not begin: a sentence that says what to do. */
-export class CannotRun extends Error {}
 
 /**
  * Compares a server with its contract: finds a call that succeeds for each operation, then changes one thing at a time.

@@ -37,6 +37,8 @@ export async function acceptBounds(
     if (refusesForm(neighbour, refusal) || (bound.neighbour === undefined && baselines.of(operation) === undefined))
       return;
     const at = `${place.name}${general(bound.pointer)}`;
+    if (session.book.has(`accept-${bound.keyword} ${operation.id} ${at}`)) return;
+    if (await isTakenElsewhere(context, operation, place, bound, refusal, `${index}`)) return;
     await session.report(
       {
         check: `accept-${bound.keyword}`,
@@ -56,6 +58,41 @@ export async function acceptBounds(
       },
     );
   });
+}
+
+/**
+ * Whether the value is taken where the rest of the request is another: then it is not the value that was refused, but what it
+ * stands beside, and that is a rule that no schema has to say.
+ */
+async function isTakenElsewhere(
+  context: CheckContext,
+  operation: Operation,
+  place: CallPlace,
+  bound: Bound,
+  refusal: Refusal,
+  label: string,
+): Promise<boolean> {
+  const { session, baselines } = context;
+  const inOtherWords = renewed(context, operation, place.with(bound.value), undefined, `${label} other words`);
+  const calls = [inOtherWords];
+  if (place.parameter === undefined) {
+    for (const variant of await baselines.variants(operation)) {
+      const { document, validators, values } = session;
+      const same = boundsOf(document, validators, values, place.schema, variant.body).filter(
+        (one) =>
+          one.keyword === bound.keyword &&
+          general(one.pointer) === general(bound.pointer) &&
+          JSON.stringify(one.chosen) === JSON.stringify(bound.chosen),
+      );
+      for (const one of same.slice(0, 2)) {
+        calls.push(renewed(context, operation, { ...variant, body: one.value }, one.pointer, `${label} elsewhere`));
+      }
+    }
+  }
+  for (const call of calls) {
+    if (!refusesForm(await session.send(call, { isMaking: true }), refusal)) return true;
+  }
+  return false;
 }
 
 function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
@@ -80,11 +117,19 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
 }
 
 /** The call with other texts where it must not meet what an earlier one made; the probed value stays. */
-function renewed({ session }: CheckContext, operation: Operation, call: Call, pointer: string, label: string): Call {
+function renewed(
+  { session }: CheckContext,
+  operation: Operation,
+  call: Call,
+  pointer: string | undefined,
+  label: string,
+): Call {
   const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
   if (schema === undefined || call.body === undefined || !['POST', 'PUT'].includes(operation.method)) return call;
   const isFree = (at: string, key: string) =>
-    at !== pointer && !at.startsWith(`${pointer}/`) && kindOfReference(key) === undefined && !isOwnId(key);
+    (pointer === undefined || (at !== pointer && !at.startsWith(`${pointer}/`))) &&
+    kindOfReference(key) === undefined &&
+    !isOwnId(key);
   return {
     ...call,
     body: session.values.fresh(schema, call.body, session.seedFor(`${operation.id} ${label}`), isFree),

@@ -1,6 +1,7 @@
 import type { Baselines } from '../run/baseline.ts';
 import type { Session } from '../run/session.ts';
 import { probeOperations } from './probe.ts';
+import { checkSurface } from './surface.ts';
 
 /** What a check works with. */
 export interface CheckContext {
@@ -15,7 +16,8 @@ export interface Check {
   run(context: CheckContext): Promise<void>;
 }
 
-/** All checks, in their order: what changes nothing first, then what makes, changes and deletes. */
+/** All checks, in their order. What judges the state comes first: probes leave data behind that no caller would make. */
 export const checks: readonly Check[] = [
   { phase: 'Breaking one constraint at a time, and standing on its boundary', run: probeOperations },
+  { phase: 'Looking for what the contract does not have', run: checkSurface },
 ];

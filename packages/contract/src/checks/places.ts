@@ -87,8 +87,10 @@ export function isTellable(
 }
 
 function canCarry(parameter: Parameter, text: string): boolean {
+  // Half a surrogate pair has no UTF-8, and so no place in an address.
+  if (!text.isWellFormed()) return false;
   if (parameter.in === 'path')
-    return text !== '' && !/^\.{1,2}$/.test(text) && !/[\u0000/\\]/.test(text) && text.length < 4000;
+    return text !== '' && !/^\.{1,2}$/.test(text) && !text.includes('\0') && !/[/\\]/.test(text) && text.length < 4000;
   if (parameter.in === 'query') return text.length < 4000;
   return (
     /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) &&

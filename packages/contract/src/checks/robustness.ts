@@ -1,7 +1,9 @@
 import type { Operation } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
+import { isJson } from '../http/serialize.ts';
+import { isObject } from '../json.ts';
 import type { Baseline } from '../run/baseline.ts';
-import { hostileOf, malformedBodies } from '../schema/hostile.ts';
+import { hostileOf, hostileTexts, malformedBodies, withRawText } from '../schema/hostile.ts';
 import type { CheckContext } from './checks.ts';
 import { inParallel } from './parallel.ts';
 import { isTellable, placesOf } from './places.ts';
@@ -21,11 +23,31 @@ export async function surviveHostility(context: CheckContext, operation: Operati
     call.body === undefined || call.mediaType === undefined
       ? []
       : malformedBodies(call.mediaType).map(({ text }) => withText(call, text));
-  await inParallel([...valid, ...broken, ...oddPaths(call)], session.options.concurrency ?? 8, async (probe) => {
+  const send = async (probe: Call, isJudged: boolean) => {
     if (session.isOver) return;
-    await session.send(probe, { isMaking: true });
+    await session.send(probe, { isMaking: true, isJudged });
     session.observed(operation, 'robustness');
-  });
+  };
+  const atOnce = session.options.concurrency ?? 8;
+  await inParallel(valid, atOnce, (probe) => send(probe, true));
+  await inParallel([...broken, ...rawTexts(call), ...oddPaths(call)], atOnce, (probe) => send(probe, false));
+}
+
+/** Bodies in which one text or number is what JSON can write and no value of JavaScript can be. */
+function rawTexts(call: Call): Call[] {
+  if (!isObject(call.body) || call.mediaType === undefined || !isJson(call.mediaType)) return [];
+  const { body } = call;
+  const members = Object.keys(body).filter((name) => ['string', 'number'].includes(typeof body[name]));
+  return members.slice(0, 4).flatMap((name) =>
+    hostileTexts()
+      .filter(({ type }) => type === typeof body[name])
+      .map(({ text }) =>
+        withText(
+          call,
+          withRawText(body, (part) => ({ ...body, [name]: part }), text),
+        ),
+      ),
+  );
 }
 
 function withText(call: Call, body: string): Call {

@@ -1,3 +1,4 @@
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { BaseResolver, getLineColLocation, type Document as ParsedFile, type Source } from '@redocly/openapi-core';
 import { escapeSegment, isObject, type JsonObject, unescapeSegment } from '../json.ts';
 import { modernize } from './modernize.ts';
@@ -63,6 +64,7 @@ export class OpenApiDocument {
     if (typeof version !== 'string' || !/^3\.[01]\./.test(version)) {
       throw new Error(`${address} is not an OpenAPI 3.0 or 3.1 document: "openapi" is ${JSON.stringify(version)}.`);
     }
+    for (const [name, file] of files) keepReferences(file, name, false);
     if (version.startsWith('3.0.')) for (const file of files.values()) modernize(file);
     return document;
   }
@@ -110,7 +112,12 @@ export class OpenApiDocument {
     const position = this.#positions.get(node);
     const [file = '', pointer = ''] = reference.split('#');
     const from = position?.source.absoluteRef ?? this.rootAddress;
-    const address = file === '' ? from : new BaseResolver().resolveExternalRef(from, file);
+    const address =
+      file === ''
+        ? from
+        : file.startsWith('file:')
+          ? fileURLToPath(file)
+          : new BaseResolver().resolveExternalRef(from, file);
     let current: unknown = this.files.get(address);
     for (const part of pointer.split('/').slice(1)) {
       const key = unescapeSegment(decodeURIComponent(part));
@@ -119,6 +126,27 @@ export class OpenApiDocument {
     if (current === undefined) throw new Error(`${reference} in ${from} leads nowhere.`);
     return current;
   }
+}
+
+/** An address as a URI: a path is none, and means something else beneath an `$id`. */
+export function uriOf(address: string): string {
+  if (/^https?:\/\//.test(address)) return address;
+  const [path = '', fragment] = address.split('#');
+  return `${pathToFileURL(path).href}${fragment === undefined ? '' : `#${fragment}`}`;
+}
+
+/**
+ * Makes `#/components/…` within a schema that has an `$id` mean the document all the same, as every author of an OpenAPI
+ * document means it: to JSON Schema, the `$id` would make it a pointer into that schema.
+ */
+function keepReferences(node: unknown, address: string, isWithinId: boolean): void {
+  if (typeof node !== 'object' || node === null) return;
+  const isOwn = isWithinId || ('$id' in node && typeof node.$id === 'string');
+  if (isOwn && '$ref' in node && typeof node.$ref === 'string' && node.$ref.startsWith('#/')) {
+    const local = node.$ref.startsWith('#/$defs/');
+    if (!local) node.$ref = `${uriOf(address)}${node.$ref}`;
+  }
+  for (const child of Object.values(node)) keepReferences(child, address, isOwn);
 }
 
 function contentOf(file: ParsedFile<unknown>): JsonObject {

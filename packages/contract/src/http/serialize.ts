@@ -9,6 +9,8 @@ export interface WireRequest {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | undefined;
+  /** Names of headers, in lower case, that are not sent, though the sender would send them with everything. */
+  readonly without?: readonly string[];
 }
 
 /** Writes a call as the contract says that its values are written. */
@@ -34,6 +36,9 @@ export function serialize(call: Call): WireRequest {
     target: query === '' ? path : `${path}?${query}`,
     headers,
     body: raw?.body ?? body,
+    without: Object.entries(raw?.headers ?? {}).flatMap(([name, value]) =>
+      value === null ? [name.toLowerCase()] : [],
+    ),
   };
 }
 
@@ -127,12 +132,13 @@ function joined(value: unknown, separator: string, explode: boolean, encode: (va
   return encode(text(value));
 }
 
-function bodyOf({ body, mediaType }: Call): { body: string | Buffer | undefined; contentType: string | undefined } {
+function bodyOf(call: Call): { body: string | Buffer | undefined; contentType: string | undefined } {
+  const { body, mediaType } = call;
   if (body === undefined || mediaType === undefined) return { body: undefined, contentType: undefined };
   if (isJson(mediaType)) return { body: JSON.stringify(body), contentType: mediaType };
   if (mediaType === 'application/x-www-form-urlencoded') return { body: formOf(body), contentType: mediaType };
-  if (mediaType.startsWith('multipart/')) return multipart(body, mediaType);
-  return { body: typeof body === 'string' ? body : JSON.stringify(body), contentType: mediaType };
+  if (mediaType.startsWith('multipart/')) return multipart(call, body, mediaType);
+  return { body: sampleOf(mediaType) ?? text(body), contentType: mediaType };
 }
 
 function formOf(body: unknown): string {
@@ -142,24 +148,59 @@ function formOf(body: unknown): string {
   return new URLSearchParams(pairs).toString();
 }
 
-function multipart(body: unknown, mediaType: string): { body: Buffer; contentType: string } {
+function multipart(call: Call, body: unknown, mediaType: string): { body: Buffer; contentType: string } {
   // A boundary of its own for each body would make the same seed send other bytes.
   const boundary = 'contract-check-boundary-7d1f0c';
+  const types = partTypes(call, mediaType);
   const parts = Object.entries(isObject(body) ? body : {}).flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : [value]).map((item) => part(boundary, name, item)),
+    (Array.isArray(value) ? value : [value]).map((item) => part(boundary, name, item, types.get(name))),
   );
   return {
-    body: Buffer.from(`${parts.join('')}--${boundary}--\r\n`),
+    body: Buffer.concat([...parts, Buffer.from(`--${boundary}--\r\n`)]),
     contentType: `${mediaType}; boundary=${boundary}`,
   };
 }
 
-function part(boundary: string, name: string, value: unknown): string {
-  const isFile = /file|upload|image|document|attachment/i.test(name) && typeof value === 'string';
-  const disposition = `form-data; name="${name}"${isFile ? '; filename="check.txt"' : ''}`;
-  const type = isFile ? 'Content-Type: text/plain\r\n' : isObject(value) ? 'Content-Type: application/json\r\n' : '';
-  return `--${boundary}\r\nContent-Disposition: ${disposition}\r\n${type}\r\n${text(value)}\r\n`;
+/** The media types of the parts of a form, as `encoding` or the schemas of the members say them; those with one are files. */
+function partTypes({ operation }: Call, mediaType: string): Map<string, string> {
+  const content = operation.body?.contents.find((one) => one.mediaType === mediaType);
+  const encoding = isObject(content?.node.encoding) ? content.node.encoding : {};
+  const properties = isObject(content?.schema?.properties) ? content.schema.properties : {};
+  const types = new Map<string, string>();
+  for (const [name, schema] of Object.entries(properties)) {
+    const member = isObject(schema) && isObject(schema.items) ? schema.items : schema;
+    if (!isObject(member)) continue;
+    if (typeof member.contentMediaType === 'string') types.set(name, member.contentMediaType);
+    else if (member.format === 'binary') types.set(name, 'application/octet-stream');
+  }
+  for (const [name, described] of Object.entries(encoding)) {
+    const type = isObject(described) ? described.contentType : undefined;
+    if (typeof type === 'string') types.set(name, (type.split(',')[0] ?? '').trim());
+  }
+  return types;
 }
+
+function part(boundary: string, name: string, value: unknown, declared: string | undefined): Buffer {
+  const isFile = declared !== undefined && !isJson(declared) && !declared.startsWith('text/plain');
+  const disposition = `form-data; name="${name}"${isFile ? '; filename="check"' : ''}`;
+  const type = declared ?? (isObject(value) ? 'application/json' : undefined);
+  const head = `--${boundary}\r\nContent-Disposition: ${disposition}\r\n${type === undefined ? '' : `Content-Type: ${type}\r\n`}\r\n`;
+  const content = isFile ? (sampleOf(declared) ?? Buffer.from(text(value))) : Buffer.from(text(value));
+  return Buffer.concat([Buffer.from(head), content, Buffer.from('\r\n')]);
+}
+
+/** The smallest file of a media type: a server may look into what it is given. */
+function sampleOf(mediaType: string): Buffer | undefined {
+  const sample = samples[mediaType];
+  return sample === undefined ? undefined : Buffer.from(sample, 'base64');
+}
+
+const samples: Readonly<Record<string, string>> = {
+  'image/png': 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'image/gif': 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7',
+  'application/pdf':
+    'JVBERi0xLjEKMSAwIG9iajw8L1R5cGUvQ2F0YWxvZy9QYWdlcyAyIDAgUj4+ZW5kb2JqCjIgMCBvYmo8PC9UeXBlL1BhZ2VzL0tpZHNbXS9Db3VudCAwPj5lbmRvYmoKdHJhaWxlcjw8L1Jvb3QgMSAwIFI+PgolJUVPRg==',
+};
 
 export function isJson(mediaType: string): boolean {
   return /^[^/]+\/(?:[^;]+\+)?json\s*(?:;|$)/i.test(mediaType);

@@ -3,7 +3,8 @@ import type { Operation, Parameter } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { isObject } from '../json.ts';
-import { collectionPath, isOwnId, kindOfReference } from './names.ts';
+import { at } from '../judge/judge.ts';
+import { collectionPath, isOwnId, kindOfReference, rowsSchema } from './names.ts';
 import { lastParameter } from './pool.ts';
 import type { Session } from './session.ts';
 
@@ -18,6 +19,7 @@ export class Baselines {
   readonly #session: Session;
   readonly #known = new Map<string, Baseline>();
   readonly #refusals = new Map<string, string>();
+  readonly #variants = new Map<string, Promise<readonly Call[]>>();
 
   constructor(session: Session) {
     this.#session = session;
@@ -72,6 +74,32 @@ export class Baselines {
     return isSuccess(exchange) ? { call: target, exchange } : undefined;
   }
 
+  /**
+   * The call with other bodies that succeeded too: what is refused in one context may be taken in another. Made when it is
+   * first asked for.
+   */
+  variants(operation: Operation): Promise<readonly Call[]> {
+    let variants = this.#variants.get(operation.id);
+    if (variants === undefined) {
+      variants = this.#findVariants(operation);
+      this.#variants.set(operation.id, variants);
+    }
+    return variants;
+  }
+
+  async #findVariants(operation: Operation): Promise<Call[]> {
+    const call = this.#known.get(operation.id)?.call;
+    if (call?.body === undefined) return [];
+    const found: Call[] = [];
+    for (const [index, { body }] of this.#bodies(operation, 7).entries()) {
+      if (found.length >= 4 || this.#session.isOver) break;
+      const variant = this.#freshened({ ...call, body }, `variant ${index}`, 1);
+      const exchange = await this.#session.send(variant, { isMaking: isMaking(operation) });
+      if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
+    }
+    return found;
+  }
+
   /** The operation that makes what a path's parameter names. */
   makerFor(operation: Operation): Operation | undefined {
     const name = lastParameter(operation.path);
@@ -87,16 +115,19 @@ export class Baselines {
       if (this.#session.isOver) return;
       let exchange = await this.#session.send(call, { isMaking: isMaking(operation) });
       let sent = call;
-      if (exchange.answer.status === 409) {
-        sent = this.#freshened(call, `conflict ${round} ${index}`);
+      // What conflicts is usually named at the top; texts further down may have to agree with each other.
+      for (const depth of [1, 9]) {
+        if (exchange.answer.status !== 409) break;
+        sent = this.#freshened(call, `conflict ${round} ${index}`, depth);
         exchange = await this.#session.send(sent, { isMaking: isMaking(operation) });
       }
       if (isSuccess(exchange)) {
         // A batch in which an item failed is better than none, and another may do better.
-        if (!this.#known.has(operation.id) || !hasItemErrors(exchange))
+        const known = this.#known.get(operation.id);
+        if (known === undefined || (!hasItemErrors(exchange) && !hasNoRows(this.#session, exchange)))
           this.#known.set(operation.id, { call: sent, exchange });
         if (operation.method === 'DELETE') for (const id of Object.values(sent.path)) this.#session.pool.forget(id);
-        if (hasItemErrors(exchange)) continue;
+        if (hasItemErrors(exchange) || hasNoRows(this.#session, exchange)) continue;
         return;
       }
       if (exchange.answer.status === 501) return;
@@ -136,26 +167,31 @@ export class Baselines {
     const choices = inPath.map((parameter) => this.#valuesOf(operation, parameter, onlyMade, round));
     if (choices.some((values) => values.length === 0)) return [];
     const longest = Math.max(1, ...choices.map((values) => values.length));
-    const others = {
-      query: this.#required(operation, 'query', round),
-      headers: this.#required(operation, 'header', round),
-      cookies: this.#required(operation, 'cookie', round),
-    };
-    return Array.from({ length: Math.min(longest, 4) }, (_, index) => ({
-      ...others,
+    const others = (turn: number) => ({
+      query: this.#required(operation, 'query', round, turn),
+      headers: this.#required(operation, 'header', round, turn),
+      cookies: this.#required(operation, 'cookie', round, turn),
+    });
+    const isChosen = operation.parameters.some((parameter) => parameter.in === 'query' && parameter.required);
+    return Array.from({ length: Math.min(Math.max(longest, isChosen ? 6 : 1), 6) }, (_, index) => ({
+      ...others(index),
       path: Object.fromEntries(
         inPath.map((parameter, at) => [parameter.name, choices[at]?.[index % (choices[at]?.length ?? 1)]]),
       ),
     }));
   }
 
-  #required(operation: Operation, place: Parameter['in'], round: number): Record<string, unknown> {
+  /** What must be sent; in each turn with other values, and no two parameters with the same of a list. */
+  #required(operation: Operation, place: Parameter['in'], round: number, turn: number): Record<string, unknown> {
     const needed = operation.parameters.filter((parameter) => parameter.in === place && parameter.required);
     return Object.fromEntries(
       needed
         // What an identity sends by itself need not be made up.
         .filter(({ name }) => place !== 'header' || !this.#isGiven(name))
-        .map((parameter) => [parameter.name, this.#valuesOf(operation, parameter, false, round)[0]]),
+        .map((parameter, index) => {
+          const values = this.#valuesOf(operation, parameter, false, round);
+          return [parameter.name, values[turn === 0 ? 0 : (turn + index) % values.length]];
+        }),
     );
   }
 
@@ -182,13 +218,20 @@ export class Baselines {
     );
     const examples = parameter.examples.filter((value) => validators.accepts(parameter.schema, value, 'request'));
     const isReference = kindOfReference(parameter.name) !== undefined;
+    const ids = this.#isId(parameter) ? pool.ids().flatMap((value) => this.#fit(parameter, value)) : [];
     return [
       ...(isReference ? fitting : []),
       ...examples,
       ...sameName,
       ...(sampled === undefined ? [] : [sampled.value]),
       ...fitting,
+      ...ids,
     ];
+  }
+
+  /** Whether the values of a parameter look like ids, whatever its name: then those of known things may be meant. */
+  #isId({ in: place, schema }: Parameter): boolean {
+    return place === 'query' && this.#session.document.object(schema).format === 'uuid';
   }
 
   /** A known value where the parameter's schema takes it, as a text or a number as need be. */
@@ -247,12 +290,13 @@ export class Baselines {
     return visit(value, undefined);
   }
 
-  #freshened(call: Call, label: string): Call {
+  #freshened(call: Call, label: string, depth = 9): Call {
     const { operation, body, mediaType } = call;
     const content = operation.body?.contents.find((one) => one.mediaType === mediaType);
     if (content?.schema === undefined || body === undefined) return call;
     const seed = this.#session.seedFor(`${operation.id} fresh ${label}`);
-    const isFree = (_pointer: string, key: string) => kindOfReference(key) === undefined && !isOwnId(key);
+    const isFree = (pointer: string, key: string) =>
+      pointer.split('/').length - 1 <= depth && kindOfReference(key) === undefined && !isOwnId(key);
     return { ...call, body: this.#session.values.fresh(content.schema, body, seed, isFree) };
   }
 
@@ -269,6 +313,14 @@ export class Baselines {
       .likely.flatMap((value) => (parameter === undefined ? [] : this.#fit(parameter, value)));
     return id === undefined ? undefined : { ...call, path: { ...call.path, [name]: id } };
   }
+}
+
+/** A list that is empty: another call may find more. */
+function hasNoRows({ document }: Session, { operation, answer }: Exchange): boolean {
+  const schema = operation?.answers.find(({ status }) => status === String(answer.status))?.contents[0]?.schema;
+  const rows = rowsSchema(document, schema);
+  const list = rows === undefined ? undefined : at(answer.json?.value, rows.member === '' ? '' : `/${rows.member}`);
+  return Array.isArray(list) && list.length === 0;
 }
 
 export function isSuccess({ answer }: Exchange): boolean {

@@ -108,6 +108,11 @@ export class Pool {
     return this.#clean([...known, ...(this.#mentioned.get(kind) ?? [])]);
   }
 
+  /** Ids of all that is known. */
+  ids(): unknown[] {
+    return this.#clean(this.#things.map(({ row }) => idOf(row)));
+  }
+
   /** Things of a kind, the newest first. */
   ofKind(kind: string): Known[] {
     return this.#things.filter(({ kinds, row }) => kinds.includes(kind) && !this.#gone.has(String(idOf(row))));
@@ -126,8 +131,12 @@ export class Pool {
 
   /** The paths of what this run made and no operation deletes. */
   undeletable(operations: readonly Operation[]): string[] {
-    const paths = this.#made().map(({ path }) => path);
-    return [...new Set(paths)].filter((path) => deleterOf(operations, path) === undefined);
+    const deletable = new Set(this.deletable(operations).map(({ id }) => String(id)));
+    const left = this.#made().filter(({ row }) => {
+      const id = String(idOf(row));
+      return !deletable.has(id) && !this.#gone.has(id);
+    });
+    return [...new Set(left.map(({ path }) => path))];
   }
 
   #made(): Known[] {
@@ -139,9 +148,14 @@ export class Pool {
     const known = this.#things.findIndex(
       (thing) => thing.path === path && idOf(thing.row) !== undefined && idOf(thing.row) === idOf(row),
     );
-    const wasMade = known >= 0 && this.#things[known]?.isMade === true;
-    if (known >= 0) this.#things.splice(known, 1);
-    this.#things.unshift({ kinds, path, row, isMade: isMade || wasMade || this.#isMadeElsewhere(row) });
+    const [before] = known >= 0 ? this.#things.splice(known, 1) : [];
+    const all = [...new Set([...kinds, ...(before?.kinds ?? [])])];
+    this.#things.unshift({
+      kinds: all,
+      path,
+      row,
+      isMade: isMade || before?.isMade === true || this.#isMadeElsewhere(row),
+    });
     if (this.#things.length > 2000) this.#things.length = 2000;
   }
 

@@ -20,7 +20,7 @@ export interface SendOptions {
   readonly identity?: Identity;
   /** What the answer is for; an answer to a setup is judged like any other. */
   readonly isMaking?: boolean;
-  /** Off for requests that no operation declares: their statuses are their own check's business. */
+  /** Off for requests that are none of the contract's: of their answers, only that they are no fault is judged. */
   readonly isJudged?: boolean;
 }
 
@@ -115,10 +115,15 @@ export class Session {
       state.isReached = true;
       this.pool.learn(exchange, options.isMaking === true);
     }
-    if (options.isJudged !== false && this.isJudged(call.operation)) {
-      this.coverage.saw(call, exchange);
-      this.observed(call.operation, 'answers');
-      const candidates = this.judge.judge(exchange).filter(({ cause }) => !this.book.has(cause));
+    if (this.isJudged(call.operation)) {
+      const isOfContract = options.isJudged !== false;
+      if (isOfContract) {
+        this.coverage.saw(call, exchange);
+        this.observed(call.operation, 'answers');
+      }
+      const candidates = this.judge
+        .judge(exchange)
+        .filter(({ cause, category }) => !this.book.has(cause) && (isOfContract || category === 'robustness'));
       if (candidates.length > 0) await this.#confirm(candidates, exchange, wire, options);
     }
     return exchange;
@@ -203,6 +208,7 @@ export class Session {
     for (let attempt = 0; ; attempt += 1) {
       // Headers that a call sets by itself win over those of the identity.
       const headers = { ...(await this.#headersOf(identity)), ...wire.headers };
+      for (const name of wire.without ?? []) delete headers[name];
       this.requests += 1;
       const exchange = await this.#client.send(operation, { ...wire, headers });
       const { status } = exchange.answer;

@@ -1,7 +1,10 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import type { DataValidateFunction } from 'ajv/dist/types/index.js';
 import addFormats from 'ajv-formats';
-import type { OpenApiDocument, Place } from '../document/document.ts';
+import { type OpenApiDocument, type Place, uriOf } from '../document/document.ts';
 import { isObject, type JsonObject } from '../json.ts';
+
+import { regularExpression } from './shape.ts';
 
 /** A value that breaks a schema, at one keyword. */
 export interface Breach {
@@ -30,7 +33,7 @@ export class Validators {
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
-    this.#ajvs = { request: createAjv(document), answer: createAjv(document) };
+    this.#ajvs = { request: createAjv(document, 'request'), answer: createAjv(document, 'answer') };
   }
 
   /** Every way in which the value breaks the schema; none where it is right. */
@@ -49,7 +52,9 @@ export class Validators {
     const schema = Object.keys(given).length === 1 ? this.#document.object(given) : given;
     let validate = this.#compiled[direction].get(schema);
     if (validate === undefined) {
-      validate = this.#ajvs[direction].compile({ $ref: this.#document.addressOf(schema) });
+      // What stands for a schema that the document leaves out is not of the document.
+      const isOwn = this.#document.placeOf(schema) !== undefined;
+      validate = this.#ajvs[direction].compile(isOwn ? { $ref: uriOf(this.#document.addressOf(schema)) } : schema);
       this.#compiled[direction].set(schema, validate);
     }
     return validate;
@@ -64,7 +69,7 @@ export class Validators {
   }
 }
 
-function createAjv(document: OpenApiDocument): Ajv2020 {
+function createAjv(document: OpenApiDocument, direction: Direction): Ajv2020 {
   const ajv = new Ajv2020({
     strict: false,
     validateSchema: false,
@@ -72,12 +77,63 @@ function createAjv(document: OpenApiDocument): Ajv2020 {
     allErrors: true,
     verbose: true,
     validateFormats: true,
+    // 129.95 is a multiple of 0.01, whatever binary fractions say.
+    multipleOfPrecision: 9,
     logger: false,
+    // A pattern that Unicode mode refuses, such as `\\@`, is read as its author meant it; one that is none matches anything.
+    code: {
+      regExp: Object.assign((pattern: string) => regularExpression(pattern) ?? /(?:)/, { code: 'regularExpression' }),
+    },
   });
   addFormats.default(ajv);
+  requireByDirection(ajv, document, direction);
   // Whole files, which are no schemas themselves: what refers into them finds its way.
-  for (const [address, file] of document.files) ajv.addSchema(asSchema(file), address);
+  for (const [address, file] of document.files) ajv.addSchema(asSchema(file), uriOf(address));
   return ajv;
+}
+
+/**
+ * `required` as OpenAPI means it: a `readOnly` member is required of answers only, a `writeOnly` one of requests only
+ * (OpenAPI 3.0.4, Schema Object, `readOnly`).
+ */
+function requireByDirection(ajv: Ajv2020, document: OpenApiDocument, direction: Direction): void {
+  const flag = direction === 'request' ? 'readOnly' : 'writeOnly';
+  ajv.removeKeyword('required');
+  ajv.addKeyword({
+    keyword: 'required',
+    type: 'object',
+    schemaType: 'array',
+    compile(names: readonly string[], parentSchema) {
+      const isHidden = (name: string) =>
+        membersNamed(document, parentSchema, name).some((member) => member[flag] === true);
+      const needed = names.filter((name) => !isHidden(name));
+      const validate: DataValidateFunction = (data: JsonObject) => {
+        validate.errors = needed
+          .filter((name) => !Object.hasOwn(data, name))
+          .map((name) => ({
+            keyword: 'required',
+            params: { missingProperty: name },
+            message: `must have required property '${name}'`,
+          }));
+        return validate.errors.length === 0;
+      };
+      return validate;
+    },
+  });
+}
+
+/** What the parts of a schema say of one member. */
+function membersNamed(document: OpenApiDocument, schema: JsonObject, name: string, depth = 0): JsonObject[] {
+  if (depth > 10) return [];
+  const own = isObject(schema.properties) ? schema.properties[name] : undefined;
+  const parts = [
+    ...(typeof schema.$ref === 'string' ? [document.object(schema)] : []),
+    ...(Array.isArray(schema.allOf) ? schema.allOf : []),
+  ];
+  return [
+    ...(isObject(own) ? [own, document.object(own)] : []),
+    ...parts.filter(isObject).flatMap((part) => membersNamed(document, part, name, depth + 1)),
+  ];
 }
 
 /**

@@ -1,0 +1,82 @@
+import { beforeAll, describe, expect, test } from 'vitest';
+import { check, documentOf } from './check.ts';
+import { operationsOf } from './document/operation.ts';
+import { answerOf } from './http/client.ts';
+import { Judge } from './judge/judge.ts';
+import type { CheckOptions } from './options.ts';
+import type { Report } from './report/report.ts';
+import { renderTerminal } from './report/terminal.ts';
+import { chosen } from './run/session.ts';
+import { Validators } from './schema/validators.ts';
+
+export interface DescribeOptions {
+  /** Where the document is: its operations are the names of the tests. */
+  readonly spec: string;
+  readonly only?: readonly string[];
+  readonly exclude?: readonly string[];
+  /** Asked once, before the first test: starts the server, and says where it is and how to sign in. */
+  readonly options: () => Promise<Omit<CheckOptions, 'spec' | 'only' | 'exclude'>>;
+  /** Ids of operations that are known not to answer yet; one that does is a failure too, so that the list stays true. */
+  readonly notReached?: readonly string[];
+  /** Milliseconds for the whole run. */
+  readonly timeout?: number;
+}
+
+/**
+ * Checks a server against its contract: one test for each operation, which fails with what differs, as the command prints it.
+ *
+ *     await describeContract('the server', { spec: 'openapi.yaml', options: async () => ({ url: await start() }) });
+ */
+export async function describeContract(
+  name: string,
+  { spec, options, notReached = [], timeout = 120_000, ...choice }: DescribeOptions,
+): Promise<void> {
+  const operations = chosen(operationsOf(await documentOf(spec)), { spec, ...choice });
+  describe(name, () => {
+    let report: Report;
+    beforeAll(async () => {
+      report = await check({ spec, ...choice, ...(await options()) });
+    }, timeout);
+    test.each(operations.map(({ id }) => id))('%s', (id) => {
+      const findings = report.findings.filter(({ operation, also }) => operation === id || also.includes(id));
+      expect(findings, renderTerminal({ ...report, findings }, { color: false, width: 120 })).toEqual([]);
+      const operation = report.operations.find((one) => one.id === id);
+      if (notReached.includes(id)) expect(operation?.reached, `${id} answers now: take it from notReached`).toBe(false);
+      else expect(operation?.reached, operation?.reason).toBe(true);
+    });
+  });
+}
+
+/**
+ * A matcher for tests of one's own: `expect(response).toMatchContract('getClient')` judges an answer of `fetch` by all that the
+ * contract says of that operation's answers. Extend `expect` by it once, in a setup file:
+ *
+ *     expect.extend(await contractMatchers('openapi.yaml'));
+ */
+export async function contractMatchers(spec: string) {
+  const document = await documentOf(spec);
+  const operations = new Map(operationsOf(document).map((operation) => [operation.id, operation]));
+  const judge = new Judge(document, new Validators(document));
+  return {
+    async toMatchContract(response: Response, operationId: string) {
+      const operation = operations.get(operationId);
+      if (operation === undefined) throw new Error(`The contract has no operation ${operationId}.`);
+      const text = await response.clone().text();
+      const answer = answerOf(response.status, Object.fromEntries(response.headers), text, 0);
+      const request = {
+        method: operation.method,
+        url: response.url || 'http://localhost/',
+        headers: {},
+        body: undefined,
+      };
+      const found = judge.judge({ operation, request, answer });
+      const lines = found.map(
+        ({ title, place }) => `${title}${place === undefined ? '' : ` (${place.file}:${place.line})`}`,
+      );
+      return {
+        pass: found.length === 0,
+        message: () => (found.length === 0 ? `The answer matches ${operationId}.` : lines.join('\n')),
+      };
+    },
+  };
+}
