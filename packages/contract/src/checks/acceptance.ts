@@ -5,9 +5,10 @@ import type { Baseline } from '../run/baseline.ts';
 import { isOwnId, kindOfReference } from '../run/names.ts';
 import { type Bound, boundsOf } from '../schema/bounds.ts';
 import type { CheckContext } from './checks.ts';
-import { isAccepted, type Refusal, refusesForm } from './outcome.ts';
+import { hasItemErrors, isAccepted, type Refusal, refusesForm } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isTellable, placesOf } from './places.ts';
+import { sampled } from './sample.ts';
 
 /**
  * Values on the boundary of every constraint must not be refused for their form. A server may refuse them for other reasons,
@@ -19,23 +20,20 @@ export async function acceptBounds(
   baseline: Baseline,
   refusal: Refusal,
 ): Promise<void> {
-  const { session, baselines } = context;
+  const { session } = context;
   const probes = placesOf(session, baseline.call).flatMap((place) =>
     boundsAt(context, place).map((bound) => ({ place, bound })),
   );
   await inParallel(probes, session.options.concurrency ?? 8, async ({ place, bound }, index) => {
     if (session.isOver) return;
-    const send = (value: unknown, label: string): Promise<Exchange> =>
-      session.send(renewed(context, operation, place.with(value), bound.pointer, `${index} ${label}`), {
-        isMaking: true,
-      });
+    const send = (value: unknown, label: string) =>
+      sendRenewed(context, operation, place.with(value), bound.pointer, `${index} ${label}`);
     const exchange = await send(bound.value, 'bound');
     session.observed(operation, 'acceptance');
     session.coverage.tried(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
     if (isAccepted(exchange) || !refusesForm(exchange, refusal)) return;
     const neighbour = await send(bound.neighbour ?? place.value, 'neighbour');
-    if (refusesForm(neighbour, refusal) || (bound.neighbour === undefined && baselines.of(operation) === undefined))
-      return;
+    if (!isAccepted(neighbour) && ![404, 409].includes(neighbour.answer.status)) return;
     const at = `${place.name}${general(bound.pointer)}`;
     if (session.book.has(`accept-${bound.keyword} ${operation.id} ${at}`)) return;
     if (await isTakenElsewhere(context, operation, place, bound, refusal, `${index}`)) return;
@@ -73,8 +71,9 @@ async function isTakenElsewhere(
   label: string,
 ): Promise<boolean> {
   const { session, baselines } = context;
-  const inOtherWords = renewed(context, operation, place.with(bound.value), undefined, `${label} other words`);
-  const calls = [inOtherWords];
+  const calls: { readonly call: Call; readonly pointer: string | undefined }[] = [
+    { call: renewed(context, operation, place.with(bound.value), undefined, `${label} other words`, 9), pointer: '' },
+  ];
   if (place.parameter === undefined) {
     for (const variant of await baselines.variants(operation)) {
       const { document, validators, values } = session;
@@ -84,16 +83,18 @@ async function isTakenElsewhere(
           general(one.pointer) === general(bound.pointer) &&
           JSON.stringify(one.chosen) === JSON.stringify(bound.chosen),
       );
-      for (const one of same.slice(0, 2)) {
-        calls.push(renewed(context, operation, { ...variant, body: one.value }, one.pointer, `${label} elsewhere`));
-      }
+      for (const one of same.slice(0, 2)) calls.push({ call: { ...variant, body: one.value }, pointer: one.pointer });
     }
   }
-  for (const call of calls) {
-    if (!refusesForm(await session.send(call, { isMaking: true }), refusal)) return true;
+  for (const [index, { call, pointer }] of calls.entries()) {
+    const exchange = await sendRenewed(context, operation, call, pointer, `${label} elsewhere ${index}`);
+    if (!refusesForm(exchange, refusal)) return true;
   }
   return false;
 }
+
+/** Boundaries of one place in a run; another seed takes others. */
+const most = 250;
 
 function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   if (place.value === undefined) return [];
@@ -113,25 +114,45 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
             chosen: undefined,
           },
         ];
-  return [...asItIs, ...bounds].filter(({ value }) => isTellable(session, place, value, false));
+  const tellable = [...asItIs, ...bounds].filter(({ value }) => isTellable(session, place, value, false));
+  const kindOf = ({ keyword, place: at, chosen }: Bound) =>
+    `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`;
+  return sampled(tellable, most, session.seedFor(`bounds ${place.name}`), kindOf);
 }
 
-/** The call with other texts where it must not meet what an earlier one made; the probed value stays. */
+/**
+ * Sends a call that makes something with other texts than the calls before it, so that it does not meet what they made: those
+ * at the top first, and all of them where that is not enough, because texts further down may have to agree with each other.
+ */
+async function sendRenewed(
+  context: CheckContext,
+  operation: Operation,
+  call: Call,
+  pointer: string | undefined,
+  label: string,
+): Promise<Exchange> {
+  const send = (depth: number) =>
+    context.session.send(renewed(context, operation, call, pointer, label, depth), { isMaking: true });
+  const exchange = await send(1);
+  return exchange.answer.status === 409 || hasItemErrors(exchange) ? send(9) : exchange;
+}
+
+/** The call with other texts, down to a depth; the probed value stays. */
 function renewed(
   { session }: CheckContext,
   operation: Operation,
   call: Call,
   pointer: string | undefined,
   label: string,
+  depth: number,
 ): Call {
   const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
-  if (schema === undefined || call.body === undefined || !['POST', 'PUT'].includes(operation.method)) return call;
+  if (schema === undefined || call.body === undefined || operation.method !== 'POST') return call;
   const isFree = (at: string, key: string) =>
+    at.split('/').length - 1 <= depth &&
     (pointer === undefined || (at !== pointer && !at.startsWith(`${pointer}/`))) &&
     kindOfReference(key) === undefined &&
     !isOwnId(key);
-  return {
-    ...call,
-    body: session.values.fresh(schema, call.body, session.seedFor(`${operation.id} ${label}`), isFree),
-  };
+  const body = session.values.fresh(schema, call.body, session.seedFor(`${operation.id} ${label}`), isFree);
+  return { ...call, body };
 }

@@ -7,6 +7,7 @@ import { hostileOf, hostileTexts, malformedBodies, withRawText } from '../schema
 import type { CheckContext } from './checks.ts';
 import { inParallel } from './parallel.ts';
 import { isTellable, placesOf } from './places.ts';
+import { sampled } from './sample.ts';
 
 /** Valid but hostile values, and bodies that are broken in odd ways. Whatever the answer is, it is no fault and no silence. */
 export async function surviveHostility(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {
@@ -15,9 +16,14 @@ export async function surviveHostility(context: CheckContext, operation: Operati
   const valid = placesOf(session, call).flatMap((place) =>
     place.value === undefined
       ? []
-      : hostileOf(session.document, session.validators, place.schema, place.value)
-          .filter(({ value }) => isTellable(session, place, value, false))
-          .map(({ value }) => place.with(value)),
+      : sampled(
+          hostileOf(session.document, session.validators, place.schema, place.value).filter(({ value }) =>
+            isTellable(session, place, value, false),
+          ),
+          most,
+          session.seedFor(`hostile ${operation.id} ${place.name}`),
+          ({ keyword, pointer }) => `${keyword} ${pointer}`,
+        ).map(({ value }) => place.with(value)),
   );
   const broken =
     call.body === undefined || call.mediaType === undefined
@@ -32,6 +38,9 @@ export async function surviveHostility(context: CheckContext, operation: Operati
   await inParallel(valid, atOnce, (probe) => send(probe, true));
   await inParallel([...broken, ...rawTexts(call), ...oddPaths(call)], atOnce, (probe) => send(probe, false));
 }
+
+/** Hostile values of one place in a run; another seed takes others. */
+const most = 80;
 
 /** Bodies in which one text or number is what JSON can write and no value of JavaScript can be. */
 function rawTexts(call: Call): Call[] {

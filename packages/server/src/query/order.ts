@@ -1,6 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Entity } from '../entity/entity.ts';
-import { invalid } from '../http/problem.ts';
 
 /** One key of an order. */
 export interface OrderKey {
@@ -11,21 +10,16 @@ export interface OrderKey {
 }
 
 /**
- * The keys of an order that is total: `id` ascending is always the last one.
- *
- * @throws Problem `VALIDATION_ERROR` where a column is named twice.
+ * The keys of an order that is total: `id` ascending is always the last one. A column that is named
+ * again decides nothing that it has not decided before, and is left out.
  */
 export function orderKeys(entity: Entity, orderBy: readonly Readonly<Record<string, string>>[]): OrderKey[] {
-  const keys = orderBy
-    .flatMap((one) => Object.entries(one))
-    .map(([field, direction]) => keyOf(entity, field, direction));
-  const seen = new Set<string>();
-  for (const [index, { field }] of keys.entries()) {
-    if (seen.has(field))
-      throw invalid(`/orderBy/${index}/${field}`, 'DUPLICATE', 'This column is a key of the order already.');
-    seen.add(field);
+  const keys = new Map<string, OrderKey>();
+  for (const [field, direction] of orderBy.flatMap((one) => Object.entries(one))) {
+    if (!keys.has(field)) keys.set(field, keyOf(entity, field, direction));
   }
-  return seen.has('id') ? keys : [...keys, keyOf(entity, 'id', 'asc')];
+  if (!keys.has('id')) keys.set('id', keyOf(entity, 'id', 'asc'));
+  return [...keys.values()];
 }
 
 function keyOf(entity: Entity, field: string, direction: string): OrderKey {

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../json.ts';
 import type { FullList, Listing } from './listing.ts';
-import { widest } from './listing.ts';
+import { largest, widest } from './listing.ts';
 import type { Difference } from './probe.ts';
 import type { Page, Settings } from './reader.ts';
 import { shown } from './rows.ts';
@@ -87,9 +87,8 @@ async function filteredOnce(listing: Listing, list: FullList, condition: Conditi
   return [];
 }
 
-/** Whether a page is surely all that matches: nothing says that more follows, and there was room for all of the list. */
+/** Whether a page is surely all that matches: nothing says that more follows, and there was room for more. */
 function isUncut({ controls: { size } }: Listing, list: FullList, { rows, told }: Page): boolean {
   if (told.next !== undefined || told.hasMore?.value === true) return false;
-  if (!list.isComplete || list.pages.length > 1) return false;
-  return size !== undefined || rows.length <= list.rows.length;
+  return size === undefined ? list.isComplete && list.pages.length === 1 : rows.length < largest(size);
 }

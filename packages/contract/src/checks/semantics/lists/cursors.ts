@@ -1,6 +1,6 @@
 import { idOf } from '../../../run/pool.ts';
 import type { FullList, Listing } from './listing.ts';
-import { sized, widest } from './listing.ts';
+import { largest, sized, widest } from './listing.ts';
 import { moreDifferences, totalDifferences } from './page.ts';
 import type { Difference } from './probe.ts';
 import type { Page, Settings } from './reader.ts';
@@ -12,7 +12,7 @@ import { keyOfName } from './words.ts';
 export async function cursors(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
   const { controls, said } = listing;
   if (controls.size === undefined || list.rows.length < 2 || said.paging === false) return undefined;
-  const size = Math.max(1, Math.ceil(list.rows.length / 4));
+  const size = Math.min(largest(controls.size), Math.max(1, Math.ceil(list.rows.length / 4)));
   const settings = [...widest(listing), ...sized(listing, size)];
   return followed(listing, list, settings, size);
 }

@@ -25,12 +25,11 @@ export function filterProbes(listing: Listing, list: FullList): Probe[] {
   const ranked = interleaved(shuffled(bySlot, session.seedFor(`${operation.id} filters`))).slice(0, mostSimple);
   const conditions = [...ranked, ...wheres.flatMap((slot) => whereConditions(listing, list, slot))];
   const sure = conditions.filter((one) => one.second === undefined);
-  const pair = together(list, sure);
+  const pairs = together(list, sure);
   const paged = sure.find((one) => reach(list, one).yes > 1 && reach(list, one).no > 0);
   return [
     ...(paged === undefined ? [] : [((one, whole) => filteredPages(one, whole, paged)) satisfies Probe]),
-    ...(pair === undefined ? [] : [((one, whole) => filtered(one, whole, pair)) satisfies Probe]),
-    ...conditions.map(
+    ...[...pairs, ...conditions].map(
       (condition): Probe =>
         (one, whole) =>
           filtered(one, whole, condition),
@@ -59,11 +58,16 @@ function interleaved(lists: readonly (readonly Condition[])[]): Condition[] {
   return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
 }
 
-/** Two filters of different names that, together, mean fewer rows than each. */
-function together(list: FullList, conditions: readonly Condition[]): Condition | undefined {
+const mostPairs = 5;
+
+/** Filters of different names, two at a time, that together mean fewer rows than each. */
+function together(list: FullList, conditions: readonly Condition[]): Condition[] {
+  const pairs: Condition[] = [];
+  const paired = new Map<Slot, number>();
   for (const [index, left] of conditions.entries()) {
     for (const right of conditions.slice(index + 1)) {
-      if (left.slot === right.slot || isInside(left.slot, right.slot)) continue;
+      const isUsed = [left, right].some(({ slot }) => (paired.get(slot) ?? 0) > 1);
+      if (left.slot === right.slot || isInside(left.slot, right.slot) || isUsed) continue;
       const both: Condition = {
         slot: right.slot,
         settings: [...left.settings, ...right.settings],
@@ -72,10 +76,12 @@ function together(list: FullList, conditions: readonly Condition[]): Condition |
       };
       const alone = list.rows.filter((row) => left.holds(row) === true && right.holds(row) === false).length;
       const other = list.rows.filter((row) => left.holds(row) === false && right.holds(row) === true).length;
-      if (alone > 0 && other > 0) return both;
+      if (alone === 0 || other === 0 || pairs.length >= mostPairs) continue;
+      pairs.push(both);
+      for (const { slot } of [left, right]) paired.set(slot, (paired.get(slot) ?? 0) + 1);
     }
   }
-  return undefined;
+  return pairs;
 }
 
 /** The second page of what a filter leaves fulfils it too, and counts as many. */
@@ -95,7 +101,10 @@ async function filteredPages(
     next === undefined ? undefined : await reader.follow(next, settings, controls.cursor, controls.position);
   const followed = exchange === undefined ? undefined : reader.pageOf(exchange);
   if (followed !== undefined) pages.push(followed);
-  for (const position of positionsOf(listing, list, 1)) {
+  // Most is told by a page that, without the filter, would begin with a row that it does not mean.
+  const { yes } = reach(list, condition);
+  const foreign = list.rows.findIndex((row, index) => index > 0 && index < yes && condition.holds(row) === false);
+  for (const position of positionsOf(listing, list, 1, Math.max(1, foreign))) {
     const page = await reader.read([...settings, position]);
     if (page !== undefined) pages.push(page);
   }

@@ -33,15 +33,15 @@ export interface Listing {
 }
 
 /** As many rows as a page may have, and the total where one has to ask for it. */
-export function widest({ controls: { size, total } }: Listing, most = 500): Settings {
+export function widest({ controls: { size, total } }: Listing): Settings {
   return [
-    ...(size === undefined ? [] : [[size, largest(size, most)] as const]),
+    ...(size === undefined ? [] : [[size, largest(size)] as const]),
     ...(total === undefined ? [] : [[total, true] as const]),
   ];
 }
 
-/** The largest page that a list is asked for. Without a declared maximum, one that no server takes for too large. */
-export function largest({ shape }: Slot, most: number): number {
+/** The largest page that a list is asked for: where there are more rows, they are read in several. */
+export function largest({ shape }: Slot, most = 100): number {
   const maximum = shape.maximum ?? (shape.exclusiveMaximum === undefined ? undefined : shape.exclusiveMaximum - 1);
   const declared = shape.enum?.filter((one) => typeof one === 'number');
   if (declared !== undefined && declared.length > 0) return Math.max(...declared);

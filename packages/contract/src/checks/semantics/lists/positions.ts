@@ -15,11 +15,17 @@ interface Meaning {
   start(value: number, size: number): number;
 }
 
+const fromFirstRow: Meaning = {
+  paging: 'offset',
+  name: 'the number of a row, the first one being 1',
+  start: (value) => value - 1,
+};
+
 const meanings: readonly Meaning[] = [
+  fromFirstRow,
   { paging: 'offset', name: 'a number of rows to skip', start: (value) => value },
   { paging: 'page', name: 'the number of a page, the first one being 0', start: (value, size) => value * size },
   { paging: 'page', name: 'the number of a page, the first one being 1', start: (value, size) => (value - 1) * size },
-  { paging: 'offset', name: 'the number of a row, the first one being 1', start: (value) => value - 1 },
 ];
 
 interface Asked {
@@ -35,6 +41,8 @@ export function meaningsOf({ said }: Listing, position: Slot): Meaning[] {
   const isFromZero = position.default === 0;
   const fits = meanings.filter((meaning) => {
     if (isFromOne && meaning.start(1, 2) !== 0) return false;
+    // Rows are numbered from 1 by what is named after a start; a page is not.
+    if (meaning === fromFirstRow && !/start|index|offset|from|first|position/i.test(position.name)) return false;
     return !isFromZero || meaning.start(0, 2) === 0;
   });
   const paging = said.paging || pagingOf(position);

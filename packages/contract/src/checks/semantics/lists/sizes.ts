@@ -34,7 +34,7 @@ export async function wholeList(listing: Listing, list: FullList): Promise<Diffe
   const asked =
     last === undefined || listing.controls.size === undefined
       ? []
-      : [{ page: last, start: list.rows.length - last.rows.length, size: largest(listing.controls.size, 500) }];
+      : [{ page: last, start: list.rows.length - last.rows.length, size: largest(listing.controls.size) }];
   return [...duplicates, ...totalDifferences(listing, list, list.pages), ...moreDifferences(listing, list, asked)];
 }
 
@@ -44,8 +44,10 @@ export async function sizes(listing: Listing, list: FullList): Promise<Differenc
   const { size } = controls;
   if (size === undefined || list.rows.length < 2) return undefined;
   const asked: Asked[] = [];
-  for (const count of [1, 2, 3, list.rows.length, list.rows.length + 1]) {
-    if (asked.some((one) => one.size === count) || count > largest(size, 500)) continue;
+  // A maximum that is larger than the list costs no more than the list.
+  const maximum = list.isComplete && list.rows.length < 200 ? largest(size, 1000) : largest(size);
+  for (const count of [1, 2, 3, list.rows.length, list.rows.length + 1, maximum]) {
+    if (asked.some((one) => one.size === count) || count > maximum) continue;
     const page = await reader.read([...widest(listing), ...sized(listing, count)]);
     if (page !== undefined) asked.push({ page, start: 0, size: count });
   }

@@ -9,7 +9,7 @@ const mostRows = 500;
 /** Reads the whole list, in pages as large as may be; undefined where it cannot be read at all. */
 export async function walk(listing: Listing): Promise<FullList | undefined> {
   const { reader, controls } = listing;
-  const settings = widest(listing, mostRows);
+  const settings = widest(listing);
   const first = await reader.read(settings);
   if (first === undefined) return undefined;
   const pages: Page[] = [first];
@@ -46,7 +46,7 @@ function isLast({ controls: { size, position, cursor } }: Listing, { rows, told 
   if (told.next !== undefined) return false;
   if (told.hasMore !== undefined) return !told.hasMore.value;
   if (size === undefined) return position === undefined && cursor === undefined;
-  return rows.length < largest(size, mostRows);
+  return rows.length < largest(size);
 }
 
 function count(pages: readonly Page[]): number {

@@ -95,7 +95,10 @@ function isWithheld(document: OpenApiDocument, sent: readonly JsonObject[], show
 }
 
 function isFree(document: OpenApiDocument, schemas: readonly JsonObject[]): boolean {
-  return schemas.length > 0 && schemas.flatMap((schema) => partsOf(document, schema)).every(({ properties }) => properties === undefined);
+  return (
+    schemas.length > 0 &&
+    schemas.flatMap((schema) => partsOf(document, schema)).every(({ properties }) => properties === undefined)
+  );
 }
 
 /** Null, absent and empty: servers store none of them as the other, and show them as they like. */
@@ -123,7 +126,10 @@ export function isSame(sent: unknown, shown: unknown, { name = '', format, isWor
   if (typeof sent === 'number' || typeof shown === 'number') return isSameNumber(Number(sent), Number(shown));
   if (typeof sent !== 'string' || typeof shown !== 'string') return String(sent) === String(shown);
   if (isSameMoment(sent, shown)) return true;
-  const isCaseless = isWord || /^(?:email|idn-email|uuid|hostname|idn-hostname|uri|url|iri)$/.test(format ?? '') || /e?mail|currency|country|locale|language|domain|url|code$/i.test(name);
+  const isCaseless =
+    isWord ||
+    /^(?:email|idn-email|uuid|hostname|idn-hostname|uri|url|iri)$/.test(format ?? '') ||
+    /e?mail|currency|country|locale|language|domain|url|code$/i.test(name);
   const [one, other] = [plain(sent, isCaseless), plain(shown, isCaseless)];
   if (one === other) return true;
   if (/phone|mobile|fax|tel/i.test(name)) return digits(one) === digits(other);

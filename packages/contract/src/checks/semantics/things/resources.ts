@@ -1,9 +1,16 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import type { Operation } from '../../../document/operation.ts';
 import { isReadingPost } from '../../../run/baseline.ts';
-import { collectionPath, kindOfPath, kindsOfSchema, rowsSchema, singular } from '../../../run/names.ts';
+import {
+  collectionPath,
+  kindOfPath,
+  kindOfReference,
+  kindsOfSchema,
+  rowsSchema,
+  singular,
+} from '../../../run/names.ts';
 import { lastParameter } from '../../../run/pool.ts';
-import { answerSchema } from './schema.ts';
+import { answerSchema, memberNames } from './schema.ts';
 import { saidFlag, saidKind } from './vocabulary.ts';
 
 /** A kind of thing that a caller can make, and what else can be done with one. */
@@ -20,28 +27,44 @@ export interface Resource {
 
 /** The resources of a contract, as paths, links and names tell. Nothing here becomes a finding by itself. */
 export function resourcesOf(document: OpenApiDocument, operations: readonly Operation[]): Resource[] {
-  return operations.filter((operation) => isCreation(document, operation)).map((create) => resourceOf(document, operations, create));
+  return operations
+    .filter((operation) => isCreation(document, operation))
+    .map((create) => resourceOf(document, operations, create));
 }
 
 function resourceOf(document: OpenApiDocument, operations: readonly Operation[], create: Operation): Resource {
   const kind = kindOf(create, 'creates') ?? '';
   const items = operations.filter((one) => isOfItem(one, create, kind));
   const sure = operations.find((one) => one.method === 'GET' && isSurelyRead(document, one, create));
-  const read = sure ?? items.find((one) => one.method === 'GET' && saidKind(one, 'reads') !== false && !hasRows(document, one));
+  const read =
+    sure ?? items.find((one) => one.method === 'GET' && saidKind(one, 'reads') !== false && !hasRows(document, one));
   const updates = items.filter(
     (one) =>
       saidKind(one, 'updates') !== false &&
       (['PATCH', 'PUT'].includes(one.method) || (one.method === 'POST' && /\/(?:update|edit|modify)$/.test(one.path))),
   );
   const remove = items.find((one) => one.method === 'DELETE' && saidKind(one, 'deletes') !== false);
-  return { kind, create, read, isReadSure: sure !== undefined, updates, remove, lists: listsOf(document, operations, create, read, kind) };
+  return {
+    kind,
+    create,
+    read,
+    isReadSure: sure !== undefined,
+    updates,
+    remove,
+    lists: listsOf(document, operations, create, read, kind),
+  };
 }
 
 function isCreation(document: OpenApiDocument, operation: Operation): boolean {
   const said = saidKind(operation, 'creates');
   if (said !== undefined) return said !== false;
   if (operation.method !== 'POST' || isReadingPost(operation) || operation.path.endsWith('}')) return false;
-  if (/\/(?:update|edit|modify|upsert|delete|remove|cancel|validate|test|login|logout|token|bulk|batch)(?:\/|$)/i.test(operation.path)) return false;
+  if (
+    /\/(?:update|edit|modify|upsert|delete|remove|cancel|validate|test|login|logout|token|bulk|batch)(?:\/|$)/i.test(
+      operation.path,
+    )
+  )
+    return false;
   if (!operation.answers.some(({ status }) => status === '201' || status === '200' || status === '202')) return false;
   return !hasRows(document, operation);
 }
@@ -68,7 +91,13 @@ function isOfItem(operation: Operation, create: Operation, kind: string): boolea
 
 function isSurelyRead(document: OpenApiDocument, read: Operation, create: Operation): boolean {
   const name = lastParameter(read.path);
-  if (name === undefined || !read.path.endsWith(`{${name}}`) || hasRows(document, read) || saidKind(read, 'reads') === false) return false;
+  if (
+    name === undefined ||
+    !read.path.endsWith(`{${name}}`) ||
+    hasRows(document, read) ||
+    saidKind(read, 'reads') === false
+  )
+    return false;
   return collectionPath(read.path, name) === create.path || isLinked(create, read);
 }
 
@@ -79,7 +108,13 @@ function isLinked(from: Operation, to: Operation): boolean {
     .some(({ links }) => Object.values(links).some(({ operationId }) => operationId === to.id));
 }
 
-function listsOf(document: OpenApiDocument, operations: readonly Operation[], create: Operation, read: Operation | undefined, kind: string): Operation[] {
+function listsOf(
+  document: OpenApiDocument,
+  operations: readonly Operation[],
+  create: Operation,
+  read: Operation | undefined,
+  kind: string,
+): Operation[] {
   const schemas = read === undefined ? [] : kindsOfSchema(document, answerSchema(read));
   return operations.filter((operation) => {
     if (operation.method !== 'GET' && !isReadingPost(operation)) return false;
@@ -94,7 +129,11 @@ function listsOf(document: OpenApiDocument, operations: readonly Operation[], cr
 }
 
 export function hasRows(document: OpenApiDocument, operation: Operation): boolean {
-  return rowsSchema(document, answerSchema(operation)) !== undefined;
+  const schema = answerSchema(operation);
+  if (rowsSchema(document, schema) === undefined) return false;
+  // What names the id of the thing itself is the thing, with a list in it.
+  const kind = kindOfPath(operation.path);
+  return operation.method === 'GET' || !memberNames(document, schema).some((name) => kindOfReference(name) === kind);
 }
 
 /** Whether an update keeps what it is not sent: a PATCH does; a PUT where the contract says so in words. */
@@ -103,6 +142,10 @@ export function keepsTheRest(document: OpenApiDocument, operation: Operation): b
   if (said !== undefined) return said;
   if (operation.method === 'PATCH') return true;
   const schemas = operation.body?.contents.map(({ schema }) => document.object(schema)) ?? [];
-  const words = [operation.node, ...schemas].map(({ description, summary }) => `${description ?? ''} ${summary ?? ''}`).join(' ');
-  return /\bkeeps? the rest|\bleft out (?:stays?|keeps?)|\bnot (?:sent|given|named) (?:stays?|keeps?)|\bpartial (?:update|change)/i.test(words);
+  const words = [operation.node, ...schemas]
+    .map(({ description, summary }) => `${description ?? ''} ${summary ?? ''}`)
+    .join(' ');
+  return /\bkeeps? the rest|\bleft out (?:stays?|keeps?)|\bnot (?:sent|given|named) (?:stays?|keeps?)|\bpartial (?:update|change)/i.test(
+    words,
+  );
 }

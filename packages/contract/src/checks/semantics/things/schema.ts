@@ -36,7 +36,9 @@ export function memberOf(document: OpenApiDocument, schemas: readonly JsonObject
 
 export function memberNames(document: OpenApiDocument, schema: JsonObject | undefined): string[] {
   if (schema === undefined) return [];
-  const names = partsOf(document, schema).flatMap((part) => Object.keys(isObject(part.properties) ? part.properties : {}));
+  const names = partsOf(document, schema).flatMap((part) =>
+    Object.keys(isObject(part.properties) ? part.properties : {}),
+  );
   return [...new Set(names)];
 }
 
@@ -58,5 +60,7 @@ export function formatOf(document: OpenApiDocument, schemas: readonly JsonObject
 }
 
 export function hasEnum(document: OpenApiDocument, schemas: readonly JsonObject[]): boolean {
-  return schemas.flatMap((schema) => partsOf(document, schema)).some((part) => Array.isArray(part.enum) || 'const' in part);
+  return schemas
+    .flatMap((schema) => partsOf(document, schema))
+    .some((part) => Array.isArray(part.enum) || 'const' in part);
 }

@@ -8,10 +8,18 @@ import { isObject, type JsonObject } from '../../../json.ts';
 export const vocabulary: readonly { readonly on: string; readonly member: string; readonly says: string }[] = [
   { on: 'operation', member: 'creates', says: 'the kind of thing that it makes; `false`: it makes none' },
   { on: 'operation', member: 'reads', says: 'the kind of thing that it reads by its id; `false`: it reads none' },
-  { on: 'operation', member: 'lists', says: 'the kind of thing that it lists; `false`: what is made need not be in it' },
+  {
+    on: 'operation',
+    member: 'lists',
+    says: 'the kind of thing that it lists; `false`: what is made need not be in it',
+  },
   { on: 'operation', member: 'updates', says: 'the kind of thing that it changes; `false`: nothing of it is checked' },
   { on: 'operation', member: 'deletes', says: 'the kind of thing that it deletes; `false`: nothing of it is checked' },
-  { on: 'operation', member: 'merges', says: '`true`: what a PUT leaves out stays as it is; `false`: a PATCH replaces' },
+  {
+    on: 'operation',
+    member: 'merges',
+    says: '`true`: what a PUT leaves out stays as it is; `false`: a PATCH replaces',
+  },
   { on: 'operation', member: 'softDelete', says: '`true`: what is deleted can still be read, as deleted' },
   { on: 'operation', member: 'echo', says: '`false`: what is sent need not come back as it was sent' },
   { on: 'operation', member: 'idempotent', says: '`false`: a repeated key is no replay' },

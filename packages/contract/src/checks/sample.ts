@@ -1,0 +1,31 @@
+/**
+ * Some of many, the same for the same seed: one of each kind before a second of any, so that a smaller share still touches
+ * everything.
+ */
+export function sampled<Item>(
+  items: readonly Item[],
+  limit: number,
+  seed: number,
+  kindOf: (item: Item) => string,
+): Item[] {
+  if (items.length <= limit) return [...items];
+  const seen = new Map<string, number>();
+  const ranked = items.map((item, index) => {
+    const kind = kindOf(item);
+    const turn = seen.get(kind) ?? 0;
+    seen.set(kind, turn + 1);
+    return { item, index, turn, chance: scattered(seed + index) };
+  });
+  return ranked
+    .sort((left, right) => left.turn - right.turn || left.chance - right.chance)
+    .slice(0, limit)
+    .sort((left, right) => left.index - right.index)
+    .map(({ item }) => item);
+}
+
+/** A number that looks like chance and depends on nothing else. */
+function scattered(value: number): number {
+  let mixed = Math.imul(value ^ (value >>> 16), 0x45d9f3b);
+  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b);
+  return (mixed ^ (mixed >>> 16)) >>> 0;
+}

@@ -1,0 +1,286 @@
+import { randomUUID } from 'node:crypto';
+import type { Operation } from '../../../document/operation.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+import { type Baseline, isSuccess } from '../../../run/baseline.ts';
+import { isOwnId, kindOfReference } from '../../../run/names.ts';
+import { lastParameter } from '../../../run/pool.ts';
+import type { SendOptions, Session } from '../../../run/session.ts';
+import type { CheckContext } from '../../checks.ts';
+import { hasItemErrors } from '../../outcome.ts';
+import { addressesOf } from './address.ts';
+import { anothers } from './another.ts';
+import { type Collection, readCollection } from './collection.ts';
+import type { Resource } from './resources.ts';
+import { memberNames, memberOf, requestSchema, says } from './schema.ts';
+import { thingIn } from './thing-in.ts';
+
+/** A thing that this run made. */
+export interface Thing {
+  readonly call: Call;
+  readonly made: Exchange;
+  readonly sent: JsonObject;
+  /** What the creation answered. */
+  readonly body: JsonObject;
+  /** The values of the parameters that lead to it. */
+  readonly address: Readonly<Record<string, unknown>>;
+  readonly id: unknown;
+}
+
+/** How a creation is filled: as it is known to succeed, or with all values that may be others. */
+export type Filling = 'known' | 'varied' | 'least';
+
+/** Makes, reads, changes and deletes things of one resource. */
+export class Bench {
+  readonly context: CheckContext;
+  readonly session: Session;
+  readonly resource: Resource;
+  /** The creation with as many members as the server takes. */
+  #rich: Call;
+  /** Which way of finding the address of what is made has led somewhere. */
+  #way: string | undefined;
+
+  constructor(context: CheckContext, resource: Resource, baseline: Baseline) {
+    this.context = context;
+    this.session = context.session;
+    this.resource = resource;
+    this.#rich = withoutKey(baseline.call);
+  }
+
+  get document() {
+    return this.session.document;
+  }
+
+  /** Finds out how much a creation may hold, and where what is made can be read. */
+  async start(): Promise<Thing | undefined> {
+    await this.#enrich();
+    const thing = await this.make('first');
+    if (thing === undefined || this.resource.read === undefined) return thing;
+    for (const { way, address } of addressesOf(this.resource, thing.call, thing.made)) {
+      const read = await this.read({ ...thing, address });
+      if (read === undefined || !isSuccess(read)) continue;
+      this.#way = way;
+      return { ...thing, address, id: this.#idIn(address) };
+    }
+    return thing;
+  }
+
+  /** Whether a thing that was made could be read. */
+  get isReadable(): boolean {
+    return this.#way !== undefined;
+  }
+
+  async make(label: string, filling: Filling = 'known', headers: Call['headers'] = {}): Promise<Thing | undefined> {
+    const { create } = this.resource;
+    for (const turn of [0, 1, 2]) {
+      // What is unique may be taken since an earlier run of the same seed.
+      const call = this.callTo(create, turn === 0 ? label : `${label} ${randomUUID()}`, turn === 2 ? 'known' : filling);
+      const made = await this.session.send({ ...call, headers: { ...call.headers, ...headers } }, { isMaking: true });
+      if (isSuccess(made) && !hasItemErrors(made)) return this.thingOf(call, made);
+    }
+    return undefined;
+  }
+
+  thingOf(call: Call, made: Exchange): Thing | undefined {
+    const body = thingIn(made);
+    const sent = isObject(call.body) ? call.body : {};
+    const found = addressesOf(this.resource, call, made);
+    const { address = {} } = found.find(({ way }) => way === this.#way) ?? found[0] ?? {};
+    return { call, made, sent, body, address, id: this.#idIn(address) };
+  }
+
+  /** A creation with texts of its own. */
+  callTo(create: Operation, label: string, filling: Filling = 'known'): Call {
+    const schema = requestSchema(create);
+    const seed = this.session.seedFor(`${create.id} ${label}`);
+    const base = this.#rich;
+    if (schema === undefined || !isObject(base.body)) return base;
+    if (filling === 'least') return { ...base, body: this.#freshened(schema, this.#least(schema, base.body), seed) };
+    const fresh = this.#freshened(schema, base.body, seed);
+    return { ...base, body: filling === 'varied' && isObject(fresh) ? this.varied(create, fresh, seed) : fresh };
+  }
+
+  /** The body with each scalar changed that may be changed alone. */
+  varied(operation: Operation, body: JsonObject, seed: number): JsonObject {
+    const schema = requestSchema(operation);
+    if (schema === undefined) return body;
+    let changed = body;
+    for (const name of Object.keys(body)) {
+      const members = memberOf(this.document, [schema], name);
+      const taken = anothers(this.session, members, changed[name], name, seed)
+        .map((value) => ({ ...changed, [name]: value }))
+        .find((one) => this.session.validators.accepts(schema, one, 'request'));
+      changed = taken ?? changed;
+    }
+    return changed;
+  }
+
+  async read(
+    thing: Thing,
+    options: SendOptions & { readonly headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<Exchange | undefined> {
+    const { read } = this.resource;
+    if (read === undefined) return undefined;
+    const call = this.callOn(read, thing);
+    if (call === undefined) return undefined;
+    return this.session.send(
+      options.headers === undefined ? call : { ...call, raw: { headers: options.headers } },
+      options,
+    );
+  }
+
+  /** What reading shows of a thing; undefined where it cannot be read. */
+  async shown(thing: Thing): Promise<{ row: JsonObject; exchange: Exchange } | undefined> {
+    const exchange = await this.read(thing);
+    if (exchange === undefined || !isSuccess(exchange) || !isObject(exchange.answer.json?.value)) return undefined;
+    return { row: thingIn(exchange), exchange };
+  }
+
+  /** The call of an operation on a thing, without a body. */
+  callOn(operation: Operation, thing: Thing): Call | undefined {
+    const known = this.context.baselines.of(operation);
+    if (known === undefined) return undefined;
+    const path = this.#pathOf(operation, thing);
+    return path === undefined ? undefined : { ...withoutKey(known.call), path, body: undefined };
+  }
+
+  /** Changes a thing. */
+  async change(
+    operation: Operation,
+    thing: Thing,
+    body: unknown,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<Exchange | undefined> {
+    const call = this.callOn(operation, thing);
+    const mediaType = this.context.baselines.of(operation)?.call.mediaType;
+    if (call === undefined) return undefined;
+    const given = await this.#demanded(operation, thing, headers);
+    return this.session.send({ ...call, body, mediaType, raw: { headers: given } });
+  }
+
+  async remove(thing: Thing, headers: Readonly<Record<string, string>> = {}): Promise<Exchange | undefined> {
+    const { remove } = this.resource;
+    const call = remove === undefined ? undefined : this.callOn(remove, thing);
+    if (remove === undefined || call === undefined) return undefined;
+    const known = this.context.baselines.of(remove)?.call;
+    const given = await this.#demanded(remove, thing, headers);
+    return this.session.send({ ...call, body: known?.body, mediaType: known?.mediaType, raw: { headers: given } });
+  }
+
+  list(operation: Operation): Promise<Collection | undefined> {
+    return readCollection(this.context, operation, this.#rich.path);
+  }
+
+  /** Whether a row of a list, or an answer, is this thing. */
+  isOf(thing: Thing, row: JsonObject): boolean {
+    const name = lastParameter(this.resource.read?.path ?? '') ?? 'id';
+    const own = row[name] ?? Object.entries(row).find(([key]) => isOwnId(key))?.[1] ?? this.#ofKind(row);
+    return own !== undefined && String(own) === String(thing.id);
+  }
+
+  #ofKind(row: JsonObject): unknown {
+    return Object.entries(row).find(([key]) => kindOfReference(key) === this.resource.kind)?.[1];
+  }
+
+  /** A condition where the operation cannot do without one. */
+  async #demanded(
+    operation: Operation,
+    thing: Thing,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Readonly<Record<string, string>>> {
+    const demanded = operation.parameters.find(({ in: place, name }) => place === 'header' && /^if-match$/i.test(name));
+    const isNeeded =
+      demanded !== undefined && (demanded.required || operation.answers.some(({ status }) => status === '428'));
+    if (!isNeeded || 'if-match' in headers) return headers;
+    const etag = (await this.read(thing))?.answer.headers.etag;
+    return etag === undefined ? headers : { ...headers, 'if-match': etag };
+  }
+
+  #idIn(address: Readonly<Record<string, unknown>>): unknown {
+    const name = lastParameter(
+      this.resource.read?.path ?? this.resource.updates[0]?.path ?? this.resource.remove?.path ?? '',
+    );
+    return name === undefined ? undefined : address[name];
+  }
+
+  #pathOf(operation: Operation, thing: Thing): Record<string, unknown> | undefined {
+    const last = lastParameter(operation.path);
+    const path: Record<string, unknown> = {};
+    for (const { name } of operation.parameters.filter((parameter) => parameter.in === 'path')) {
+      const value = name === last ? (thing.id ?? thing.body[name]) : (thing.call.path[name] ?? thing.address[name]);
+      if (value === undefined) return undefined;
+      path[name] = value;
+    }
+    return path;
+  }
+
+  #freshened(schema: JsonObject, body: unknown, seed: number): unknown {
+    return this.session.values.fresh(
+      schema,
+      body,
+      seed,
+      (_pointer, key) => kindOfReference(key) === undefined && !isOwnId(key),
+    );
+  }
+
+  /** The body without what may be left out. */
+  #least(schema: JsonObject, body: JsonObject): JsonObject {
+    let least = body;
+    for (const name of Object.keys(body)) {
+      const { [name]: _left, ...rest } = least;
+      if (this.session.validators.accepts(schema, rest, 'request')) least = rest;
+    }
+    return least;
+  }
+
+  /** Adds the optional members that the creation does without, as far as the server takes them. */
+  async #enrich(): Promise<void> {
+    const { create } = this.resource;
+    const schema = requestSchema(create);
+    const { body } = this.#rich;
+    if (schema === undefined || !isObject(body)) return;
+    const sample = this.session.values.sample(schema, 'request', 'most', this.session.seedFor(`${create.id} rich`));
+    const most = this.context.baselines.withKnownIds(create, sample?.value);
+    if (!isObject(most)) return;
+    const missing = memberNames(this.document, schema).filter(
+      (name) =>
+        !(name in body) &&
+        name in most &&
+        most[name] !== null &&
+        !says(this.document, memberOf(this.document, [schema], name), 'readOnly'),
+    );
+    await this.#add(schema, most, missing, { left: 6 });
+  }
+
+  async #add(schema: JsonObject, most: JsonObject, names: readonly string[], budget: { left: number }): Promise<void> {
+    if (names.length === 0 || budget.left <= 0 || this.session.isOver) return;
+    const base = isObject(this.#rich.body) ? this.#rich.body : {};
+    const fuller: JsonObject = { ...base, ...Object.fromEntries(names.map((name) => [name, most[name]])) };
+    if (this.session.validators.accepts(schema, fuller, 'request')) {
+      budget.left -= 1;
+      const seed = this.session.seedFor(`${this.resource.create.id} add ${names.join(' ')}`);
+      const call = { ...this.#rich, body: this.#freshened(schema, fuller, seed) };
+      const made = await this.session.send(call, { isMaking: true });
+      if (isSuccess(made) && !hasItemErrors(made)) {
+        this.#rich = { ...this.#rich, body: fuller };
+        return;
+      }
+    }
+    if (names.length === 1) return;
+    const half = Math.ceil(names.length / 2);
+    await this.#add(schema, most, names.slice(0, half), budget);
+    await this.#add(schema, most, names.slice(half), budget);
+  }
+}
+
+/** The call without a key of its own: a repeated key makes nothing new. */
+function withoutKey(call: Call): Call {
+  const headers = Object.entries(call.headers).filter(([name]) => !/idempotency|^if-/i.test(name));
+  const fresh = Object.entries(call.headers)
+    .filter(
+      ([name]) =>
+        /idempotency/i.test(name) && call.operation.parameters.some((one) => one.name === name && one.required),
+    )
+    .map(([name]) => [name, randomUUID()] as const);
+  return { ...call, headers: Object.fromEntries([...headers, ...fresh]) };
+}

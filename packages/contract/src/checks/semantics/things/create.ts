@@ -1,0 +1,252 @@
+import type { Exchange } from '../../../http/call.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+import { general } from '../../../judge/judge.ts';
+import { isSuccess } from '../../../run/baseline.ts';
+import { locationIn } from './address.ts';
+import type { Bench, Thing } from './bench.ts';
+import { isNothing, isSame, isServerOwned, type Unlike, unlikes } from './compare.ts';
+import { type Difference, type Look, text } from './probe.ts';
+import { answerSchema, memberNames, memberOf, partsOf, requestSchema, says } from './schema.ts';
+import { saidFlag } from './vocabulary.ts';
+
+/** What is sent comes back, in the answer and where it is read. */
+export function echoed(bench: Bench): Look {
+  const { create, read } = bench.resource;
+  return async (label) => {
+    if (saidFlag(create, 'echo') === false) return undefined;
+    const thing = await bench.make(label, 'varied');
+    if (thing === undefined || thing.made.answer.status === 202) return undefined;
+    const answered = unlikesOf(bench, thing, thing.body, answerSchema(create, thing.made.answer.status));
+    const inAnswer = answered
+      // An answer may be shorter than what is stored.
+      .filter(({ shown }) => shown !== undefined)
+      .map((unlike) => notEchoed(bench, thing, unlike, thing.made));
+    if (read === undefined) return inAnswer;
+    const exchange = await readSoon(bench, thing);
+    if (exchange === undefined) return inAnswer;
+    if (isGone(exchange)) return isReadSurely(bench, thing) ? [...inAnswer, lost(bench, thing, exchange)] : inAnswer;
+    const shown = await bench.shown(thing);
+    if (shown === undefined) return inAnswer;
+    const stored = unlikesOf(bench, thing, shown.row, answerSchema(read, shown.exchange.answer.status));
+    return [
+      ...inAnswer,
+      ...stored.map((unlike) => notStored(bench, thing, unlike, shown.exchange)),
+      ...otherThanAnswered(bench, thing, shown.row, shown.exchange),
+    ];
+  };
+}
+
+/** What a created thing differs in from what was sent. */
+function unlikesOf(bench: Bench, { sent, call }: Thing, shown: JsonObject, schema: JsonObject | undefined): Unlike[] {
+  const request = requestSchema(call.operation);
+  if (request === undefined || schema === undefined) return [];
+  const inner = innerSchemas(bench, schema, shown);
+  return unlikes(bench.document, { value: sent, schemas: [request] }, { value: shown, schemas: inner });
+}
+
+/** The schemas of the thing, where it is wrapped in an object. */
+export function innerSchemas({ document }: Bench, schema: JsonObject, shown: JsonObject): JsonObject[] {
+  const names = memberNames(document, schema);
+  const keys = Object.keys(shown);
+  if (keys.length === 0 || keys.some((key) => names.includes(key))) return [schema];
+  return names
+    .flatMap((name) => memberOf(document, [schema], name))
+    .flatMap((one) => [one, ...partsOf(document, one)])
+    .slice(0, 4);
+}
+
+function notEchoed(
+  bench: Bench,
+  thing: Thing,
+  { pointer, sent, shown, schema }: Unlike,
+  exchange: Exchange,
+): Difference {
+  const member = general(pointer).slice(1).replaceAll('/', '.');
+  return {
+    check: 'create-echo',
+    operation: bench.resource.create,
+    about: member,
+    title: `The answer shows another ${member} than was sent`,
+    expected: `${member}: ${text(sent)}`,
+    actual: `${member}: ${text(shown)}`,
+    node: schema,
+    fix: `Answer ${member} as it was sent, or describe it as a member that the server decides on (readOnly).`,
+    exchanges: [thing.made, exchange].slice(0, 1),
+  };
+}
+
+function notStored(
+  bench: Bench,
+  thing: Thing,
+  { pointer, sent, shown, schema }: Unlike,
+  exchange: Exchange,
+): Difference {
+  const member = general(pointer).slice(1).replaceAll('/', '.');
+  return {
+    check: 'create-lost',
+    operation: bench.resource.create,
+    about: member,
+    title:
+      shown === undefined || shown === null
+        ? `${member} is sent and not stored`
+        : `${member} is stored otherwise than it was sent`,
+    expected: `${member}: ${text(sent)} where it is read`,
+    actual: `${member}: ${text(shown)}`,
+    node: schema,
+    fix: `Store ${member} as it was sent, or describe it as a member that the server decides on (readOnly).`,
+    exchanges: [thing.made, exchange],
+  };
+}
+
+function lost(bench: Bench, thing: Thing, exchange: Exchange): Difference {
+  return {
+    check: 'create-lost',
+    operation: bench.resource.create,
+    about: '',
+    title: `What ${bench.resource.create.id} made cannot be read`,
+    expected: `${bench.resource.read?.id} shows ${text(thing.id)}`,
+    actual: `${exchange.answer.status} ${exchange.answer.text.slice(0, 120)}`,
+    fix: 'Store what is created before the answer says that it is.',
+    exchanges: [thing.made, exchange],
+  };
+}
+
+/** Members in which the answer of the creation and what is read after it differ. */
+function otherThanAnswered(bench: Bench, thing: Thing, row: JsonObject, exchange: Exchange): Difference[] {
+  const { create, read } = bench.resource;
+  if (read === undefined) return [];
+  const [before, after] = [answerSchema(create, thing.made.answer.status), answerSchema(read)];
+  if (before === undefined || after === undefined) return [];
+  const names = memberNames(bench.document, before).filter(
+    (name) => memberOf(bench.document, [after], name).length > 0,
+  );
+  return names
+    .filter((name) => isTelling(name) && isScalar(thing.body[name]) && isScalar(row[name]) && !(name in thing.sent))
+    .filter((name) => !isSame(thing.body[name], row[name], { name }))
+    .map((name) => ({
+      check: 'create-answer',
+      operation: create,
+      about: name,
+      title: `${create.id} answers another ${name} than is read afterwards`,
+      expected: `${name}: ${text(row[name])}, as ${read.id} has it`,
+      actual: `${name}: ${text(thing.body[name])}`,
+      node: memberOf(bench.document, [before], name)[0],
+      fix: `Answer ${name} as it is stored.`,
+      exchanges: [thing.made, exchange],
+    }));
+}
+
+/** Whether a member stays as it is while nobody writes. */
+export function isTelling(name: string): boolean {
+  return (
+    !/(?:status|state|phase|progress|count|total|url|href|link|token|secret|expires|remaining|age|last|seen|position|rank)/i.test(
+      name,
+    ) && !/(?:at|on)$|(?:A|_a)t$|(?:D|_d)ate$|updated|modified|version|etag|revision/i.test(name)
+  );
+}
+
+export function isScalar(value: unknown): boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+export function isGone({ answer }: Exchange): boolean {
+  return answer.status === 404 || answer.status === 410;
+}
+
+/** Whether more than names says that a created thing can be read. */
+function isReadSurely(bench: Bench, { made }: Thing): boolean {
+  const { read, isReadSure } = bench.resource;
+  return isReadSure || bench.isReadable || (read !== undefined && locationIn(read, made) !== undefined);
+}
+
+/** Some servers need a moment until others see what was written. */
+async function readSoon(bench: Bench, thing: Thing): Promise<Exchange | undefined> {
+  const read = await bench.read(thing);
+  if (read === undefined || !isGone(read)) return read;
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  return bench.read(thing);
+}
+
+/** What is left out and has a default comes back as the default. */
+export function defaulted(bench: Bench): Look {
+  const { create } = bench.resource;
+  return async (label) => {
+    const schema = requestSchema(create);
+    const thing = schema === undefined ? undefined : await bench.make(label, 'least');
+    if (thing === undefined || schema === undefined) return undefined;
+    const shown = await bench.shown(thing);
+    const row = shown?.row ?? thing.body;
+    const answer = answerSchema(shown === undefined ? create : (bench.resource.read ?? create));
+    const omitted = memberNames(bench.document, schema).filter((name) => !(name in thing.sent) && !isServerOwned(name));
+    return omitted.flatMap((name) => {
+      const members = memberOf(bench.document, [schema], name);
+      const told = answer === undefined ? [] : memberOf(bench.document, innerSchemas(bench, answer, row), name);
+      const parts = members.flatMap((one) => partsOf(bench.document, one));
+      const source = parts.find((part) => 'default' in part);
+      if (source === undefined || told.length === 0 || says(bench.document, [...members, ...told], 'writeOnly'))
+        return [];
+      const fallback = source.default;
+      if (typeof fallback === 'object' && fallback !== null) return [];
+      if (
+        isSame(fallback, row[name], { name, isWord: true }) ||
+        (row[name] === undefined && (isNothing(fallback) || fallback === false || fallback === 0))
+      )
+        return [];
+      if (isObject(row[name]) || Array.isArray(row[name])) return [];
+      return [
+        {
+          check: 'create-default',
+          operation: create,
+          about: name,
+          title: `${name} is left out and does not become its default`,
+          expected: `${name}: ${text(fallback)}`,
+          actual: `${name}: ${text(row[name])}`,
+          node: source,
+          fix: `Store ${text(fallback)} where ${name} is left out, or declare another default.`,
+          exchanges: [thing.made, shown?.exchange],
+        },
+      ];
+    });
+  };
+}
+
+/** What only the server decides on is not taken over from a request. */
+export function owned(bench: Bench): Look {
+  const { create } = bench.resource;
+  return async (label) => {
+    const schema = requestSchema(create);
+    if (schema === undefined) return undefined;
+    const names = memberNames(bench.document, schema).filter((name) =>
+      says(bench.document, memberOf(bench.document, [schema], name), 'readOnly'),
+    );
+    const call = bench.callTo(create, label);
+    const seed = bench.session.seedFor(`${create.id} ${label} owned`);
+    const forged = Object.fromEntries(
+      names.flatMap((name) => {
+        const [member] = memberOf(bench.document, [schema], name);
+        const sample =
+          member === undefined ? undefined : bench.session.values.sample(member, 'answer', 'some', seed)?.value;
+        return ['string', 'number'].includes(typeof sample) ? [[name, sample] as const] : [];
+      }),
+    );
+    if (Object.keys(forged).length === 0 || !isObject(call.body)) return undefined;
+    const made = await bench.session.send({ ...call, body: { ...call.body, ...forged } }, { isMaking: true });
+    const thing = isSuccess(made) ? bench.thingOf(call, made) : undefined;
+    if (thing === undefined) return [];
+    const shown = await bench.shown(thing);
+    const row = shown?.row ?? thing.body;
+    return Object.entries(forged)
+      .filter(([name, value]) => row[name] === value)
+      .map(([name, value]) => ({
+        check: 'read-only-taken',
+        operation: create,
+        about: name,
+        title: `${name} is readOnly, and the server takes it from a request`,
+        expected: `${name} as the server decides, or a refusal`,
+        actual: `${name}: ${text(value)}, as it was sent`,
+        node: memberOf(bench.document, [schema], name)[0],
+        fix: `Ignore or refuse ${name} in requests.`,
+        exchanges: [made, shown?.exchange],
+      }));
+  };
+}

@@ -1,0 +1,40 @@
+import type { CheckContext } from '../../checks.ts';
+import { Bench } from './bench.ts';
+import { defaulted, echoed, owned } from './create.ts';
+import { listed } from './listed.ts';
+import { located } from './location.ts';
+import { probe } from './probe.ts';
+import { removed } from './remove.ts';
+import { type Resource, resourcesOf } from './resources.ts';
+import { changed, refused } from './update.ts';
+
+/** What operations that create, read, change and delete do to the things that they name. */
+export async function checkThings(context: CheckContext): Promise<void> {
+  const { session, onProgress } = context;
+  const resources = resourcesOf(session.document, session.operations);
+  for (const [index, resource] of resources.entries()) {
+    if (session.isOver) return;
+    await checkResource(context, resource);
+    onProgress(index + 1, resources.length);
+  }
+}
+
+async function checkResource(context: CheckContext, resource: Resource): Promise<void> {
+  const { session, baselines } = context;
+  const baseline = baselines.of(resource.create);
+  const concerned = [resource.create, resource.read, resource.remove, ...resource.updates, ...resource.lists];
+  if (baseline === undefined || !concerned.some((one) => one !== undefined && session.isJudged(one))) return;
+  const bench = new Bench(context, resource, baseline);
+  if ((await bench.start()) === undefined) return;
+  const { create, remove, updates, lists } = resource;
+  await probe(session, create, 'echo', echoed(bench));
+  await probe(session, create, 'default', defaulted(bench));
+  await probe(session, create, 'owned', owned(bench));
+  await probe(session, create, 'location', located(bench));
+  for (const list of lists.slice(0, 3)) await probe(session, create, `list ${list.id}`, listed(bench, list));
+  for (const update of updates.slice(0, 3)) {
+    await probe(session, update, 'change', changed(bench, update));
+    await probe(session, update, 'refused', refused(bench, update));
+  }
+  if (remove !== undefined) await probe(session, remove, 'delete', removed(bench));
+}
