@@ -93,7 +93,9 @@ async function bothWays(
     runsOf(page.rows.map((row) => valueIn(row, property)).filter((value) => value !== null)),
   );
   const isTurned = JSON.stringify(runs[0]) === JSON.stringify([...(runs[1] ?? [])].reverse());
-  if (!isNamed(up.key) || isTurned) return [];
+  // Of a part of the list, either direction shows another part.
+  const isWhole = list.isComplete && pages.every(({ page }) => page.rows.length === list.rows.length);
+  if (!isNamed(up.key) || isTurned || !isWhole) return [];
   return [
     {
       check: 'order-ignored',

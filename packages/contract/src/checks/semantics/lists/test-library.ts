@@ -88,7 +88,7 @@ function listBooks(settings: Settings): JsonObject {
   const text = (value: unknown) => String(value).toLowerCase();
   const rows = books.filter(
     (book) =>
-      (status === undefined || [status].flat().includes(book.status)) &&
+      (status === undefined || (Array.isArray(status) ? status : [status]).includes(book.status)) &&
       (authorId === undefined || book.authorId === authorId) &&
       (tag === undefined || (Array.isArray(book.tags) && book.tags.includes(tag))) &&
       (minPrice === undefined || Number(book.price) >= Number(minPrice)) &&
