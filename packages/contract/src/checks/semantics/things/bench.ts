@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
+import { isJson } from '../../../http/serialize.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { type Baseline, isSuccess } from '../../../run/baseline.ts';
 import { isOwnId, kindOfReference } from '../../../run/names.ts';
@@ -138,10 +139,10 @@ export class Bench {
 
   /** The call of an operation on a thing, without a body. */
   callOn(operation: Operation, thing: Thing): Call | undefined {
-    const known = this.context.baselines.of(operation);
+    const known = this.context.baselines.of(operation)?.call ?? conditional(operation);
     if (known === undefined) return undefined;
     const path = this.#pathOf(operation, thing);
-    return path === undefined ? undefined : { ...withoutKey(known.call), path, body: undefined };
+    return path === undefined ? undefined : { ...withoutKey(known), path, body: undefined };
   }
 
   /** Changes a thing. */
@@ -152,8 +153,8 @@ export class Bench {
     headers: Readonly<Record<string, string>> = {},
   ): Promise<Exchange | undefined> {
     const call = this.callOn(operation, thing);
-    const mediaType = this.context.baselines.of(operation)?.call.mediaType;
     if (call === undefined) return undefined;
+    const { mediaType } = call;
     const given = await this.#demanded(operation, thing, headers);
     return this.session.send({ ...call, body, mediaType, raw: { headers: given } });
   }
@@ -271,6 +272,15 @@ export class Bench {
     await this.#add(schema, most, names.slice(0, half), budget);
     await this.#add(schema, most, names.slice(half), budget);
   }
+}
+
+/** The call of what may not be called without a condition: nobody can have found one that succeeds before a thing was read. */
+function conditional(operation: Operation): Call | undefined {
+  const isConditional = operation.parameters.some(({ name }) => /^if-match$/i.test(name));
+  const mediaType = operation.body?.contents.find((content) => isJson(content.mediaType))?.mediaType;
+  return isConditional
+    ? { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType }
+    : undefined;
 }
 
 /** The call without a key of its own: a repeated key makes nothing new. */

@@ -1,0 +1,438 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { isObject, type JsonObject } from '../../../json.ts';
+import { contract } from './shelf-contract.fixture.ts';
+
+/** A small library: a server that keeps its contract, but for the flaws that are switched on. */
+export interface Shelf {
+  readonly url: string;
+  readonly spec: string;
+  /** Switched on and off between runs. */
+  readonly flaws: Set<string>;
+  close(): Promise<void>;
+}
+
+interface Row extends JsonObject {
+  id: string;
+  version: number;
+}
+
+interface Reply {
+  readonly status: number;
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+interface Ask {
+  readonly method: string;
+  readonly segments: readonly string[];
+  readonly query: URLSearchParams;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly body: JsonObject;
+  readonly tenant: string;
+}
+
+interface Kept {
+  readonly tenant: string;
+  row: Row;
+}
+
+const bookMembers = [
+  ...['title', 'subtitle', 'pages', 'price', 'genre', 'inPrint', 'tags', 'publisher', 'chapters', 'publishedOn'],
+  'secret',
+];
+const defaults: Readonly<Record<string, JsonObject>> = {
+  books: { genre: 'novel', inPrint: true, subtitle: null, tags: [] },
+  authors: { country: 'DE', note: null },
+  copies: { condition: 'good', note: null },
+};
+const required: Readonly<Record<string, readonly string[]>> = {
+  books: ['title', 'pages'],
+  authors: ['name'],
+  copies: ['code'],
+};
+const types: Readonly<Record<string, string>> = {
+  title: 'string',
+  subtitle: 'string|null',
+  pages: 'number',
+  price: 'string',
+  genre: 'string',
+  inPrint: 'boolean',
+  name: 'string',
+  country: 'string',
+  note: 'string|null',
+  code: 'string',
+  condition: 'string',
+  publishedOn: 'string',
+};
+
+export async function startShelf(): Promise<Shelf> {
+  const flaws = new Set<string>();
+  const library = new Library(flaws);
+  const server = createServer((request, response) => void serve(library, request, response));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const directory = await mkdtemp(join(tmpdir(), 'shelf-'));
+  const spec = join(directory, 'openapi.json');
+  await writeFile(spec, JSON.stringify(contract, undefined, 1));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    spec,
+    flaws,
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function serve(library: Library, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+  const reply = library.answer({
+    method: request.method ?? 'GET',
+    segments: pathname.split('/').slice(1),
+    query: searchParams,
+    headers: request.headers as Record<string, string>,
+    body: bodyOf(Buffer.concat(chunks).toString()),
+    tenant: request.headers.authorization ?? '',
+  });
+  const text = reply.body === undefined ? undefined : JSON.stringify(reply.body);
+  response.writeHead(reply.status, {
+    ...(text === undefined
+      ? {}
+      : { 'content-type': reply.status < 400 ? 'application/json' : 'application/problem+json' }),
+    ...reply.headers,
+  });
+  response.end(request.method === 'HEAD' ? undefined : text);
+}
+
+function bodyOf(text: string): JsonObject {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+const problem = (status: number, title: string): Reply => ({ status, body: { title, status } });
+
+class Library {
+  readonly #flaws: ReadonlySet<string>;
+  readonly #kept = new Map<string, Kept[]>();
+  readonly #replays = new Map<string, { body: string; reply: Reply }>();
+  readonly #cached = new Map<string, Reply>();
+
+  constructor(flaws: ReadonlySet<string>) {
+    this.#flaws = flaws;
+  }
+
+  answer(ask: Ask): Reply {
+    const { method, segments, tenant } = ask;
+    const [kind = '', id] = segments;
+    if (!tenant.startsWith('Bearer ')) return problem(401, 'Who are you?');
+    if (!(kind in required)) return problem(404, 'There is no such path');
+    if (id === undefined) return method === 'POST' ? this.#createOnce(kind, ask) : this.#list(kind, ask);
+    if (kind === 'copies' && id === 'upsert') return this.#upsert(ask);
+    return this.#onItem(kind, id, ask);
+  }
+
+  #has(flaw: string): boolean {
+    return this.#flaws.has(flaw);
+  }
+
+  #rows(kind: string): Kept[] {
+    const rows = this.#kept.get(kind) ?? [];
+    this.#kept.set(kind, rows);
+    return rows;
+  }
+
+  #createOnce(kind: string, ask: Ask): Reply {
+    const key = ask.headers['idempotency-key'];
+    if (key === undefined || this.#has('key ignored')) return this.#create(kind, ask);
+    const known = this.#replays.get(`${ask.tenant} ${key}`);
+    const body = JSON.stringify(ask.body);
+    if (known !== undefined && known.body !== body)
+      return this.#has('key for another body') ? known.reply : problem(409, 'The key was used for another body');
+    if (known !== undefined && this.#has('replay is a conflict')) return problem(409, 'The key was used');
+    if (known !== undefined && this.#has('replay with another id'))
+      return { ...known.reply, body: { ...(known.reply.body as JsonObject), id: randomUUID() } };
+    if (known !== undefined && this.#has('replay makes another')) this.#create(kind, ask);
+    if (known !== undefined) return known.reply;
+    const reply = this.#create(kind, ask);
+    if (reply.status < 300)
+      this.#replays.set(this.#has('all keys are one') ? `${ask.tenant} ` : `${ask.tenant} ${key}`, { body, reply });
+    return reply;
+  }
+
+  #create(kind: string, { body, tenant }: Ask): Reply {
+    const wrong = refusal(kind, body, true);
+    if (wrong !== undefined) return wrong;
+    const now = new Date().toISOString();
+    const fixed = { id: randomUUID(), version: 1, createdAt: now, updatedAt: now };
+    const row: Row = {
+      ...defaults[kind],
+      ...writable(kind, body),
+      ...(kind === 'authors' ? { active: true } : {}),
+      ...fixed,
+    };
+    if (this.#has('id taken from request') && typeof body.id === 'string') row.id = body.id;
+    if (this.#has('default of another genre') && body.genre === undefined) row.genre = 'poetry';
+    if (this.#has('default null') && body.inPrint === undefined) row.inPrint = null;
+    if (this.#has('same id') && this.#rows(kind).length > 0) row.id = this.#rows(kind)[0]?.row.id ?? row.id;
+    const stored: Row = { ...row };
+    if (this.#has('title in capitals') && typeof stored.title === 'string') stored.title = stored.title.toUpperCase();
+    if (this.#has('subtitle lost')) delete stored.subtitle;
+    if (this.#has('price rounded') && typeof stored.price === 'string')
+      stored.price = `${Math.trunc(Number(stored.price))}.00`;
+    if (this.#has('city lost') && isObject(stored.publisher))
+      stored.publisher = { ...stored.publisher, city: undefined };
+    if (this.#has('inPrint ignored')) stored.inPrint = true;
+    if (this.#has('chapters reversed') && Array.isArray(stored.chapters))
+      stored.chapters = stored.chapters.toReversed();
+    if (this.#has('last tag lost') && Array.isArray(stored.tags)) stored.tags = stored.tags.slice(0, -1);
+    if (this.#has('day before') && typeof stored.publishedOn === 'string')
+      stored.publishedOn = new Date(Date.parse(stored.publishedOn) - 86_400_000).toISOString().slice(0, 10);
+    if (!this.#has('create not stored')) this.#rows(kind).push({ tenant, row: stored });
+    const answered = { ...(this.#has('answer shows stored') ? stored : row) };
+    if (this.#has('answer with another title')) answered.title = 'Untitled';
+    if (this.#has('answer with another id')) answered.id = randomUUID();
+    const other = this.#rows(kind)[0]?.row.id;
+    const location = this.#has('location nowhere')
+      ? `/${kind}/${randomUUID()}`
+      : this.#has('location of another')
+        ? `/${kind}/${other}`
+        : `/${kind}/${row.id}`;
+    return { status: 201, headers: { location, etag: etagOf(row) }, body: shown(answered) };
+  }
+
+  #list(kind: string, { query, tenant, method }: Ask): Reply {
+    const limit = Number(query.get('limit') ?? 20);
+    const offset = Number(query.get('offset') ?? 0);
+    let rows = this.#rows(kind).filter((one) => one.tenant === tenant || this.#has('stranger lists'));
+    if (kind === 'authors' && query.get('inactive') !== 'true')
+      rows = rows.filter(({ row }) => row.active === true || this.#has('deleted stays listed'));
+    if (this.#has('list from cache')) {
+      const cached = this.#cached.get(`${tenant} ${kind} ${query}`);
+      if (cached !== undefined) return cached;
+    }
+    if (this.#has('new ones not listed')) rows = rows.slice(0, 1);
+    if (this.#has('listing writes')) for (const { row } of rows.slice(0, 1)) row.pages = Number(row.pages) + 1;
+    if (this.#has('listing creates'))
+      this.#create(kind, {
+        body: { title: 'Another', pages: 1, name: 'Another', code: 'A1' },
+        tenant,
+      } as unknown as Ask);
+    const data = rows
+      .slice(offset, offset + limit)
+      .map(({ row }) => shown(this.#has('list with another title') ? { ...row, title: 'Listed' } : row));
+    const total = this.#has('total constant') ? 3 : rows.length;
+    const reply: Reply = { status: 200, body: { data, total } };
+    this.#cached.set(`${tenant} ${kind} ${query}`, reply);
+    return method === 'GET' ? reply : problem(405, 'No');
+  }
+
+  #onItem(kind: string, id: string, ask: Ask): Reply {
+    const { method, tenant } = ask;
+    const rows = this.#rows(kind);
+    const mayAll =
+      (method === 'GET' && this.#has('stranger reads')) ||
+      (method === 'PATCH' && this.#has('stranger changes')) ||
+      (method === 'DELETE' && this.#has('stranger deletes'));
+    const found = rows.find(({ row, tenant: of }) => row.id === id && (of === tenant || mayAll));
+    if (found === undefined && method === 'GET' && this.#has('unknown is 200'))
+      return {
+        status: 200,
+        body: shown({
+          title: 'None',
+          pages: 1,
+          name: 'None',
+          code: 'N',
+          active: true,
+          createdAt: '2020-01-01T00:00:00Z',
+          updatedAt: '2020-01-01T00:00:00Z',
+          ...defaults[kind],
+          id,
+          version: 1,
+        }),
+      };
+    if (found === undefined) return problem(404, 'There is none');
+    if (method === 'GET' || method === 'HEAD') return this.#read(kind, found, ask);
+    if (method === 'PUT' || method === 'PATCH') return this.#update(kind, found, ask);
+    if (method === 'DELETE') return this.#remove(kind, found, ask);
+    return problem(405, 'No');
+  }
+
+  #read(kind: string, found: Kept, { headers, method }: Ask): Reply {
+    const other = this.#rows(kind)[0]?.row;
+    const row = this.#has('every id is the first') && other !== undefined ? other : found.row;
+    const etag = this.#has('etag constant')
+      ? '"0"'
+      : this.#has('etag of the moment')
+        ? `"${process.hrtime.bigint()}"`
+        : etagOf(row);
+    const isKnown = headers['if-none-match'] === etag || headers['if-none-match'] === '*';
+    if (isKnown && !this.#has('never 304')) return { status: 304, headers: { etag } };
+    if (this.#has('reading writes')) {
+      found.row.version += 1;
+    }
+    if (method === 'HEAD' && this.#has('HEAD with another etag')) return { status: 200, headers: { etag: '"head"' } };
+    if (method === 'HEAD' && this.#has('HEAD is 404')) return { status: 404 };
+    const told = this.#has('read with another genre') ? { ...row, genre: 'poetry' } : row;
+    return { status: 200, headers: { etag }, body: shown(told) };
+  }
+
+  #update(kind: string, found: Kept, ask: Ask): Reply {
+    const { method, body, headers } = ask;
+    const condition = headers['if-match'];
+    const isStale = condition !== undefined && condition !== '*' && condition !== etagOf(found.row);
+    if (condition === undefined && method === 'PUT' && !this.#has('no 428')) return problem(428, 'Say which version');
+    if (isStale && !this.#has('If-Match ignored')) {
+      if (this.#has('stale is stored')) Object.assign(found.row, writable(kind, body));
+      return problem(412, 'It has changed since');
+    }
+    if (condition !== undefined && condition !== '*' && this.#has('If-Match always fails')) return problem(412, 'No');
+    const { version: known } = body;
+    if (kind === 'authors' && known !== undefined && known !== found.row.version && !this.#has('version ignored'))
+      return problem(409, 'It has changed since');
+    const wrong = refusal(kind, body, method === 'PUT');
+    if (wrong !== undefined) {
+      if (this.#has('refused is stored') && typeof body.title === 'string') found.row.title = body.title;
+      return wrong;
+    }
+    const before = { ...found.row };
+    const kept = {
+      id: before.id,
+      createdAt: before.createdAt,
+      ...(kind === 'authors' ? { active: before.active } : {}),
+    };
+    const next =
+      method === 'PUT'
+        ? { ...defaults[kind], ...writable(kind, body), ...kept }
+        : { ...before, ...writable(kind, body) };
+    const stored: Row = { ...next, id: before.id, version: before.version + 1, updatedAt: new Date().toISOString() };
+    if (this.#has('change not stored')) Object.assign(stored, { ...before, version: before.version + 1 });
+    if (this.#has('pages not changed')) stored.pages = before.pages;
+    if (this.#has('PATCH resets') && method === 'PATCH' && body.genre === undefined) stored.genre = 'novel';
+    if (this.#has('PATCH clears') && method === 'PATCH' && body.publisher === undefined) delete stored.publisher;
+    if (this.#has('null ignored'))
+      for (const [name, value] of Object.entries(body)) if (value === null) stored[name] = before[name];
+    if (this.#has('createdAt moves')) stored.createdAt = stored.updatedAt;
+    if (this.#has('updatedAt stays')) stored.updatedAt = before.updatedAt;
+    if (this.#has('version stays')) stored.version = before.version;
+    if (this.#has('id taken in change') && typeof body.id === 'string') stored.id = body.id;
+    const other = this.#rows(kind).at(-1);
+    if (this.#has('changes another too') && other !== undefined && other !== found)
+      Object.assign(other.row, writable(kind, body));
+    if (this.#has('changes another instead') && other !== undefined && other !== found)
+      Object.assign(other.row, writable(kind, body));
+    else found.row = stored;
+    const told = this.#has('change answers before') ? before : stored;
+    return {
+      status: 200,
+      headers: { etag: this.#has('change answers old etag') ? etagOf(before) : etagOf(stored) },
+      body: shown(told),
+    };
+  }
+
+  #remove(kind: string, found: Kept, { headers }: Ask): Reply {
+    const rows = this.#rows(kind);
+    const condition = headers['if-match'];
+    if (
+      condition !== undefined &&
+      condition !== '*' &&
+      condition !== etagOf(found.row) &&
+      !this.#has('If-Match ignored')
+    )
+      return problem(412, 'It has changed since');
+    if (this.#has('delete does nothing'))
+      return kind === 'authors' ? { status: 200, body: shown(found.row) } : { status: 204 };
+    if (kind === 'authors') {
+      const changed = found.row.active === true;
+      found.row.active = false;
+      if (changed) found.row.version += 1;
+      return { status: 200, body: shown(found.row) };
+    }
+    const victim = this.#has('delete takes another')
+      ? (rows.findLast((one) => one !== found && one.tenant === found.tenant) ?? found)
+      : found;
+    rows.splice(rows.indexOf(victim), 1);
+    if (this.#has('delete takes another too') && rows.length > 0) rows.splice(-1, 1);
+    return { status: 204 };
+  }
+
+  #upsert({ body, tenant }: Ask): Reply {
+    const copies = Array.isArray(body.copies) ? body.copies.filter(isObject) : [];
+    if (copies.length === 0) return problem(400, 'There is none');
+    const results = copies.map((copy, index) => this.#upsertOne(copy, index, tenant, copies));
+    if (this.#has('all or nothing in silence') && results.some(({ error }) => error !== null)) {
+      for (const { id } of results) this.#drop(id);
+    }
+    const told = this.#has('a result too few')
+      ? results.slice(1)
+      : this.#has('results reversed')
+        ? results.map((one, index) => ({ ...one, ...(results.at(-1 - index) ?? {}), index }))
+        : results;
+    return { status: 200, body: { results: told } };
+  }
+
+  #drop(id: unknown): void {
+    const rows = this.#rows('copies');
+    const index = rows.findIndex(({ row }) => row.id === id);
+    if (index >= 0) rows.splice(index, 1);
+  }
+
+  #upsertOne(copy: JsonObject, index: number, tenant: string, all: readonly JsonObject[]): JsonObject {
+    const code = copy.code;
+    const rows = this.#rows('copies');
+    if (copy.bookId !== undefined && !this.#rows('books').some(({ row }) => row.id === copy.bookId))
+      return { index, id: null, code, error: { message: 'There is no such book' } };
+    const known = this.#has('upsert makes a second')
+      ? undefined
+      : rows.find(({ row, tenant: of }) => of === tenant && row.code === code);
+    if (known !== undefined) {
+      known.row = { ...known.row, ...writable('copies', copy), version: known.row.version + 1 };
+      return { index, id: known.row.id, code, error: null };
+    }
+    const row: Row = { ...defaults.copies, ...writable('copies', copy), id: randomUUID(), version: 1 };
+    if (this.#has('items take the note of the first') && all[0] !== undefined) row.note = all[0].note ?? null;
+    if (!(this.#has('last item not stored') && index > 0 && index === all.length - 1)) rows.push({ tenant, row });
+    return { index, id: row.id, code, error: null };
+  }
+}
+
+function shown(row: JsonObject): JsonObject {
+  const { secret: _secret, ...rest } = row;
+  return rest;
+}
+
+function writable(kind: string, body: JsonObject): JsonObject {
+  const names =
+    { books: bookMembers, authors: ['name', 'country', 'note'], copies: ['code', 'condition', 'note', 'bookId'] }[
+      kind
+    ] ?? [];
+  return Object.fromEntries(Object.entries(body).filter(([name]) => names.includes(name)));
+}
+
+function refusal(kind: string, body: JsonObject, isWhole: boolean): Reply | undefined {
+  const missing = isWhole ? (required[kind] ?? []).filter((name) => body[name] === undefined) : [];
+  const wrong = Object.entries(body).filter(
+    ([name, value]) =>
+      types[name] !== undefined && !types[name].split('|').includes(value === null ? 'null' : typeof value),
+  );
+  return missing.length + wrong.length === 0
+    ? undefined
+    : problem(400, `Wrong: ${[...missing, ...wrong.map(([name]) => name)]}`);
+}
+
+function etagOf(row: Row): string {
+  return `"${createHash('sha256').update(`${row.id} ${row.version}`).digest('hex').slice(0, 12)}"`;
+}
