@@ -4,6 +4,7 @@
  * under many seeds, where it must find nothing. Exits with 1 where either is not so.
  */
 import { parseArgs } from 'node:util';
+import type { Finding } from '../src/finding/finding.ts';
 import type { Drift } from '../test/drifts/drift.ts';
 import { checkCorrect, judge, type Verdict } from '../test/drifts/run.ts';
 import { serviceDrifts } from '../test/drifts/service/drifts.ts';
@@ -15,6 +16,8 @@ const { values: options } = parseArgs({
   options: {
     suite: { type: 'string', default: '' },
     only: { type: 'string', default: '' },
+    part: { type: 'string', default: '' },
+    except: { type: 'string', default: ' ' },
     seed: { type: 'string', default: '1' },
     seeds: { type: 'string', default: '20' },
     table: { type: 'boolean', default: false },
@@ -42,10 +45,15 @@ async function run<World>(
   if (options.suite !== '' && options.suite !== suite) return;
   const stage = await open();
   try {
-    for (let seed = 1; seed <= Number(options.seeds); seed += 1) await checkSeed(suite, stage, seed);
-    const wanted = drifts.filter(({ name }) => name.includes(options.only));
+    const known = new Set<string>();
+    for (let seed = 1; seed <= Number(options.seeds); seed += 1) {
+      for (const { operation, cause } of await checkSeed(suite, stage, seed)) known.add(`${operation} ${cause}`);
+    }
+    const wanted = drifts
+      .filter(({ name, expect }) => name.includes(options.only) && expect?.join().startsWith(options.part) !== false)
+      .filter(({ operation }) => !options.except.split(',').includes(operation));
     for (const [index, drift] of wanted.entries()) {
-      const verdict = await judge(stage, drift, Number(options.seed));
+      const verdict = await judge(stage, drift, Number(options.seed), known);
       rows.push(rowOf(suite, verdict));
       console.log(`${`${index + 1}`.padStart(4)}/${wanted.length} ${lineOf(verdict)}`);
     }
@@ -54,7 +62,7 @@ async function run<World>(
   }
 }
 
-async function checkSeed<World>(suite: string, stage: OpenStage<World>, seed: number): Promise<void> {
+async function checkSeed<World>(suite: string, stage: OpenStage<World>, seed: number): Promise<readonly Finding[]> {
   const { findings, requests, milliseconds } = await checkCorrect(stage, seed);
   console.log(
     `${suite}, correct, seed ${seed}: ${findings.length} findings, ${requests} requests, ${seconds(milliseconds)}`,
@@ -62,6 +70,7 @@ async function checkSeed<World>(suite: string, stage: OpenStage<World>, seed: nu
   for (const { operation, check, title, actual } of findings)
     console.log(`  ${operation} ${check}: ${title} (${actual})`);
   if (findings.length > 0) failed = true;
+  return findings;
 }
 
 function rowOf<World>(suite: string, { drift, findings }: Verdict<World>): DriftRow {

@@ -32,14 +32,24 @@ export async function checkCorrect<World>(
   return checkOn(stage, await stage.makeWorld(), seed, only);
 }
 
-/** Checks the server with one drift, as far as the drift goes. */
-export async function judge<World>(stage: Stage<World>, drift: Drift<World>, seed: number): Promise<Verdict<World>> {
+/**
+ * Checks the server with one drift, as far as the drift goes.
+ *
+ * @param known the causes that are found on the correct server too.
+ */
+export async function judge<World>(
+  stage: Stage<World>,
+  drift: Drift<World>,
+  seed: number,
+  known: ReadonlySet<string> = new Set(),
+): Promise<Verdict<World>> {
   const world = await stage.makeWorld();
   stage.front.use(drift.alter(world));
   const started = performance.now();
   try {
-    const { findings, operations } = await checkOn(stage, world, seed, [drift.operation, ...(drift.needs ?? [])]);
+    const { findings: all, operations } = await checkOn(stage, world, seed, [drift.operation, ...(drift.needs ?? [])]);
     const isReached = operations.some(({ id, reached }) => id === drift.operation && reached);
+    const findings = all.filter(({ operation, cause }) => !known.has(`${operation} ${cause}`));
     return { drift, findings, isReached, milliseconds: performance.now() - started };
   } finally {
     stage.front.use(undefined);

@@ -15,6 +15,10 @@ const nothingFound = { body: { where: { name: { _eq: 'Nobody' } } } };
 const opportunity = { path: { type: 'Opportunity' } };
 
 const bodies = [
+  member('createToken', 'const', 'the type of the token is in lower case', '/token_type', to('bearer')),
+  member('createToken', 'bounds', 'a token lives for an hour', '/expires_in', to(3600)),
+  member('createToken', 'pattern', 'the token is no JWT', '/access_token', to('0123456789abcdef0123456789')),
+  header('createToken', 'header', 'a token may be cached', 'cache-control', 'private'),
   member('getClient', 'type', 'the version is a text', '/version', asText),
   member('getClient', 'type', 'a balance is a number', '/outstandingBalance', Number),
   member('getClient', 'required', 'the name is missing', '/name', gone),

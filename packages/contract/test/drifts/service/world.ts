@@ -115,6 +115,7 @@ async function makeWorld({ service, address, operations }: Place, suffix: string
       expired: () => expired,
       powerless: () => powerless.headers,
       stranger: () => stranger.headers,
+      values: () => ({ apiKey: owner.key }),
     },
     key: owner.key,
     ids: { client: String(clients[0]?.id), otherClient: String(clients[1]?.id), contact: String(contacts[0]?.id) },
