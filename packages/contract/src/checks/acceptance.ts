@@ -5,7 +5,7 @@ import type { Baseline } from '../run/baseline.ts';
 import { isOwnId, kindOfReference } from '../run/names.ts';
 import { type Bound, boundsOf } from '../schema/bounds.ts';
 import type { CheckContext } from './checks.ts';
-import { hasItemErrors, isAccepted, type Refusal, refusesForm } from './outcome.ts';
+import { hasItemErrors, isAccepted, pointsElsewhere, type Refusal, refusesForm } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isTellable, placesOf } from './places.ts';
 import { sampled } from './sample.ts';
@@ -32,6 +32,11 @@ export async function acceptBounds(
     session.observed(operation, 'acceptance');
     session.coverage.tried(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
     if (isAccepted(exchange) || !refusesForm(exchange, refusal)) return;
+    const probed = [
+      ...(place.parameter === undefined ? [] : [place.parameter.name]),
+      ...bound.pointer.split('/').slice(1),
+    ];
+    if (pointsElsewhere(exchange, probed)) return;
     const neighbour = await send(bound.neighbour ?? place.value, 'neighbour');
     if (!isAccepted(neighbour) && ![404, 409].includes(neighbour.answer.status)) return;
     const at = `${place.name}${general(bound.pointer)}`;

@@ -2,6 +2,7 @@ import type { Baselines } from '../run/baseline.ts';
 import type { Session } from '../run/session.ts';
 import { probeOperations } from './probe.ts';
 import { checkLists } from './semantics/lists/lists.ts';
+import { checkThings } from './semantics/things/things.ts';
 import { checkSurface } from './surface.ts';
 
 /** What a check works with. */
@@ -20,6 +21,7 @@ export interface Check {
 /** All checks, in their order. What judges the state comes first: probes leave data behind that no caller would make. */
 export const checks: readonly Check[] = [
   { phase: 'Holding lists against what their names imply', run: checkLists },
+  { phase: 'Making, changing and deleting things, and looking what became of them', run: checkThings },
   { phase: 'Breaking one constraint at a time, and standing on its boundary', run: probeOperations },
   { phase: 'Looking for what the contract does not have', run: checkSurface },
 ];

@@ -21,13 +21,76 @@ export function codeOf({ answer }: Exchange): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
+/** The words by which the single errors of an answer say what they are. */
+export function detailCodesOf({ answer }: Exchange): string[] {
+  const body = answer.json?.value;
+  const lists = isObject(body) ? Object.values(body).filter((member) => Array.isArray(member)) : [];
+  return lists
+    .flat()
+    .filter(isObject)
+    .flatMap(({ code, type, keyword }) => [code, type, keyword].filter((word) => typeof word === 'string').slice(0, 1));
+}
+
+/**
+ * Whether an error that says where it is says another place than the one that was probed: then the request was refused for how
+ * its parts go together, which is no matter of this constraint.
+ */
+export function pointsElsewhere({ answer }: Exchange, probed: readonly string[]): boolean {
+  const places = placesIn(answer.json?.value, 0);
+  if (places.length === 0) return false;
+  const wanted = probed.filter((segment) => !/^\d+$/.test(segment)).map(plain);
+  const [last] = wanted.slice(-1);
+  return !places.some((place) => {
+    const segments = segmentsOf(place);
+    const [named] = segments.slice(-1);
+    // An error at the list or object that the value is in is about the value, too.
+    return named === undefined || wanted.includes(named) || (last !== undefined && segments.includes(last));
+  });
+}
+
+const placeNames = /^(?:pointer|path|field|loc|location|property|parameter|param|instancePath|dataPath|attribute)$/i;
+
+function placesIn(value: unknown, depth: number): string[] {
+  if (depth > 5) return [];
+  if (Array.isArray(value)) return value.slice(0, 20).flatMap((item) => placesIn(item, depth + 1));
+  if (!isObject(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    if (placeNames.test(name)) {
+      if (typeof member === 'string') return [member];
+      if (Array.isArray(member) && member.every((part) => ['string', 'number'].includes(typeof part)))
+        return [member.join('/')];
+    }
+    return placesIn(member, depth + 1);
+  });
+}
+
+/** The names in a pointer, a dotted path or a list of keys, without the numbers and without the word for the whole. */
+function segmentsOf(place: string): string[] {
+  return place
+    .split(/[^A-Za-z0-9_$-]+/)
+    .filter(
+      (segment) =>
+        segment !== '' &&
+        !/^\d+$/.test(segment) &&
+        !/^(?:body|query|path|header|headers|params|requestBody)$/.test(segment),
+    )
+    .map(plain);
+}
+
+function plain(segment: string): string {
+  return segment.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase();
+}
+
 /** Whether an answer refuses the form of a request, and not what it would do: only that can contradict the contract. */
 export function refusesForm(exchange: Exchange, { statuses, codes }: Refusal): boolean {
   const { status } = exchange.answer;
   if (![400, 413, 414, 415, 422, 431].includes(status)) return hasItemErrors(exchange);
   if (statuses.size > 0 && !statuses.has(status)) return false;
   const code = codeOf(exchange);
-  return code === undefined || codes.size === 0 || codes.has(code);
+  if (code !== undefined && codes.size > 0 && !codes.has(code)) return false;
+  const details = detailCodesOf(exchange);
+  // A rule of its own comes with a code of its own, which no breach of the schema came with.
+  return details.length === 0 || codes.size < 2 || details.some((one) => codes.has(one));
 }
 
 /** Whether a call that succeeded as a whole says of one of its items that it did not. */

@@ -6,7 +6,7 @@ import type { Baseline } from '../run/baseline.ts';
 import { breaksOf } from '../schema/breaks.ts';
 import { malformedBodies } from '../schema/hostile.ts';
 import type { CheckContext } from './checks.ts';
-import { codeOf, isAccepted, isRefused, type Refusal } from './outcome.ts';
+import { codeOf, detailCodesOf, isAccepted, isRefused, type Refusal } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isTellable, placesOf } from './places.ts';
 import { sampled } from './sample.ts';
@@ -40,7 +40,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
       if (![401, 403, 404, 429].includes(exchange.answer.status)) {
         statuses.add(exchange.answer.status);
         const code = codeOf(exchange);
-        if (code !== undefined) codes.add(code);
+        for (const word of [...(code === undefined ? [] : [code]), ...detailCodesOf(exchange)]) codes.add(word);
       }
       return;
     }

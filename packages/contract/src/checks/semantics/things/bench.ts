@@ -6,7 +6,7 @@ import { isObject, type JsonObject } from '../../../json.ts';
 import { type Baseline, isSuccess } from '../../../run/baseline.ts';
 import { isOwnId, kindOfReference } from '../../../run/names.ts';
 import { lastParameter } from '../../../run/pool.ts';
-import type { SendOptions, Session } from '../../../run/session.ts';
+import type { Identity, SendOptions, Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../checks.ts';
 import { hasItemErrors } from '../../outcome.ts';
 import { addressesOf } from './address.ts';
@@ -151,21 +151,32 @@ export class Bench {
     thing: Thing,
     body: unknown,
     headers: Readonly<Record<string, string>> = {},
+    identity: Identity = 'caller',
   ): Promise<Exchange | undefined> {
     const call = this.callOn(operation, thing);
     if (call === undefined) return undefined;
     const { mediaType } = call;
     const given = await this.#demanded(operation, thing, headers);
-    return this.session.send({ ...call, body, mediaType, raw: { headers: given } });
+    return this.session.send({ ...call, body, mediaType, raw: { headers: given } }, { identity });
   }
 
-  async remove(thing: Thing, headers: Readonly<Record<string, string>> = {}): Promise<Exchange | undefined> {
+  /** Changes a thing without the condition that the operation may ask for. */
+  async changeBare(operation: Operation, thing: Thing, body: unknown): Promise<Exchange | undefined> {
+    const call = this.callOn(operation, thing);
+    return call === undefined ? undefined : this.session.send({ ...call, body });
+  }
+
+  async remove(
+    thing: Thing,
+    headers: Readonly<Record<string, string>> = {},
+    identity: Identity = 'caller',
+  ): Promise<Exchange | undefined> {
     const { remove } = this.resource;
     const call = remove === undefined ? undefined : this.callOn(remove, thing);
     if (remove === undefined || call === undefined) return undefined;
     const known = this.context.baselines.of(remove)?.call;
     const given = await this.#demanded(remove, thing, headers);
-    return this.session.send({ ...call, body: known?.body, mediaType: known?.mediaType, raw: { headers: given } });
+    return this.session.send({ ...call, body: known?.body, raw: { headers: given } }, { identity });
   }
 
   list(operation: Operation): Promise<Collection | undefined> {

@@ -1,11 +1,14 @@
 import type { CheckContext } from '../../checks.ts';
 import { Bench } from './bench.ts';
 import { defaulted, echoed, owned } from './create.ts';
+import { keyed, keyOf } from './keys.ts';
 import { listed } from './listed.ts';
 import { located } from './location.ts';
 import { probe } from './probe.ts';
 import { removed } from './remove.ts';
 import { type Resource, resourcesOf } from './resources.ts';
+import { separated } from './strangers.ts';
+import { tagged, versioned } from './tags.ts';
 import { changed, refused } from './update.ts';
 
 /** What operations that create, read, change and delete do to the things that they name. */
@@ -35,6 +38,14 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
   for (const update of updates.slice(0, 3)) {
     await probe(session, update, 'change', changed(bench, update));
     await probe(session, update, 'refused', refused(bench, update));
+    await probe(session, update, 'tags', tagged(bench, update));
+    await probe(session, update, 'version', versioned(bench, update));
   }
+  if (updates.length === 0 && resource.read !== undefined)
+    await probe(session, resource.read, 'tags', tagged(bench, undefined));
+  const key = keyOf(create);
+  const list = lists.find((one) => one.path === create.path);
+  if (key !== undefined) await probe(session, create, 'key', keyed(context, create, key, list));
+  if (session.can('stranger')) await probe(session, create, 'stranger', separated(bench));
   if (remove !== undefined) await probe(session, remove, 'delete', removed(bench));
 }

@@ -53,14 +53,15 @@ export function changed(bench: Bench, update: Operation): Look {
   };
 }
 
-async function madeAndRead(bench: Bench, label: string): Promise<Made | undefined> {
+/** A thing of its own, and how it is read. */
+export async function madeAndRead(bench: Bench, label: string): Promise<Made | undefined> {
   const thing = await bench.make(label);
   const shown = thing === undefined ? undefined : await bench.shown(thing);
   return thing === undefined || shown === undefined ? undefined : { thing, ...shown };
 }
 
 /** The bodies that change one member each; where others are required, they are sent as they are. */
-function changesOf(
+export function changesOf(
   bench: Bench,
   update: Operation,
   schema: JsonObject,
@@ -285,6 +286,10 @@ async function unmoved(
     }));
 }
 
+export function isRefusal({ answer }: Exchange): boolean {
+  return answer.status >= 400 && answer.status < 500;
+}
+
 /** What a caller had set on another thing is still so. */
 export async function untouched(
   bench: Bench,
@@ -315,8 +320,6 @@ export async function untouched(
   ];
 }
 
-export { madeAndRead };
-
 function unique(differences: readonly Difference[]): Difference[] {
   return [...new Map(differences.map((one) => [`${one.check} ${one.operation.id} ${one.about}`, one])).values()];
 }
@@ -332,7 +335,7 @@ export function refused(bench: Bench, update: Operation): Look {
     const wrong = wrongMember(bench, schema, right);
     if (wrong === undefined) return undefined;
     const answer = await bench.change(update, made.thing, { ...right, ...wrong });
-    if (answer === undefined || answer.answer.status < 400 || answer.answer.status > 499) return undefined;
+    if (answer === undefined || !isRefusal(answer)) return undefined;
     const after = await bench.shown(made.thing);
     if (after === undefined) return undefined;
     const names = Object.keys(changesIn(right, made.row)).filter(
