@@ -68,8 +68,11 @@ async function afterMaking(
   for (let count = 0; count < mostMade && list.rows.length < wanted && !session.isOver; count += 1) {
     const made = await baselines.again(maker, `row ${count} of ${listing.operation.id}`);
     const after = made === undefined ? undefined : await walk(listing);
-    if (after === undefined || after.rows.length <= list.rows.length) return list;
+    if (after === undefined) return list;
+    // What was made may have changed a row instead: the list is then another one all the same.
+    const isMore = after.rows.length > list.rows.length;
     list = after;
+    if (!isMore) return list;
   }
   return list;
 }

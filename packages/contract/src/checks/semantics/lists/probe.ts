@@ -33,6 +33,12 @@ export async function run(listing: Listing, list: FullList, probe: Probe): Promi
   for (const difference of found) {
     const cause = causeOf(listing, difference);
     if (session.book.has(cause)) continue;
+    const confirmed = await again(listing, probe, cause);
+    if (confirmed === undefined) {
+      // Many probes share a cause: what one of them saw once is not borne out by what another saw once.
+      session.notices.add(`${operation.id}: ${difference.title}; it was seen once and did not happen again`);
+      continue;
+    }
     await session.report(
       {
         check: difference.check,
@@ -45,8 +51,7 @@ export async function run(listing: Listing, list: FullList, probe: Probe): Promi
         fix: difference.fix,
         cause,
       },
-      difference.exchanges,
-      () => again(listing, probe, cause),
+      confirmed,
     );
   }
 }
