@@ -24,7 +24,6 @@ const workshopSample = [
   'createJob: inspections are refused',
   'createTool: an emoji gives 500',
   'listTools: the order is ignored',
-  'createReport: a report is of one month where nothing is said',
 ];
 
 let stage: OpenStage<World>;

@@ -65,7 +65,7 @@ export async function openFront(target: string, operations: readonly Operation[]
       headers: flat(request.headers),
       body: parts.length === 0 ? undefined : Buffer.concat(parts),
     };
-    const reply = await (alter === undefined ? next(ask) : alter(ask, next));
+    const reply = await altered(ask);
     if (reply === undefined) return void response.destroy();
     const bytes = Buffer.from(reply.text, reply.encoding);
     response.writeHead(reply.status, {
@@ -73,6 +73,16 @@ export async function openFront(target: string, operations: readonly Operation[]
       ...(bytes.length > 0 || ![204, 304].includes(reply.status) ? { 'content-length': bytes.length } : {}),
     });
     response.end(request.method === 'HEAD' ? undefined : bytes);
+  }
+
+  async function altered(ask: Ask): Promise<Reply | undefined> {
+    try {
+      return await (alter === undefined ? next(ask) : alter(ask, next));
+    } catch (error) {
+      // Bodies that are nested too deeply to be altered are the server's own affair.
+      if (error instanceof RangeError) return next(ask);
+      throw error;
+    }
   }
 
   server.listen(0, '127.0.0.1');

@@ -67,7 +67,7 @@ function checkOn<World>(
     spec,
     url: front.url,
     seed,
-    timeout: 3,
+    timeout: 10,
     ...(auth === undefined ? {} : { auth }),
     ...(only === undefined ? {} : { only }),
   });
