@@ -26,7 +26,11 @@ export async function check(options: CheckOptions): Promise<Report> {
       options.onProgress?.({ phase, done, all, requests: session.requests, findings: session.book.size });
     const baselines = new Baselines(session);
     await baselines.find(progress('Finding a call that succeeds for each operation'));
-    for (const { phase, run } of checks) await run({ session, baselines, onProgress: progress(phase) });
+    for (const { phase, finds, run } of checks) {
+      if (finds.some((category) => session.wants(category))) {
+        await run({ session, baselines, onProgress: progress(phase) });
+      }
+    }
     await cleanUp(session, baselines);
     return reportOf(session, url, performance.now() - started);
   } finally {

@@ -1,4 +1,5 @@
 /** From flags and the configuration file to what a run needs. */
+
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
@@ -6,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { Ajv, type ErrorObject } from 'ajv';
 import { CannotRun } from './cannot-run.ts';
 import { remembering, secretsOfHeaders, secretsOfValues } from './credentials.ts';
+import { categories } from './finding/finding.ts';
 import { isObject } from './json.ts';
 import type { Auth, CheckOptions } from './options.ts';
 import type { Secret } from './report/mask.ts';
@@ -57,6 +59,7 @@ const schema = {
     ...{ spec: text, url: text, only: texts, exclude: texts, html: text, junit: text, json: text, sarif: text },
     ...{ time: positive, timeout: positive, concurrency: { type: 'integer', minimum: 1 }, seed: { type: 'integer' } },
     minCoverage: { type: 'number', minimum: 0, maximum: 100 },
+    checks: { type: 'array', items: { enum: categories } },
     quiet: { type: 'boolean' },
     headers: { type: 'object', additionalProperties: { type: 'string' } },
     values: { type: 'object' },

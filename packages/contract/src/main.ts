@@ -1,5 +1,4 @@
 #!/usr/bin/env node
-/** The command: reads its flags, runs the check, writes the reports, and says by its exit code what came of it. */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -8,6 +7,8 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import packageFile from '../package.json' with { type: 'json' };
 import { CannotRun } from './cannot-run.ts';
 import { type Flags, type Outputs, type Settings, settingsOf } from './config.ts';
+/** The command: reads its flags, runs the check, writes the reports, and says by its exit code what came of it. */
+import { categories } from './finding/finding.ts';
 import type { CheckOptions } from './options.ts';
 import { partOf, percentText } from './report/coverage-table.ts';
 import { maskText } from './report/mask.ts';
@@ -99,6 +100,7 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
     .option('--header <name: value>', 'sent with every request; may be repeated', header)
     .option('--only <pattern...>', 'operation ids, "METHOD /path", paths or tags, with *: nothing else is checked')
     .option('--exclude <pattern...>', 'the same, for what is left out')
+    .addOption(new Option('--checks <category...>', 'the sorts of check that are made').choices(categories))
     .option('--seed <number>', 'makes the same requests again', wholeNumber)
     .option('--time <seconds>', 'begin nothing new after that', positiveNumber)
     .option('--timeout <seconds>', 'how long an answer may take', positiveNumber)

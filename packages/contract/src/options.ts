@@ -1,3 +1,5 @@
+import type { Category } from './finding/finding.ts';
+
 /** What a run is asked to do. The command's flags and the configuration file are these. */
 export interface CheckOptions {
   /** A path or an address of the OpenAPI document. */
@@ -9,6 +11,8 @@ export interface CheckOptions {
   /** Operation ids, `METHOD /path`, paths or tags, with `*`: nothing else is judged (data may still be made elsewhere). */
   readonly only?: readonly string[];
   readonly exclude?: readonly string[];
+  /** The sorts of check that are made; all of them, if left out. A mock has no state, and no semantics to be checked. */
+  readonly checks?: readonly Category[];
   /** Seconds after which no new probe begins. */
   readonly time?: number;
   /** Values that no answer tells and no schema implies, by the name of the parameter or member that takes them: an API key. */

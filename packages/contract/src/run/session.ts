@@ -83,6 +83,11 @@ export class Session {
     return performance.now() > this.#deadline || this.options.signal?.aborted === true;
   }
 
+  /** Whether a sort of check is made in this run. */
+  wants(category: Category): boolean {
+    return this.options.checks?.includes(category) ?? true;
+  }
+
   isJudged(operation: Operation): boolean {
     return this.judged.includes(operation);
   }
@@ -123,7 +128,10 @@ export class Session {
       }
       const candidates = this.judge
         .judge(exchange)
-        .filter(({ cause, category }) => !this.book.has(cause) && (isOfContract || category === 'robustness'));
+        .filter(
+          ({ cause, category }) =>
+            !this.book.has(cause) && (isOfContract || category === 'robustness') && this.wants(category),
+        );
       if (candidates.length > 0) await this.#confirm(candidates, exchange, wire, options);
     }
     return exchange;
@@ -144,7 +152,7 @@ export class Session {
     exchanges: readonly Exchange[],
     again?: () => Promise<readonly Exchange[] | undefined>,
   ): Promise<void> {
-    if (this.book.has(candidate.cause)) return;
+    if (this.book.has(candidate.cause) || !this.wants(candidate.category)) return;
     const confirmed = again === undefined ? exchanges : await again();
     if (confirmed === undefined) this.book.noteUnrepeated(candidate, exchanges.at(-1) as Exchange);
     else this.book.write(candidate, confirmed.length > 0 ? confirmed : exchanges);

@@ -11,11 +11,10 @@ export function totalDifferences(listing: Listing, list: FullList, pages: readon
   const { said, controls } = listing;
   if (!said.checksTotals || !list.isComplete) return [];
   const all = list.rows.length;
-  const wrong = pages.find(
-    ({ told }) => told.total !== undefined && isCount(listing, told.total.name) && told.total.value !== all,
-  );
-  if (wrong?.told.total !== undefined) {
-    const { name, value } = wrong.told.total;
+  const told = pages.flatMap((page) => page.told.totals.map((total) => ({ ...total, exchange: page.exchange })));
+  const wrong = told.find(({ name, value }) => value !== all && isCount(listing, name));
+  if (wrong !== undefined) {
+    const { name, value } = wrong;
     return [
       {
         check: 'page-total',

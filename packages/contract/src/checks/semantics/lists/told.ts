@@ -4,6 +4,8 @@ import { keyOfName } from './words.ts';
 
 /** What an answer tells about the list that its rows are a part of. */
 export interface Told {
+  /** Every total that is told, in the body and in headers. */
+  readonly totals: readonly { readonly name: string; readonly value: number }[];
   readonly total: { readonly name: string; readonly value: number } | undefined;
   readonly pages: { readonly name: string; readonly value: number } | undefined;
   readonly hasMore: { readonly name: string; readonly value: boolean } | undefined;
@@ -45,6 +47,10 @@ export function toldBy({ answer, request }: Exchange, rowsMember: string): Told 
   const fromHeader = headerTotal(answer.headers);
   const target = link ?? (nested !== undefined && isObject(nested[1]) ? nested[1].href : next?.[1]);
   return {
+    totals: [
+      ...(total === undefined ? [] : [{ name: total[0], value: Number(total[1]) }]),
+      ...(fromHeader === undefined ? [] : [fromHeader]),
+    ],
     total: total === undefined ? fromHeader : { name: total[0], value: Number(total[1]) },
     pages: pages === undefined ? undefined : { name: pages[0], value: Number(pages[1]) },
     hasMore:

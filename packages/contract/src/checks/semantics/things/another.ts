@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../json.ts';
 import { isOwnId, kindOfReference } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import { isSame } from './compare.ts';
-import { hasEnum } from './schema.ts';
+import { hasEnum, targetOf } from './schema.ts';
 
 /** Other values that a scalar member may have, the likeliest to be taken first. What refers to other things stays. */
 export function anothers(
@@ -12,7 +12,7 @@ export function anothers(
   name: string,
   seed: number,
 ): unknown[] {
-  const [schema] = schemas;
+  const schema = targetOf(session.document, schemas);
   if (schema === undefined || isOwnId(name) || kindOfReference(name) !== undefined) return [];
   const { values } = session;
   const shape = values.shape(schema);

@@ -38,6 +38,10 @@ export class Bench {
   readonly resource: Resource;
   /** The creation with as many members as the server takes. */
   #rich: Call;
+  /** The creation as it is known to succeed. */
+  readonly #plain: Call;
+  /** How deep texts may be changed: those further down may have to agree with each other. */
+  #depth = 9;
   /** Which way of finding the address of what is made has led somewhere. */
   #way: string | undefined;
 
@@ -45,6 +49,7 @@ export class Bench {
     this.context = context;
     this.session = context.session;
     this.resource = resource;
+    this.#plain = baseline.call;
     this.#rich = withoutKey(baseline.call);
   }
 
@@ -71,13 +76,26 @@ export class Bench {
     return this.#way !== undefined;
   }
 
+  /** Makes a thing; with fewer members and fewer words of its own where the server takes no other. */
   async make(label: string, filling: Filling = 'known', headers: Call['headers'] = {}): Promise<Thing | undefined> {
-    const { create } = this.resource;
-    for (const turn of [0, 1, 2]) {
+    const plain = withoutKey(this.#plain);
+    const ways: readonly (() => Call)[] = [
+      () => this.callTo(this.resource.create, label, filling),
       // What is unique may be taken since an earlier run of the same seed.
-      const call = this.callTo(create, turn === 0 ? label : `${label} ${randomUUID()}`, turn === 2 ? 'known' : filling);
+      () => this.callTo(this.resource.create, `${label} ${randomUUID()}`, filling),
+      () => this.callTo(this.resource.create, `${label} ${randomUUID()}`, filling, 1),
+      () => this.callTo(this.resource.create, `${label} ${randomUUID()}`, 'known', 1),
+      () => this.callTo(this.resource.create, `${label} ${randomUUID()}`, 'known', 1, plain),
+    ];
+    for (const [turn, way] of ways.entries()) {
+      if (this.session.isOver) return undefined;
+      const call = way();
       const made = await this.session.send({ ...call, headers: { ...call.headers, ...headers } }, { isMaking: true });
-      if (isSuccess(made) && !hasItemErrors(made)) return this.thingOf(call, made);
+      if (isSuccess(made) && !hasItemErrors(made)) {
+        if (turn === 2 || turn === 3) this.#depth = 1;
+        if (turn === 4) [this.#rich, this.#depth] = [plain, 1];
+        return this.thingOf(call, made);
+      }
     }
     return undefined;
   }
@@ -91,13 +109,12 @@ export class Bench {
   }
 
   /** A creation with texts of its own. */
-  callTo(create: Operation, label: string, filling: Filling = 'known'): Call {
+  callTo(create: Operation, label: string, filling: Filling = 'known', depth = this.#depth, base = this.#rich): Call {
     const schema = requestSchema(create);
     const seed = this.session.seedFor(`${create.id} ${label}`);
-    const base = this.#rich;
     if (schema === undefined || !isObject(base.body)) return base;
-    if (filling === 'least') return { ...base, body: this.#freshened(schema, this.#least(schema, base.body), seed) };
-    const fresh = this.#freshened(schema, base.body, seed);
+    const body = filling === 'least' ? this.#least(schema, base.body) : base.body;
+    const fresh = this.#freshened(schema, body, seed, depth);
     return { ...base, body: filling === 'varied' && isObject(fresh) ? this.varied(create, fresh, seed) : fresh };
   }
 
@@ -226,13 +243,13 @@ export class Bench {
     return path;
   }
 
-  #freshened(schema: JsonObject, body: unknown, seed: number): unknown {
-    return this.session.values.fresh(
-      schema,
-      body,
-      seed,
-      (_pointer, key) => kindOfReference(key) === undefined && !isOwnId(key),
-    );
+  #freshened(schema: JsonObject, body: unknown, seed: number, depth = this.#depth): unknown {
+    return this.session.values.fresh(schema, body, seed, (pointer, key) => {
+      const kind = kindOfReference(key);
+      // A key of its own kind is the key of the new thing itself.
+      const isReference = kind !== undefined && !(kind === this.resource.kind && !/ids?$/i.test(key));
+      return pointer.split('/').length - 1 <= depth && !isReference && !isOwnId(key);
+    });
   }
 
   /** The body without what may be left out. */
@@ -268,17 +285,28 @@ export class Bench {
     if (names.length === 0 || budget.left <= 0 || this.session.isOver) return;
     const base = isObject(this.#rich.body) ? this.#rich.body : {};
     const fuller: JsonObject = { ...base, ...Object.fromEntries(names.map((name) => [name, most[name]])) };
+    let blamed: readonly string[] = [];
     if (this.session.validators.accepts(schema, fuller, 'request')) {
       budget.left -= 1;
       const seed = this.session.seedFor(`${this.resource.create.id} add ${names.join(' ')}`);
-      const call = { ...this.#rich, body: this.#freshened(schema, fuller, seed) };
-      const made = await this.session.send(call, { isMaking: true });
+      const made = await this.session.send(
+        { ...this.#rich, body: this.#freshened(schema, fuller, seed, 1) },
+        { isMaking: true },
+      );
       if (isSuccess(made) && !hasItemErrors(made)) {
         this.#rich = { ...this.#rich, body: fuller };
         return;
       }
+      blamed = names.filter((name) => new RegExp(`[/"'.\`]${name}\\b`).test(made.answer.text));
     }
     if (names.length === 1) return;
+    if (blamed.length > 0 && blamed.length < names.length)
+      return this.#add(
+        schema,
+        most,
+        names.filter((name) => !blamed.includes(name)),
+        budget,
+      );
     const half = Math.ceil(names.length / 2);
     await this.#add(schema, most, names.slice(0, half), budget);
     await this.#add(schema, most, names.slice(half), budget);

@@ -6,7 +6,7 @@ import { locationIn } from './address.ts';
 import type { Bench, Thing } from './bench.ts';
 import { isNothing, isSame, isServerOwned, type Unlike, unlikes } from './compare.ts';
 import { type Difference, type Look, text } from './probe.ts';
-import { answerSchema, memberNames, memberOf, partsOf, requestSchema, says } from './schema.ts';
+import { answerSchema, memberNames, memberOf, partsOf, requestSchema, says, targetOf } from './schema.ts';
 import { saidFlag } from './vocabulary.ts';
 
 /** What is sent comes back, in the answer and where it is read. */
@@ -223,7 +223,7 @@ export function owned(bench: Bench): Look {
     const seed = bench.session.seedFor(`${create.id} ${label} owned`);
     const forged = Object.fromEntries(
       names.flatMap((name) => {
-        const [member] = memberOf(bench.document, [schema], name);
+        const member = targetOf(bench.document, memberOf(bench.document, [schema], name));
         const sample =
           member === undefined ? undefined : bench.session.values.sample(member, 'answer', 'some', seed)?.value;
         return ['string', 'number'].includes(typeof sample) ? [[name, sample] as const] : [];

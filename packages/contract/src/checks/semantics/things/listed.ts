@@ -73,7 +73,8 @@ async function isSameKind(bench: Bench, list: Operation, { rows }: Collection): 
   const { create, read } = bench.resource;
   if (list.path === create.path) return true;
   const [row] = rows;
-  if (read === undefined || row === undefined) return false;
+  // Of what cannot be read, nobody knows whether it is of the kind at all.
+  if (read === undefined || row === undefined || !bench.isReadable) return false;
   const id = row.id ?? row[Object.keys(row).find((key) => /^_?(?:id|uuid)$/i.test(key)) ?? ''];
   const thing = await bench.make('of the same kind');
   if (thing === undefined || id === undefined) return false;

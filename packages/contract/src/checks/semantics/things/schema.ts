@@ -64,3 +64,9 @@ export function hasEnum(document: OpenApiDocument, schemas: readonly JsonObject[
     .flatMap((schema) => partsOf(document, schema))
     .some((part) => Array.isArray(part.enum) || 'const' in part);
 }
+
+/** The schema that a value is made by: what stands beside a reference is left aside, because the validator loses its way there. */
+export function targetOf(document: OpenApiDocument, schemas: readonly JsonObject[]): JsonObject | undefined {
+  const [schema] = schemas;
+  return schema === undefined ? undefined : document.object(schema);
+}

@@ -9,7 +9,7 @@ import { isNothing, isSame, isServerOwned, unlikes } from './compare.ts';
 import { innerSchemas, isScalar } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { keepsTheRest } from './resources.ts';
-import { answerSchema, memberNames, memberOf, requestSchema, says } from './schema.ts';
+import { answerSchema, memberNames, memberOf, requestSchema, says, targetOf } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 
 /** The members that one change may set alone. */
@@ -77,7 +77,9 @@ export function changesOf(
   const bodies = names.flatMap((name, index) => {
     const members = memberOf(bench.document, [schema], name);
     const now =
-      row[name] ?? whole[name] ?? session.values.sample(members[0] ?? {}, 'request', 'some', seed + index)?.value;
+      row[name] ??
+      whole[name] ??
+      session.values.sample(targetOf(bench.document, members) ?? {}, 'request', 'some', seed + index)?.value;
     const values = isObject(now)
       ? objectsLike(bench, members, now, seed + index)
       : anothers(session, members, now, name, seed + index);
