@@ -89,7 +89,12 @@ export const contract: JsonObject = {
       get: list('listBooks', 'Book'),
       post: {
         operationId: 'createBook',
-        parameters: [parameter('header', 'Idempotency-Key', { type: 'string', minLength: 8 })],
+        parameters: [
+          {
+            ...parameter('header', 'Idempotency-Key', { type: 'string', minLength: 8 }),
+            description: 'With another body it is refused.',
+          },
+        ],
         requestBody: { required: true, content: { 'application/json': { schema: ref('Book'), example: book } } },
         responses: {
           201: {

@@ -12,8 +12,9 @@ import { contract } from './shelf-contract.fixture.ts';
 export interface Shelf {
   readonly url: string;
   readonly spec: string;
-  /** Switched on and off between runs. */
   readonly flaws: Set<string>;
+  /** Forgets everything, flaws included. */
+  reset(): void;
   close(): Promise<void>;
 }
 
@@ -73,7 +74,7 @@ const types: Readonly<Record<string, string>> = {
 
 export async function startShelf(): Promise<Shelf> {
   const flaws = new Set<string>();
-  const library = new Library(flaws);
+  let library = new Library(flaws);
   const server = createServer((request, response) => void serve(library, request, response));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -84,6 +85,10 @@ export async function startShelf(): Promise<Shelf> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spec,
     flaws,
+    reset() {
+      flaws.clear();
+      library = new Library(flaws);
+    },
     async close() {
       server.close();
       server.closeAllConnections();

@@ -1,12 +1,17 @@
+import type { Operation } from '../../../document/operation.ts';
 import type { CheckContext } from '../../checks.ts';
 import { Bench } from './bench.ts';
+import { bulked, bulksOf } from './bulk.ts';
 import { defaulted, echoed, owned } from './create.ts';
 import { keyed, keyOf } from './keys.ts';
+import { linked } from './links.ts';
 import { listed } from './listed.ts';
 import { located } from './location.ts';
 import { probe } from './probe.ts';
+import { agreed, readingsOf, unknown } from './read.ts';
 import { removed } from './remove.ts';
-import { type Resource, resourcesOf } from './resources.ts';
+import { hasRows, type Resource, resourcesOf } from './resources.ts';
+import { checkSafety, headed } from './safe.ts';
 import { separated } from './strangers.ts';
 import { tagged, versioned } from './tags.ts';
 import { changed, refused } from './update.ts';
@@ -20,6 +25,24 @@ export async function checkThings(context: CheckContext): Promise<void> {
     await checkResource(context, resource);
     onProgress(index + 1, resources.length);
   }
+  for (const reading of readingsOf(context))
+    await probe(session, reading.read, `agree ${reading.list.id}`, agreed(context, reading));
+  for (const operation of session.judged) {
+    if (session.isOver) return;
+    await checkOperation(context, operation);
+  }
+  for (const bulk of bulksOf(context)) await probe(session, bulk.operation, 'bulk', bulked(context, bulk));
+  await checkSafety(context);
+}
+
+/** What can be seen of an operation without knowing what makes its things. */
+async function checkOperation(context: CheckContext, operation: Operation): Promise<void> {
+  const { session, baselines } = context;
+  if (baselines.of(operation) === undefined) return;
+  if (operation.method === 'GET' && !hasRows(session.document, operation))
+    await probe(session, operation, 'unknown', unknown(context, operation));
+  if (operation.method === 'HEAD') await probe(session, operation, 'head', headed(context, operation));
+  await probe(session, operation, 'links', linked(context, operation));
 }
 
 async function checkResource(context: CheckContext, resource: Resource): Promise<void> {

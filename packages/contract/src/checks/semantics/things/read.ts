@@ -1,0 +1,187 @@
+import type { Operation } from '../../../document/operation.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+import { isReadingPost, isSuccess } from '../../../run/baseline.ts';
+import { collectionPath, isOwnId, kindOfPath, kindsOfSchema, rowsSchema } from '../../../run/names.ts';
+import { lastParameter } from '../../../run/pool.ts';
+import type { CheckContext } from '../../checks.ts';
+import { readCollection } from './collection.ts';
+import { isSame, isServerOwned } from './compare.ts';
+import { isScalar, isTelling } from './create.ts';
+import { type Difference, type Look, text } from './probe.ts';
+import { hasRows } from './resources.ts';
+import { answerSchema, memberNames, memberOf, partsOf } from './schema.ts';
+import { thingIn } from './thing-in.ts';
+import { saidKind } from './vocabulary.ts';
+
+/** A read by id, and a list whose rows it reads. */
+export interface Reading {
+  readonly read: Operation;
+  readonly name: string;
+  readonly list: Operation;
+}
+
+/** Which reads show the rows of which lists: those at the path of the collection, or of the same kind and schema. */
+export function readingsOf({ session: { document, operations } }: CheckContext): Reading[] {
+  return operations.flatMap((read) => {
+    const name = lastParameter(read.path);
+    if (read.method !== 'GET' || name === undefined || !read.path.endsWith(`{${name}}`)) return [];
+    if (hasRows(document, read) || saidKind(read, 'reads') === false) return [];
+    const collection = collectionPath(read.path, name);
+    const kinds = kindsOfSchema(document, answerSchema(read));
+    const lists = operations.filter((list) => {
+      const rows = rowsSchema(document, answerSchema(list));
+      if ((list.method !== 'GET' && !isReadingPost(list)) || rows === undefined || saidKind(list, 'lists') === false)
+        return false;
+      const isSameKind =
+        kindOfPath(list.path) === kindOfPath(collection) &&
+        kindsOfSchema(document, rows.schema).some((one) => kinds.includes(one));
+      return list.path === collection || (isSameKind && !list.path.includes('{'));
+    });
+    return lists.slice(0, 2).map((list) => ({ read, name, list }));
+  });
+}
+
+/** A row of a list and the read of it agree; reading shows what was asked for, and twice the same. */
+export function agreed(context: CheckContext, { read, name, list }: Reading): Look {
+  return async (label) => {
+    const { session, baselines } = context;
+    const known = baselines.of(read)?.call;
+    const rows = (await readCollection(context, list))?.rows ?? [];
+    if (known === undefined || rows.length === 0) return undefined;
+    // The second look takes other rows where there are any.
+    const start = label.endsWith('two') ? Math.max(0, rows.length - 2) : 0;
+    const found: Difference[] = [];
+    let isSeen = false;
+    for (const row of rows.slice(start, start + 2)) {
+      const id = row[name] ?? row[Object.keys(row).find(isOwnId) ?? ''];
+      if (id === undefined || session.isOver) continue;
+      const exchange = await session.send({ ...known, path: { ...known.path, [name]: id } });
+      const again = await session.send({ ...known, path: { ...known.path, [name]: id } });
+      if (!isSuccess(exchange) || !isObject(exchange.answer.json?.value)) continue;
+      isSeen = true;
+      found.push(...differences(context, { read, name, list }, row, exchange, again));
+    }
+    return isSeen ? [...new Map(found.map((one) => [`${one.check} ${one.about}`, one])).values()] : undefined;
+  };
+}
+
+function differences(
+  { session: { document } }: CheckContext,
+  { read, name, list }: Reading,
+  row: JsonObject,
+  exchange: Exchange,
+  again: Exchange,
+): Difference[] {
+  const shown = thingIn(exchange);
+  const second = thingIn(again);
+  const schema = answerSchema(read);
+  const differs = (
+    check: string,
+    about: string,
+    title: string,
+    expected: unknown,
+    actual: unknown,
+    exchanges: Exchange[],
+  ): Difference => ({
+    check,
+    operation: read,
+    about,
+    title,
+    expected: `${about}: ${text(expected)}`,
+    actual: `${about}: ${text(actual)}`,
+    node: schema === undefined ? undefined : memberOf(document, [schema], about)[0],
+    fix: 'Answer what is stored, the same wherever it is read.',
+    exchanges,
+  });
+  const key = row[name] === undefined ? Object.keys(row).find(isOwnId) : name;
+  if (key !== undefined && isScalar(shown[key]) && String(shown[key]) !== String(row[key]))
+    return [
+      differs('read-another', key, `${read.id} answers another thing than it was asked for`, row[key], shown[key], [
+        exchange,
+      ]),
+    ];
+  const rowSchema = rowsSchema(document, answerSchema(list))?.schema;
+  const shared = memberNames(document, schema).filter(
+    (one) => rowSchema !== undefined && memberOf(document, [rowSchema], one).length > 0,
+  );
+  return shared.flatMap((one) => {
+    if (!isTelling(one)) return [];
+    const [listed, read1, read2] = [row[one], shown[one], second[one]];
+    if (isScalar(listed) && isScalar(read1) && !isSame(listed, read1, { name: one }))
+      return [
+        differs('read-disagrees', one, `${read.id} shows another ${one} than ${list.id}`, listed, read1, [exchange]),
+      ];
+    if (isShorter(listed, read1))
+      return [
+        differs('read-disagrees', one, `${read.id} shows less of ${one} than ${list.id}`, listed, read1, [exchange]),
+      ];
+    if (typeof read1 === 'string' && typeof read2 === 'string' && !isServerOwned(one) && read1 !== read2)
+      return [
+        differs('read-unsteady', one, `${read.id} shows another ${one} when it is asked again`, read1, read2, [
+          exchange,
+          again,
+        ]),
+      ];
+    return [];
+  });
+}
+
+/** Whether a list of objects has more in the row of a list than in the thing itself: a row is the shorter one. */
+function isShorter(listed: unknown, read: unknown): boolean {
+  return Array.isArray(listed) && Array.isArray(read) && read.length < listed.length;
+}
+
+/** An id that nobody has leads to no thing. */
+export function unknown({ session, baselines }: CheckContext, read: Operation): Look {
+  return async (label) => {
+    const known = baselines.of(read)?.call;
+    const name = lastParameter(read.path);
+    const parameter = read.parameters.find((one) => one.in === 'path' && one.name === name);
+    if (known === undefined || name === undefined || parameter === undefined) return undefined;
+    if (!read.path.endsWith(`{${name}}`) || !read.answers.some(({ status }) => status === '404' || status === '4XX'))
+      return undefined;
+    const id = newId({ session }, parameter.schema, known.path[name], label);
+    if (id === undefined) return undefined;
+    const exchange = await session.send({ ...known, path: { ...known.path, [name]: id } } satisfies Call);
+    if (!isSuccess(exchange)) return [];
+    return [
+      {
+        check: 'read-unknown',
+        operation: read,
+        about: '',
+        title: `${read.id} answers an id that nobody has`,
+        expected: '404',
+        actual: `${exchange.answer.status} ${exchange.answer.text.slice(0, 150)}`,
+        node: parameter.node,
+        fix: 'Answer 404 where there is no such thing.',
+        exchanges: [exchange],
+      },
+    ];
+  };
+}
+
+function newId({ session }: Pick<CheckContext, 'session'>, schema: JsonObject, known: unknown, label: string): unknown {
+  const target = session.document.object(schema);
+  const seed = session.seedFor(`nobody ${label}`);
+  const isListed = partsOf(session.document, schema).some((part) => Array.isArray(part.enum) || 'const' in part);
+  if (isListed) return undefined;
+  const numbers = [987_654_321, 87_654_321, 765_432].map((one) => one + (Math.abs(seed) % 1000));
+  const candidates =
+    typeof known === 'number'
+      ? numbers
+      : [
+          uuidLike(known, seed),
+          session.values.fresh(target, known, seed),
+          session.values.sample(target, 'request', 'some', seed)?.value,
+        ];
+  return candidates.find(
+    (one) => one !== undefined && one !== known && session.validators.accepts(schema, one, 'request'),
+  );
+}
+
+/** A UUID of the same version with its last digits changed. */
+function uuidLike(known: unknown, seed: number): string | undefined {
+  if (typeof known !== 'string' || !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(known)) return undefined;
+  return `${known.slice(0, 24)}${(Math.abs(seed) % 0xffffffff).toString(16).padStart(8, '0')}dead`;
+}
