@@ -1,6 +1,6 @@
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { general } from '../judge/judge.ts';
+import { at, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { isOwnId, kindOfReference } from '../run/names.ts';
 import { type Bound, boundsOf } from '../schema/bounds.ts';
@@ -20,10 +20,20 @@ export async function acceptBounds(
   baseline: Baseline,
   refusal: Refusal,
 ): Promise<void> {
-  const { session } = context;
-  const probes = placesOf(session, baseline.call).flatMap((place) =>
-    boundsAt(context, place).map((bound) => ({ place, bound })),
+  const { session, baselines } = context;
+  const asItIs = new Map<CallPlace, Bound>();
+  const inBranches = (await baselines.branches(operation)).flatMap((call) =>
+    placesOf(session, call).filter(({ parameter }) => parameter === undefined),
   );
+  const all = placesOf(session, baseline.call).flatMap((place) => {
+    const given = givenAt(context, place);
+    if (given !== undefined) asItIs.set(place, given);
+    return [...(given === undefined ? [] : [given]), ...boundsAt(context, place)].map((bound) => ({ place, bound }));
+  });
+  const probes = oncePerBound([
+    ...all,
+    ...inBranches.flatMap((place) => boundsAt(context, place).map((bound) => ({ place, bound }))),
+  ]);
   await inParallel(probes, session.options.concurrency ?? 8, async ({ place, bound }, index) => {
     if (session.isOver) return;
     const send = (value: unknown, label: string) =>
@@ -37,22 +47,24 @@ export async function acceptBounds(
       ...bound.pointer.split('/').slice(1),
     ];
     if (pointsElsewhere(exchange, probed)) return;
-    const neighbour = await send(bound.neighbour ?? place.value, 'neighbour');
+    // An optional parameter stands beside its absence, which the baseline has shown to be taken.
+    const neighbour =
+      bound === asItIs.get(place) ? baseline.exchange : await send(bound.neighbour ?? place.value, 'neighbour');
     if (!isAccepted(neighbour) && ![404, 409].includes(neighbour.answer.status)) return;
-    const at = `${place.name}${general(bound.pointer)}`;
-    if (session.book.has(`accept-${bound.keyword} ${operation.id} ${at}`)) return;
+    const where = `${place.name}${general(bound.pointer)}`;
+    if (session.book.has(`accept-${bound.keyword} ${operation.id} ${where}`)) return;
     if (await isTakenElsewhere(context, operation, place, bound, refusal, `${index}`)) return;
     await session.report(
       {
         check: `accept-${bound.keyword}`,
         category: 'acceptance',
         operation: operation.id,
-        title: `${at}: ${bound.note}, and it is refused`,
+        title: `${where}: ${bound.note}, and it is refused`,
         expected: 'no refusal: the contract allows it',
         actual: `${exchange.answer.status} ${exchange.answer.text.slice(0, 200)}`,
         place: bound.place,
         fix: 'Accept the value, or tighten the contract.',
-        cause: `accept-${bound.keyword} ${operation.id} ${at}`,
+        cause: `accept-${bound.keyword} ${operation.id} ${where}`,
       },
       [exchange],
       async () => {
@@ -60,6 +72,21 @@ export async function acceptBounds(
         return refusesForm(again, refusal) ? [neighbour, again] : undefined;
       },
     );
+  });
+}
+
+interface BoundProbe {
+  readonly place: CallPlace;
+  readonly bound: Bound;
+}
+
+/** What several branches have in common is tried in the first of them. */
+function oncePerBound(probes: readonly BoundProbe[]): BoundProbe[] {
+  const seen = new Map<string, CallPlace>();
+  return probes.filter(({ place, bound }) => {
+    const key = `${place.name} ${bound.keyword} ${general(bound.pointer)} ${bound.place?.file} ${bound.place?.pointer} ${JSON.stringify(bound.chosen)}`;
+    if (!seen.has(key)) seen.set(key, place);
+    return seen.get(key) === place;
   });
 }
 
@@ -98,6 +125,34 @@ async function isTakenElsewhere(
   return false;
 }
 
+/**
+ * An optional parameter with an ordinary value. One that must be what the server has handed out before, as a cursor, has no
+ * ordinary value.
+ */
+function givenAt({ session }: CheckContext, place: CallPlace): Bound | undefined {
+  const { parameter, value } = place;
+  if (parameter === undefined || parameter.required || value === undefined) return undefined;
+  if (/cursor|token|continu|after|before|match|since|signature|key$/i.test(parameter.name)) return undefined;
+  if (!isTellable(session, place, value, false)) return undefined;
+  return {
+    keyword: 'type',
+    pointer: '',
+    place: session.document.placeOf(parameter.node),
+    value,
+    note: 'it is given',
+    neighbour: undefined,
+    chosen: undefined,
+  };
+}
+
+/** An id of something else, made up: no server has to know it, whatever its form. */
+function isMadeUpId({ parameter }: CallPlace, { pointer, value }: Bound): boolean {
+  const name =
+    pointer.split('/').findLast((segment) => segment !== '' && !/^\d+$/.test(segment)) ?? parameter?.name ?? '';
+  const isReference = kindOfReference(name) !== undefined || isOwnId(name);
+  return isReference && ['string', 'number'].includes(typeof at(value, pointer));
+}
+
 /** Boundaries of one place in a run; another seed takes others. */
 const most = 250;
 
@@ -105,21 +160,9 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   if (place.value === undefined) return [];
   const { document, validators, values } = session;
   const bounds = boundsOf(document, validators, values, place.schema, place.value);
-  const asItIs: Bound[] =
-    place.parameter === undefined || place.parameter.required
-      ? []
-      : [
-          {
-            keyword: 'type',
-            pointer: '',
-            place: document.placeOf(place.parameter.node),
-            value: place.value,
-            note: 'an ordinary value is sent',
-            neighbour: undefined,
-            chosen: undefined,
-          },
-        ];
-  const tellable = [...asItIs, ...bounds].filter(({ value }) => isTellable(session, place, value, false));
+  const tellable = bounds.filter(
+    (bound) => isTellable(session, place, bound.value, false) && !isMadeUpId(place, bound),
+  );
   const kindOf = ({ keyword, place: at, chosen }: Bound) =>
     `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`;
   return sampled(tellable, most, session.seedFor(`bounds ${place.name}`), kindOf);
@@ -136,8 +179,14 @@ async function sendRenewed(
   pointer: string | undefined,
   label: string,
 ): Promise<Exchange> {
+  const { session, baselines } = context;
+  // A branch is made up as a whole, and its ids with it.
+  const body = call.body === undefined ? undefined : baselines.withKnownIds(operation, call.body);
+  const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
+  const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
+  const known = isValid ? { ...call, body } : call;
   const send = (depth: number) =>
-    context.session.send(renewed(context, operation, call, pointer, label, depth), { isMaking: true });
+    session.send(renewed(context, operation, known, pointer, label, depth), { isMaking: true });
   const exchange = await send(1);
   return exchange.answer.status === 409 || hasItemErrors(exchange) ? send(9) : exchange;
 }

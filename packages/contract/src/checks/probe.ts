@@ -12,8 +12,8 @@ export async function probeOperations(context: CheckContext): Promise<void> {
   const { session, baselines, onProgress } = context;
   let done = 0;
   await inParallel(session.judged, 2, async (operation) => {
-    const baseline = baselines.of(operation);
-    if (baseline !== undefined && !session.isOver) await probe(context, operation, baseline);
+    const baseline = session.isOver ? undefined : await baselines.alive(operation);
+    if (baseline !== undefined) await probe(context, operation, baseline);
     done += 1;
     onProgress(done, session.judged.length);
   });

@@ -19,13 +19,17 @@ interface Probe {
   readonly note: string;
   readonly place: Candidate['place'];
   readonly call: Call;
+  /** The place whose value was broken: one of the baseline, or of a branch. */
+  readonly base?: CallPlace;
 }
 
 /** For every constraint of every place, a request that breaks just that one; each must be refused. */
 export async function refuseBreaks(context: CheckContext, operation: Operation, baseline: Baseline): Promise<Refusal> {
-  const { session } = context;
+  const { session, baselines } = context;
+  const branches = await baselines.branches(operation);
+  const bodies = branches.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
   const probes = [
-    ...placesOf(session, baseline.call).flatMap((place) => probesAt(context, place)),
+    ...oncePerConstraint([...placesOf(session, baseline.call), ...bodies].flatMap((place) => probesAt(context, place))),
     ...absences(context, baseline.call),
     ...bodyProbes(context, operation, baseline.call),
   ];
@@ -48,7 +52,9 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
     await session.report(finding(operation, probe, exchange), [exchange], async () => {
       const again = await session.send(probe.call);
       // What it made the first time is in the way of the second.
-      return isAccepted(again) ? [again] : again.answer.status === 409 ? [exchange] : undefined;
+      if (isAccepted(again)) return [again];
+      const isGone = operation.method === 'DELETE' && [404, 410].includes(again.answer.status);
+      return again.answer.status === 409 || isGone ? [exchange] : undefined;
     });
   });
   return { statuses, codes };
@@ -75,7 +81,18 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
     note: one.note,
     place: one.place,
     call: place.with(one.value),
+    base: place,
   }));
+}
+
+/** What several branches have in common is broken in the first of them. */
+function oncePerConstraint(probes: readonly Probe[]): Probe[] {
+  const seen = new Map<string, object | undefined>();
+  return probes.filter(({ keyword, at, place, base }) => {
+    const key = `${keyword} ${at} ${place?.file} ${place?.pointer}`;
+    if (!seen.has(key)) seen.set(key, base);
+    return seen.get(key) === base;
+  });
 }
 
 /** Requests that leave out what is required. */

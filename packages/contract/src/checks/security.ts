@@ -27,8 +27,11 @@ export async function refuseStrangers(
     if (!isAccepted(exchange)) continue;
     await session.report(finding(session, operation, attempt, exchange), [exchange], async () => {
       const again = await send();
-      return isAccepted(again) ? [again] : undefined;
+      if (isAccepted(again)) return [again];
+      // What is deleted cannot be deleted a second time.
+      return operation.method === 'DELETE' && [404, 409, 410].includes(again.answer.status) ? [exchange] : undefined;
     });
+    if (operation.method === 'DELETE') return;
   }
 }
 
@@ -94,6 +97,7 @@ function needsRights(operation: Operation): boolean {
 const forgeries: readonly { readonly who: string; forge(value: string): string | undefined }[] = [
   { who: 'a caller with a forged credential', forge: (value) => withSecret(value, turnedAt) },
   { who: 'a caller with a credential that is none', forge: (value) => withSecret(value, () => 'not-a-credential') },
+  { who: 'a caller with a credential under another scheme', forge: withOtherScheme },
   { who: 'a caller with an unsigned token', forge: (value) => withSecret(value, withoutSignature) },
 ];
 
@@ -102,6 +106,11 @@ function withSecret(value: string, change: (secret: string) => string | undefine
   const space = value.indexOf(' ');
   const changed = change(value.slice(space + 1));
   return changed === undefined ? undefined : `${value.slice(0, space + 1)}${changed}`;
+}
+
+function withOtherScheme(value: string): string | undefined {
+  const [scheme, secret] = value.split(' ');
+  return secret === undefined ? undefined : `${/^basic$/i.test(scheme ?? '') ? 'Bearer' : 'Basic'} ${secret}`;
 }
 
 /** One character in the last quarter is another: in a token, that is the signature; and it is not the very last, of which some bits count for nothing. */

@@ -5,6 +5,7 @@ import { serialize, type WireRequest } from '../http/serialize.ts';
 import { isObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { isReadingPost, isSuccess } from '../run/baseline.ts';
+import type { Session } from '../run/session.ts';
 import type { CheckContext } from './checks.ts';
 import { isAccepted, isRefused } from './outcome.ts';
 import { inParallel } from './parallel.ts';
@@ -35,6 +36,9 @@ export async function checkSurface(context: CheckContext): Promise<void> {
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
+/** Methods that many servers answer by themselves, and may: only faults count, and a TRACE that echoes (RFC 9110, 9.3.8). */
+const quiet = ['HEAD', 'OPTIONS', 'TRACE'] as const;
+
 /** A method that the contract does not have for a path is 405, and `Allow` names those that it has (RFC 9110, 15.5.6). */
 async function otherMethods({ session, baselines }: CheckContext, operation: Operation): Promise<void> {
   const baseline = baselines.of(operation);
@@ -43,6 +47,19 @@ async function otherMethods({ session, baselines }: CheckContext, operation: Ope
   // A path may be taken by a template beside its own; `Allow` may leave those methods out.
   const declared = new Set(matching(session.operations, target).map(({ method }) => method));
   const own = new Set(session.operations.filter(({ path }) => path === operation.path).map(({ method }) => method));
+  for (const method of quiet) {
+    if (declared.has(method) || session.isOver) continue;
+    const wire: WireRequest = { method, target, headers: { accept: '*/*' }, body: undefined };
+    const exchange = await session.sendRaw(wire, undefined);
+    session.observed(operation, 'surface');
+    const isTraced = method === 'TRACE' && exchange.answer.status < 400;
+    const isFault = exchange.answer.status >= 500 && exchange.answer.status !== 501;
+    const wrong =
+      isTraced || isFault
+        ? methodFinding(session.document.placeOf(operation.node), operation, method, own, exchange)
+        : undefined;
+    if (wrong !== undefined) await session.report(wrong, [exchange]);
+  }
   for (const method of methods) {
     if (declared.has(method) || session.isOver) continue;
     const wire: WireRequest = {
@@ -335,9 +352,13 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
     if (baseline === undefined || session.isOver) continue;
     const asItIs = serialize(baseline.call);
     // What was there when the call was found may be gone by now.
-    if (!isAccepted(await session.sendRaw(asItIs, undefined))) continue;
+    const before = await session.sendRaw(asItIs, undefined);
+    if (!isAccepted(before)) continue;
     const wire = habit.change(asItIs);
     const exchange = await session.sendRaw(wire, undefined);
+    if (isAccepted(exchange) && exchange.answer.text !== before.answer.text && session.isJudged(operation)) {
+      await anotherAnswer(session, operation, habit, asItIs, wire, before, exchange);
+    }
     session.observed(operation, habit.check === 'trailing-slash' ? 'surface' : 'refusals');
     if (isAccepted(exchange) || isRefused(exchange)) votes.push({ operation, exchange, isTaken: isSuccess(exchange) });
     else if (exchange.answer.status >= 500 && exchange.answer.status !== 501)
@@ -365,4 +386,33 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
       [exchange],
     );
   }
+}
+
+/** An answer that is another where the request means the same; confirmed by asking both ways once more. */
+async function anotherAnswer(
+  session: Session,
+  operation: Operation,
+  habit: Habit,
+  asItIs: WireRequest,
+  changed: WireRequest,
+  before: Exchange,
+  after: Exchange,
+): Promise<void> {
+  const candidate: Candidate = {
+    check: habit.check,
+    category: habit.check === 'trailing-slash' ? 'surface' : 'refusals',
+    operation: operation.id,
+    title: `${habit.name[0]?.toUpperCase()}${habit.name.slice(1)} is answered, and otherwise than without it`,
+    expected: before.answer.text.slice(0, 160),
+    actual: after.answer.text.slice(0, 160),
+    place: session.document.placeOf(operation.node),
+    fix: habit.fix,
+    cause: `${habit.check} ${operation.id} otherwise`,
+  };
+  await session.report(candidate, [before, after], async () => {
+    const first = await session.sendRaw(asItIs, undefined);
+    const second = await session.sendRaw(changed, undefined);
+    const isStable = first.answer.text === before.answer.text && second.answer.text === after.answer.text;
+    return isStable ? [first, second] : undefined;
+  });
 }

@@ -23,14 +23,16 @@ export class FindingBook {
     this.#findings.set(candidate.cause, { ...candidate, exchanges, also: [] });
   }
 
-  /** Notes what could not be repeated. Seen a second time, in another exchange, it is confirmed. */
-  noteUnrepeated(candidate: Candidate, exchange: Exchange): void {
+  /** Notes what an answer shows that cannot be asked for again. Seen in a second answer, it is confirmed. */
+  noteSeen(candidate: Candidate, exchange: Exchange): void {
     if (this.#seenOnce.has(candidate.cause)) this.write(candidate, [exchange]);
-    else
-      this.#seenOnce.set(
-        candidate.cause,
-        `${candidate.operation}: ${candidate.title}; it was seen once and did not happen again`,
-      );
+    else this.noteUnrepeated(candidate);
+  }
+
+  /** Notes what was looked for a second time, and was not there: chance, or a wrong guess. */
+  noteUnrepeated(candidate: Candidate): void {
+    const note = `${candidate.operation}: ${candidate.title}; it was seen once and did not happen again`;
+    this.#seenOnce.set(candidate.cause, note);
   }
 
   unrepeated(): string[] {

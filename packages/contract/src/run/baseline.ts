@@ -19,6 +19,7 @@ export class Baselines {
   readonly #session: Session;
   readonly #known = new Map<string, Baseline>();
   readonly #refusals = new Map<string, string>();
+  readonly #branches = new Map<string, Promise<readonly Call[]>>();
   readonly #variants = new Map<string, Promise<readonly Call[]>>();
 
   constructor(session: Session) {
@@ -75,6 +76,27 @@ export class Baselines {
   }
 
   /**
+   * A call that would succeed now: other checks may have deleted what the known one is about. Of one that deletes, on a thing
+   * that is made for it and is still there.
+   */
+  async alive(operation: Operation): Promise<Baseline | undefined> {
+    const known = this.#known.get(operation.id);
+    if (known === undefined) return undefined;
+    if (operation.method === 'DELETE') {
+      const call = await this.#onNewThing(known.call, 'alive');
+      return { call: call ?? known.call, exchange: known.exchange };
+    }
+    if (!operation.path.includes('{')) return known;
+    const exchange = await this.#session.send(known.call, { isMaking: isMaking(operation) });
+    if (![404, 410].includes(exchange.answer.status)) return known;
+    for (const id of Object.values(known.call.path)) this.#session.pool.forget(id);
+    const maker = this.makerFor(operation);
+    if (maker !== undefined) await this.again(maker, `alive ${operation.id}`);
+    await this.#try(operation, 5);
+    return this.#known.get(operation.id);
+  }
+
+  /**
    * The call with other bodies that succeeded too: what is refused in one context may be taken in another. Made when it is
    * first asked for.
    */
@@ -85,6 +107,40 @@ export class Baselines {
       this.#variants.set(operation.id, variants);
     }
     return variants;
+  }
+
+  /**
+   * The call with a body of each branch of the schema's choices, as far as such calls succeed: what stands in one branch only
+   * is not in the baseline.
+   */
+  branches(operation: Operation): Promise<readonly Call[]> {
+    let branches = this.#branches.get(operation.id);
+    if (branches === undefined) {
+      branches = this.#findBranches(operation);
+      this.#branches.set(operation.id, branches);
+    }
+    return branches;
+  }
+
+  async #findBranches(operation: Operation): Promise<Call[]> {
+    const call = this.#known.get(operation.id)?.call;
+    const content = operation.body?.contents.find(({ mediaType }) => mediaType === call?.mediaType);
+    if (call?.body === undefined || content?.schema === undefined || operation.method === 'DELETE') return [];
+    const { schema } = content;
+    const { values, validators } = this.#session;
+    const found: Call[] = [];
+    const isNear = ({ pointer }: { readonly pointer: string }) => pointer.split('/').length <= 3;
+    const branches = values
+      .branches(schema, 'request', this.#session.seedFor(`${operation.id} branches`))
+      .filter(isNear);
+    for (const { value } of branches.slice(0, 10)) {
+      if (this.#session.isOver) break;
+      const body = this.withKnownIds(operation, value);
+      if (!validators.accepts(schema, body, 'request')) continue;
+      const exchange = await this.#session.send({ ...call, body }, { isMaking: isMaking(operation) });
+      if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
+    }
+    return found;
   }
 
   async #findVariants(operation: Operation): Promise<Call[]> {
@@ -113,8 +169,9 @@ export class Baselines {
   async #try(operation: Operation, round: number): Promise<void> {
     for (const [index, call] of this.#candidates(operation, round).entries()) {
       if (this.#session.isOver) return;
-      let exchange = await this.#session.send(call, { isMaking: isMaking(operation) });
-      let sent = call;
+      let sent =
+        operation.method === 'DELETE' ? ((await this.#onNewThing(call, `try ${round} ${index}`)) ?? call) : call;
+      let exchange = await this.#session.send(sent, { isMaking: isMaking(operation) });
       // What conflicts is usually named at the top; texts further down may have to agree with each other.
       for (const depth of [1, 9]) {
         if (exchange.answer.status !== 409) break;
@@ -202,6 +259,9 @@ export class Baselines {
   /** Values for a parameter: what the server has, then examples, then what the schema allows. */
   #valuesOf(operation: Operation, parameter: Parameter, onlyMade: boolean, round: number): unknown[] {
     const { values, pool, validators, given } = this.#session;
+    // Any version will do: what is stale is a check of its own.
+    const isCondition = /^if-match$/i.test(parameter.name);
+    if (isCondition && validators.accepts(parameter.schema, '*', 'request')) return ['*'];
     if (given[parameter.name] !== undefined) return [given[parameter.name]];
     const { likely, possible } = pool.forParameter(operation, parameter.name, onlyMade);
     const fitting = likely.flatMap((value) => this.#fit(parameter, value));

@@ -104,8 +104,13 @@ export class Pool {
     }
     const kind = kindOfReference(name);
     if (kind === undefined) return [];
+    const kinds = kindsOfOperation(this.#document, operation);
+    // A row of the operation's own kind that has such a member names itself by it.
+    const own = this.#things
+      .filter((thing) => thing.kinds.some((one) => kinds.includes(one)) && (thing.isMade || !onlyMade))
+      .map(({ row }) => row[name]);
     const known = this.#things.filter(({ kinds }) => kinds.includes(kind)).map(({ row }) => idOf(row));
-    return this.#clean([...known, ...(this.#mentioned.get(kind) ?? [])]);
+    return this.#clean([...known, ...own, ...(this.#mentioned.get(kind) ?? [])]);
   }
 
   /** Ids of all that is known. */

@@ -154,7 +154,7 @@ export class Session {
   ): Promise<void> {
     if (this.book.has(candidate.cause) || !this.wants(candidate.category)) return;
     const confirmed = again === undefined ? exchanges : await again();
-    if (confirmed === undefined) this.book.noteUnrepeated(candidate, exchanges.at(-1) as Exchange);
+    if (confirmed === undefined) this.book.noteUnrepeated(candidate);
     else this.book.write(candidate, confirmed.length > 0 ? confirmed : exchanges);
   }
 
@@ -207,7 +207,7 @@ export class Session {
     const causes = new Set(again === undefined ? [] : this.judge.judge(again).map(({ cause }) => cause));
     for (const candidate of candidates) {
       if (again !== undefined && causes.has(candidate.cause)) this.book.write(candidate, [again]);
-      else this.book.noteUnrepeated(candidate, exchange);
+      else this.book.noteSeen(candidate, exchange);
     }
   }
 

@@ -142,6 +142,7 @@ describe('characters that no text may hold', () => {
 
   test.each([
     ['NUL as an escape', '{"where":{"name":{"_eq":"a\\u0000b"}}}'],
+    ['a byte order mark at the beginning of a text', '{"where":{"name":{"_eq":"\\ufeffb"}}}'],
     ['half a pair as an escape', '{"where":{"name":{"_eq":"\\ud800"}}}'],
     ['the other half', '{"where":{"name":{"_eq":"\\udc00x"}}}'],
   ])('are refused in a body: %s', async (_name, body) => {

@@ -67,6 +67,8 @@ function cleanOne(text: string, pointer: string): string {
 
 function faultOf(text: string): string | undefined {
   if (text.includes('\0')) return 'NUL (U+0000) is not allowed in text.';
+  // The embedded database takes it for a mark of the encoding, and gives the text back without it.
+  if (text.startsWith('\uFEFF')) return 'A byte order mark (U+FEFF) is not allowed at the beginning of a text.';
   if (!text.isWellFormed()) return 'Half of a surrogate pair is not a character.';
   return undefined;
 }

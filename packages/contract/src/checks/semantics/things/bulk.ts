@@ -1,15 +1,18 @@
+import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isReadingPost, isSuccess } from '../../../run/baseline.ts';
 import { isOwnId, kindOfPath, kindOfReference, rowsSchema } from '../../../run/names.ts';
 import { lastParameter } from '../../../run/pool.ts';
+import type { Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../checks.ts';
 import { readCollection } from './collection.ts';
 import { unlikes } from './compare.ts';
+import { isScalar } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { hasRows } from './resources.ts';
-import { answerSchema, itemOf, memberNames, memberOf, partsOf, requestSchema } from './schema.ts';
+import { answerSchema, formatOf, itemOf, memberNames, memberOf, partsOf, requestSchema } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 import { saidKind } from './vocabulary.ts';
 
@@ -66,15 +69,12 @@ interface Result {
 
 /** As many results as items, each of its own item, and each item as it was sent where it is read. */
 export function bulked(context: CheckContext, bulk: Bulk): Look {
-  const { session } = context;
   const { operation, member } = bulk;
   return async (label) => {
-    const call = twoItems(context, bulk, label);
-    const items = call === undefined ? [] : itemsIn(call, member);
-    if (call === undefined || items.length === 0) return undefined;
-    const exchange = await session.send(call, { isMaking: operation.method === 'POST' });
-    const results = isSuccess(exchange) ? resultsIn(exchange) : undefined;
-    if (results === undefined || results.every(({ isFailure }) => isFailure)) return undefined;
+    const sent = await take(context, bulk, label);
+    if (sent === undefined) return undefined;
+    const { call, exchange, results } = sent;
+    const items = itemsIn(call, member);
     const differs = (
       check: string,
       about: string,
@@ -121,8 +121,119 @@ export function bulked(context: CheckContext, bulk: Bulk): Look {
       if (isFailure || item === undefined || found.length > 0) continue;
       found.push(...(await stored(context, bulk, item, row, differs)));
     }
+    if (found.length === 0)
+      found.push(
+        ...(await repeated(context, bulk, sent, differs)),
+        ...(await besideWrong(context, bulk, sent, differs)),
+      );
     return found;
   };
+}
+
+interface Taken {
+  readonly call: Call;
+  readonly exchange: Exchange;
+  readonly results: readonly Result[];
+}
+
+/** Sends items that are taken: new ones where they can be, those that are known where not. */
+async function take(context: CheckContext, bulk: Bulk, label: string): Promise<Taken | undefined> {
+  const isMaking = bulk.operation.method === 'POST';
+  const ways = isMaking
+    ? ([
+        [true, true],
+        [true, false],
+        [false, false],
+      ] as const)
+    : ([[false, false]] as const);
+  for (const [isNew, isFull] of ways) {
+    const call = twoItems(context, bulk, label, isNew, isFull);
+    if (call === undefined) continue;
+    const exchange = await context.session.send(call, { isMaking });
+    const results = isSuccess(exchange) ? resultsIn(exchange) : undefined;
+    if (results?.some(({ isFailure }) => !isFailure)) return { call, exchange, results };
+  }
+  return undefined;
+}
+
+/** An upsert of the same keys changes what is there, and makes no second. */
+async function repeated(
+  { session }: CheckContext,
+  { operation, member }: Bulk,
+  { call, results }: Taken,
+  differs: Differs,
+): Promise<Difference[]> {
+  const items = itemsIn(call, member);
+  const isKeyed = items.every((item) => Object.keys(item).some((name) => name !== 'type' && isKey(name)));
+  if (!isKeyed || !/upsert/i.test(`${operation.id} ${operation.path}`)) return [];
+  const again = await session.send(call, { isMaking: true });
+  const second = isSuccess(again) ? (resultsIn(again) ?? []) : [];
+  const idOf = (row: JsonObject) => row[Object.keys(row).find(isOwnId) ?? ''];
+  const other = results.find(({ index, row }) => {
+    const same = second.find((one) => one.index === index && !one.isFailure);
+    return (
+      same !== undefined &&
+      typeof idOf(row) === 'string' &&
+      typeof idOf(same.row) === 'string' &&
+      idOf(row) !== idOf(same.row)
+    );
+  });
+  if (other === undefined) return [];
+  return [
+    differs(
+      'upsert-second',
+      '',
+      'An upsert of the same key makes a second thing',
+      text(idOf(other.row)),
+      text(second.map(({ row }) => idOf(row))),
+      again,
+    ),
+  ];
+}
+
+/** An item that is refused leaves the others as they are. */
+async function besideWrong(
+  context: CheckContext,
+  bulk: Bulk,
+  { call }: Taken,
+  differs: Differs,
+): Promise<Difference[]> {
+  const { operation, member, items } = bulk;
+  const fresh = twoItems(context, bulk, 'beside wrong', operation.method === 'POST') ?? call;
+  const [right, ...rest] = itemsIn(fresh, member);
+  const wrong = rest[0] ?? right;
+  const schema = requestSchema(operation);
+  const names = items.flatMap((item) => memberNames(context.session.document, item));
+  const reference = names.find(
+    (name) =>
+      kindOfReference(name) !== undefined &&
+      formatOf(
+        context.session.document,
+        items.flatMap((item) => memberOf(context.session.document, [item], name)),
+      ) === 'uuid',
+  );
+  if (
+    right === undefined ||
+    wrong === undefined ||
+    reference === undefined ||
+    schema === undefined ||
+    !isObject(fresh.body)
+  )
+    return [];
+  const body = { ...fresh.body, [member]: [right, { ...wrong, [reference]: randomUUID() }] };
+  if (!context.session.validators.accepts(schema, body, 'request')) return [];
+  const exchange = await context.session.send({ ...fresh, body }, { isMaking: operation.method === 'POST' });
+  const results = isSuccess(exchange) ? (resultsIn(exchange) ?? []) : [];
+  const first = results.find(({ index }) => index === 0);
+  const isTold = results.some(({ index, isFailure }) => index === 1 && isFailure);
+  if (first === undefined || first.isFailure || !isTold) return [];
+  const found = await stored(context, bulk, right, first.row, differs);
+  return found.map((one) => ({
+    ...one,
+    check: 'bulk-beside',
+    title: 'An item is told as taken, and is lost because another one is refused',
+    exchanges: [exchange, ...one.exchanges.slice(1)],
+  }));
 }
 
 type Differs = (
@@ -223,32 +334,48 @@ function pathFrom({ parameters }: Operation, item: JsonObject): Record<string, u
     : undefined;
 }
 
-/** The known call with its items changed; of one that makes, with two of them. */
+/** The known call with its items changed; of one that makes, with two new ones where it takes them. */
 function twoItems(
   { session, baselines }: CheckContext,
-  { operation, member, items }: Bulk,
+  bulk: Bulk,
   label: string,
+  isNew: boolean,
+  isFull = false,
 ): Call | undefined {
-  const known = baselines.of(operation)?.call;
+  const { operation, member, items } = bulk;
+  const known = baselines.of(operation);
   const schema = requestSchema(operation);
-  const results = known === undefined ? undefined : resultsIn(baselines.of(operation)?.exchange);
-  const given = known === undefined ? [] : itemsIn(known, member);
-  const good = given.filter((_item, index) => !(results ?? []).some((one) => one.index === index && one.isFailure));
+  const shape = items.map((one) => session.document.object(one))[0];
+  if (known === undefined || schema === undefined || shape === undefined || !isObject(known.call.body))
+    return undefined;
+  const results = resultsIn(known.exchange) ?? [];
+  const good = itemsIn(known.call, member).filter(
+    (_item, index) => !results.some((one) => one.index === index && one.isFailure),
+  );
   const [first] = good;
-  if (known === undefined || schema === undefined || first === undefined || !isObject(known.body)) return undefined;
-  const freshened = (item: JsonObject, seed: number) => {
-    const [shape] = items.map((one) => session.document.object(one));
-    const isFree = (_pointer: string, key: string) =>
-      kindOfReference(key) === undefined && !isOwnId(key) && !isKey(key);
-    return shape === undefined ? item : session.values.fresh(shape, item, seed, isFree);
-  };
-  const keyed = Object.keys(first).some((name) => isKey(name));
-  const chosen = keyed ? good.slice(0, 2) : [first, first];
-  const body = {
-    ...known.body,
-    [member]: chosen.map((item, index) => freshened(item, session.seedFor(`${operation.id} ${label} ${index}`))),
-  };
-  return session.validators.accepts(schema, body, 'request') ? { ...known, body } : undefined;
+  if (first === undefined) return undefined;
+  const isFree = (_pointer: string, key: string) =>
+    key !== 'type' &&
+    !isOwnId(key) &&
+    (kindOfReference(key) === undefined || (isNew && isKey(key))) &&
+    (isNew || !isKey(key));
+  const most = isFull ? fuller(session, shape, first, session.seedFor(`${operation.id} full`)) : first;
+  const chosen = isNew || !Object.keys(first).some(isKey) ? [most, most] : good.slice(0, 2);
+  const fresh = chosen.map((item, index) =>
+    session.values.fresh(shape, item, session.seedFor(`${operation.id} ${label} ${index} ${isNew}`), isFree),
+  );
+  const body = { ...known.call.body, [member]: fresh };
+  return session.validators.accepts(schema, body, 'request') ? { ...known.call, body } : undefined;
+}
+
+/** The item with the words and numbers that it does without. */
+function fuller(session: Session, shape: JsonObject, item: JsonObject, seed: number): JsonObject {
+  const most = session.values.sample(shape, 'request', 'most', seed)?.value;
+  const more = Object.entries(isObject(most) ? most : {}).filter(
+    ([name, value]) =>
+      !(name in item) && isScalar(value) && kindOfReference(name) === undefined && !isOwnId(name) && !isKey(name),
+  );
+  return { ...item, ...Object.fromEntries(more) };
 }
 
 /** A member by which an item names a thing that there may be already. */

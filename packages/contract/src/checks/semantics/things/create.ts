@@ -3,37 +3,44 @@ import { isObject, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { locationIn } from './address.ts';
-import type { Bench, Thing } from './bench.ts';
+import type { Bench, Filling, Thing } from './bench.ts';
 import { isNothing, isSame, isServerOwned, type Unlike, unlikes } from './compare.ts';
 import { type Difference, type Look, text } from './probe.ts';
-import { answerSchema, memberNames, memberOf, partsOf, requestSchema, says, targetOf } from './schema.ts';
+import { answerSchema, memberNames, memberOf, partsOf, requestSchema, says } from './schema.ts';
+import { thingIn } from './thing-in.ts';
 import { saidFlag } from './vocabulary.ts';
 
-/** What is sent comes back, in the answer and where it is read. */
+/** What is sent comes back, in the answer and where it is read; with two values for what has few. */
 export function echoed(bench: Bench): Look {
-  const { create, read } = bench.resource;
   return async (label) => {
-    if (saidFlag(create, 'echo') === false) return undefined;
-    const thing = await bench.make(label, 'varied');
-    if (thing === undefined || thing.made.answer.status === 202) return undefined;
-    const answered = unlikesOf(bench, thing, thing.body, answerSchema(create, thing.made.answer.status));
-    const inAnswer = answered
-      // An answer may be shorter than what is stored.
-      .filter(({ shown }) => shown !== undefined)
-      .map((unlike) => notEchoed(bench, thing, unlike, thing.made));
-    if (read === undefined) return inAnswer;
-    const exchange = await readSoon(bench, thing);
-    if (exchange === undefined) return inAnswer;
-    if (isGone(exchange)) return isReadSurely(bench, thing) ? [...inAnswer, lost(bench, thing, exchange)] : inAnswer;
-    const shown = await bench.shown(thing);
-    if (shown === undefined) return inAnswer;
-    const stored = unlikesOf(bench, thing, shown.row, answerSchema(read, shown.exchange.answer.status));
-    return [
-      ...inAnswer,
-      ...stored.map((unlike) => notStored(bench, thing, unlike, shown.exchange)),
-      ...otherThanAnswered(bench, thing, shown.row, shown.exchange),
-    ];
+    if (saidFlag(bench.resource.create, 'echo') === false) return undefined;
+    const known = await echoOf(bench, `${label} known`, 'known');
+    const varied = await echoOf(bench, `${label} varied`, 'varied');
+    if (known === undefined && varied === undefined) return undefined;
+    const found = [...(known ?? []), ...(varied ?? [])];
+    return [...new Map(found.map((one) => [`${one.check} ${one.about}`, one])).values()];
   };
+}
+
+async function echoOf(bench: Bench, label: string, filling: Filling): Promise<Difference[] | undefined> {
+  const { create, read } = bench.resource;
+  const thing = await bench.make(label, filling);
+  if (thing === undefined || thing.made.answer.status === 202) return undefined;
+  const inAnswer = unlikesOf(bench, thing, thing.body, answerSchema(create, thing.made.answer.status))
+    // An answer may be shorter than what is stored.
+    .filter(({ shown }) => shown !== undefined)
+    .map((unlike) => notEchoed(bench, thing, unlike, thing.made));
+  const exchange = read === undefined ? undefined : await readSoon(bench, thing);
+  if (read === undefined || exchange === undefined) return inAnswer;
+  if (isGone(exchange)) return isReadSurely(bench, thing) ? [...inAnswer, lost(bench, thing, exchange)] : inAnswer;
+  if (!isSuccess(exchange) || !isObject(exchange.answer.json?.value)) return inAnswer;
+  const row = thingIn(exchange);
+  const stored = unlikesOf(bench, thing, row, answerSchema(read, exchange.answer.status));
+  return [
+    ...inAnswer,
+    ...stored.map((unlike) => notStored(bench, thing, unlike, exchange)),
+    ...otherThanAnswered(bench, thing, row, exchange),
+  ];
 }
 
 /** What a created thing differs in from what was sent. */
@@ -207,46 +214,5 @@ export function defaulted(bench: Bench): Look {
         },
       ];
     });
-  };
-}
-
-/** What only the server decides on is not taken over from a request. */
-export function owned(bench: Bench): Look {
-  const { create } = bench.resource;
-  return async (label) => {
-    const schema = requestSchema(create);
-    if (schema === undefined) return undefined;
-    const names = memberNames(bench.document, schema).filter((name) =>
-      says(bench.document, memberOf(bench.document, [schema], name), 'readOnly'),
-    );
-    const call = bench.callTo(create, label);
-    const seed = bench.session.seedFor(`${create.id} ${label} owned`);
-    const forged = Object.fromEntries(
-      names.flatMap((name) => {
-        const member = targetOf(bench.document, memberOf(bench.document, [schema], name));
-        const sample =
-          member === undefined ? undefined : bench.session.values.sample(member, 'answer', 'some', seed)?.value;
-        return ['string', 'number'].includes(typeof sample) ? [[name, sample] as const] : [];
-      }),
-    );
-    if (Object.keys(forged).length === 0 || !isObject(call.body)) return undefined;
-    const made = await bench.session.send({ ...call, body: { ...call.body, ...forged } }, { isMaking: true });
-    const thing = isSuccess(made) ? bench.thingOf(call, made) : undefined;
-    if (thing === undefined) return [];
-    const shown = await bench.shown(thing);
-    const row = shown?.row ?? thing.body;
-    return Object.entries(forged)
-      .filter(([name, value]) => row[name] === value)
-      .map(([name, value]) => ({
-        check: 'read-only-taken',
-        operation: create,
-        about: name,
-        title: `${name} is readOnly, and the server takes it from a request`,
-        expected: `${name} as the server decides, or a refusal`,
-        actual: `${name}: ${text(value)}, as it was sent`,
-        node: memberOf(bench.document, [schema], name)[0],
-        fix: `Ignore or refuse ${name} in requests.`,
-        exchanges: [made, shown?.exchange],
-      }));
   };
 }

@@ -24,20 +24,32 @@ export type Look = (label: string) => Promise<readonly Difference[] | undefined>
 /** Looks, and looks again with other things where something differs: only what shows both times is reported. */
 export async function probe(session: Session, operation: Operation, name: string, look: Look): Promise<void> {
   if (session.isOver || !session.isJudged(operation)) return;
-  const found = await look(`${name} one`);
+  const found = collapsed(await look(`${name} one`));
   if (found === undefined) return;
   session.observed(operation, 'semantics');
   const unknown = found.filter(
     (difference) => session.isJudged(difference.operation) && !session.book.has(causeOf(difference)),
   );
   if (unknown.length === 0) return;
-  const again = await look(`${name} two`);
+  const again = collapsed(await look(`${name} two`));
   for (const difference of unknown) {
     const same = again?.find((one) => causeOf(one) === causeOf(difference));
     await session.report(candidateOf(session, same ?? difference), seen(difference), async () =>
       same === undefined ? undefined : seen(same),
     );
   }
+}
+
+/** Where most of what is sent is lost, all of it is: one cause. */
+function collapsed(found: readonly Difference[] | undefined): readonly Difference[] | undefined {
+  if (found === undefined) return undefined;
+  const groups = Map.groupBy(found, ({ check, operation }) => `${check} ${operation.id}`);
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (group.length < 4 || first === undefined) return group;
+    const names = group.map(({ about }) => about).join(', ');
+    return [{ ...first, about: 'most members', title: `${first.title}, and so are others: ${names}` }];
+  });
 }
 
 function seen({ exchanges }: Difference): Exchange[] {

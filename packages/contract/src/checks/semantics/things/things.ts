@@ -2,11 +2,12 @@ import type { Operation } from '../../../document/operation.ts';
 import type { CheckContext } from '../../checks.ts';
 import { Bench } from './bench.ts';
 import { bulked, bulksOf } from './bulk.ts';
-import { defaulted, echoed, owned } from './create.ts';
+import { defaulted, echoed } from './create.ts';
 import { keyed, keyOf } from './keys.ts';
 import { linked } from './links.ts';
 import { listed } from './listed.ts';
 import { located } from './location.ts';
+import { ownedInChange, ownedInCreation } from './owned.ts';
 import { probe } from './probe.ts';
 import { agreed, readingsOf, unknown } from './read.ts';
 import { removed } from './remove.ts';
@@ -57,13 +58,14 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
   if (bench.isReadable || resource.isReadSure || baseline.exchange.answer.status === 201) {
     await probe(session, create, 'echo', echoed(bench));
     await probe(session, create, 'default', defaulted(bench));
-    await probe(session, create, 'owned', owned(bench));
+    await probe(session, create, 'owned', ownedInCreation(bench));
   }
   await probe(session, create, 'location', located(bench));
   for (const list of lists.slice(0, 3)) await probe(session, create, `list ${list.id}`, listed(bench, list));
   for (const update of updates.slice(0, 3)) {
     await probe(session, update, 'change', changed(bench, update));
     await probe(session, update, 'refused', refused(bench, update));
+    await probe(session, update, 'owned', ownedInChange(bench, update));
     await probe(session, update, 'tags', tagged(bench, update));
     await probe(session, update, 'version', versioned(bench, update));
   }

@@ -73,7 +73,7 @@ export function changesOf(
   const seed = session.seedFor(`${update.id} ${label}`);
   const names = memberNames(bench.document, schema).filter((name) => isWritable(bench, schema, name));
   const isMerged = keepsTheRest(bench.document, update);
-  const whole = isMerged && accepts({}) ? {} : wholeOf(bench, update, schema, names, thing, row);
+  const whole = wholeOf(bench, update, schema, names, thing, row);
   const bodies = names.flatMap((name, index) => {
     const members = memberOf(bench.document, [schema], name);
     const now =
@@ -83,9 +83,12 @@ export function changesOf(
     const values = isObject(now)
       ? objectsLike(bench, members, now, seed + index)
       : anothers(session, members, now, name, seed + index);
-    const body = values.map((value) => ({ ...whole, [name]: value })).find(accepts);
-    const cleared = { ...whole, [name]: null };
-    const clears = isMerged && isScalar(now) && accepts(cleared) ? [cleared] : [];
+    // What keeps the rest is sent one member alone, where that is allowed.
+    const bases = isMerged ? [{}, whole] : [whole];
+    const bodiesWith = (all: readonly unknown[]) =>
+      bases.flatMap((base) => all.map((value) => ({ ...base, [name]: value })));
+    const body = bodiesWith(values).find(accepts);
+    const clears = isMerged && isScalar(now) ? bodiesWith([null]).filter(accepts).slice(0, 1) : [];
     return body === undefined ? [] : [body, ...clears];
   });
   return bodies.slice(0, mostMembers * 2);
@@ -225,7 +228,7 @@ function othersIn(
   after: Made,
 ): string[] {
   const isMerged = keepsTheRest(bench.document, update);
-  const writable = new Set(memberNames(bench.document, schema));
+  const writable = new Set(memberNames(bench.document, schema).filter((name) => isWritable(bench, schema, name)));
   const created = requestSchema(bench.resource.create);
   return Object.keys(before.row).filter((name) => {
     const value = before.row[name];
@@ -235,10 +238,7 @@ function othersIn(
     const isFixed = /^(?:id|uuid|created_?at|created|created_?on)$/i.test(name);
     const wasSet = name in before.thing.sent && created !== undefined && isWritable(bench, created, name);
     if (!isFixed && !wasSet) return false;
-    return (
-      JSON.stringify(after.row[name]) !== JSON.stringify(value) &&
-      !(isScalar(value) && isSame(value, after.row[name], { name }))
-    );
+    return JSON.stringify(after.row[name]) !== JSON.stringify(value);
   });
 }
 

@@ -1,0 +1,98 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { OpenApiDocument } from '../../../document/document.ts';
+import type { Finding } from '../../../finding/finding.ts';
+import { Baselines } from '../../../run/baseline.ts';
+import { Session } from '../../../run/session.ts';
+import { type Shelf, startShelf } from './shelf.fixture.ts';
+import { checkThings } from './things.ts';
+
+let shelf: Shelf;
+let document: OpenApiDocument;
+
+beforeAll(async () => {
+  shelf = await startShelf();
+  document = await OpenApiDocument.load(shelf.spec);
+});
+beforeEach(() => shelf.reset());
+afterAll(() => shelf.close());
+
+const auth = { caller: () => ({ authorization: 'Bearer a' }), stranger: () => ({ authorization: 'Bearer b' }) };
+
+async function findings(seed: number, flaw?: string): Promise<Finding[]> {
+  const session = new Session(document, shelf.url, { spec: shelf.spec, auth, seed });
+  await session.signIn();
+  const baselines = new Baselines(session);
+  await baselines.find(() => {});
+  if (flaw !== undefined) shelf.flaws.add(flaw);
+  await checkThings({ session, baselines, onProgress: () => {} });
+  await session.close();
+  return session.book.findings();
+}
+
+describe('a server that keeps its contract', () => {
+  it('is left in peace, whatever the seed', async () => {
+    for (let seed = 1; seed <= 20; seed += 1) {
+      shelf.reset();
+      expect(await findings(seed), `seed ${seed}`).toEqual([]);
+    }
+  }, 120_000);
+});
+
+describe('a server that does not', () => {
+  const flaws: Readonly<Record<string, readonly string[]>> = {
+    'create-lost': [
+      ...['create not stored', 'title in capitals', 'subtitle lost', 'price rounded', 'city lost', 'inPrint ignored'],
+      ...['chapters reversed', 'last tag lost', 'day before', 'same id', 'answer with another id'],
+    ],
+    'create-echo': ['answer with another title'],
+    'create-default': ['default of another genre', 'default null'],
+    'create-not-listed': ['new ones not listed', 'list from cache'],
+    'create-total': ['total constant'],
+    location: ['location nowhere', 'location of another'],
+    'read-only-taken': ['id taken from request', 'id taken in change'],
+    'read-disagrees': ['read with another genre', 'list with another title'],
+    'read-unknown': ['unknown is 200'],
+    'read-another': ['every id is the first'],
+    'read-changes': ['reading writes', 'listing writes', 'listing creates'],
+    'head-differs': ['HEAD is 404', 'HEAD with another etag'],
+    'update-lost': ['change not stored', 'pages not changed', 'null ignored', 'changes another instead'],
+    'update-echo': ['change answers before'],
+    'update-others': ['PATCH resets', 'PATCH clears', 'createdAt moves'],
+    'update-unmoved': ['updatedAt stays', 'version stays'],
+    'update-refused': ['refused is stored'],
+    'other-changed': ['changes another too', 'delete takes another', 'delete takes another too'],
+    'delete-lost': ['delete does nothing'],
+    'etag-moves': ['etag of the moment'],
+    'etag-answer': ['change answers old etag'],
+    'if-none-match': ['never 304'],
+    'if-match-refused': ['If-Match always fails', 'etag constant'],
+    'if-match-ignored': ['If-Match ignored'],
+    'if-match-stored': ['stale is stored'],
+    'if-match-missing': ['no 428'],
+    'version-ignored': ['version ignored'],
+    'key-another': ['key ignored', 'all keys are one', 'replay with another id'],
+    'key-twice': ['replay makes another'],
+    'key-refused': ['replay is a conflict'],
+    'key-reused': ['key for another body'],
+    'stranger-reads': ['stranger reads'],
+    'stranger-lists': ['stranger lists'],
+    'stranger-changes': ['stranger changes'],
+    'stranger-deletes': ['stranger deletes'],
+    'bulk-results': ['a result too few'],
+    'bulk-order': ['results reversed'],
+    'bulk-lost': ['last item not stored', 'items take the note of the first'],
+    'bulk-beside': ['all or nothing in silence'],
+    'upsert-second': ['upsert makes a second'],
+  };
+  const table = Object.entries(flaws).flatMap(([check, names]) => names.map((name) => [name, check] as const));
+
+  it.each(table)(
+    '%s is found as %s',
+    async (flaw, check) => {
+      const found = await findings(7, flaw);
+      expect(found.map((one) => one.check)).toContain(check);
+      for (const finding of found) expect(finding.exchanges.length).toBeGreaterThan(0);
+    },
+    20_000,
+  );
+});
