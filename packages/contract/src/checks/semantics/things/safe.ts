@@ -71,10 +71,11 @@ async function printsOf(context: CheckContext, lists: readonly Operation[]): Pro
   return prints;
 }
 
+/** What tells when, or how often, something was looked at. */
+const isLook = /last_?(?:seen|read|used|access|viewed|login|active)|views?|hits?|accessed|read_?at|expires|url$|token/i;
+
 /** Rows without what tells when they were last looked at. */
 function printOf({ rows, total }: Collection): string {
-  const isLook =
-    /last_?(?:seen|read|used|access|viewed|login|active)|views?|hits?|accessed|read_?at|expires|url$|token/i;
   return JSON.stringify([total, rows], (name, value: unknown) => (isLook.test(name) ? undefined : value));
 }
 
@@ -94,22 +95,36 @@ function unmoved(context: CheckContext, operation: Operation, moved: readonly Op
   };
 }
 
-/** A list that has more rows after each reading, by as many, however long nobody reads it. */
+/** A list in which a number rises with each reading, by as much, however long nobody reads it. */
 function growing(context: CheckContext, list: Operation): Look {
   return async () => {
-    const counts: number[] = [];
+    const readings: Map<string, number>[] = [];
     const exchanges: Exchange[] = [];
     for (const pause of [0, 0, 120, 0, 350]) {
       await new Promise((resolve) => setTimeout(resolve, pause));
       const read = await readCollection(context, list);
       if (read === undefined) return undefined;
-      counts.push(read.total ?? read.rows.length);
+      readings.push(numbersOf(read));
       exchanges.push(...read.exchanges.slice(-1));
     }
-    const steps = counts.slice(1).map((count, index) => count - (counts[index] ?? 0));
-    const [step = 0] = steps;
-    return step > 0 && steps.every((one) => one === step) ? [changes(list, list, exchanges.slice(-2))] : [];
+    const [first] = readings;
+    const isRising = (name: string): boolean => {
+      const counts = readings.map((reading) => reading.get(name) ?? Number.NaN);
+      const steps = counts.slice(1).map((count, index) => count - (counts[index] ?? Number.NaN));
+      return steps.every((step) => step > 0 && step === steps[0]);
+    };
+    return [...(first?.keys() ?? [])].some(isRising) ? [changes(list, list, exchanges.slice(-2))] : [];
   };
+}
+
+/** How many rows there are, and the whole numbers in the first of them. */
+function numbersOf({ rows, total }: Collection): Map<string, number> {
+  const inRows = rows.slice(0, 20).flatMap((row, index) =>
+    Object.entries(row)
+      .filter(([name, value]) => Number.isInteger(value) && !isLook.test(name))
+      .map(([name, value]) => [`${String(row.id ?? index)} ${name}`, Number(value)] as const),
+  );
+  return new Map([['rows', total ?? rows.length], ...inRows]);
 }
 
 function changes(operation: Operation, list: Operation, exchanges: Difference['exchanges']): Difference {

@@ -22,9 +22,9 @@ async function findings(seed: number, flaw?: string): Promise<Finding[]> {
   const session = new Session(document, shelf.url, { spec: shelf.spec, auth, seed });
   await session.signIn();
   const baselines = new Baselines(session);
-  await baselines.find(() => {});
+  await baselines.find(() => undefined);
   if (flaw !== undefined) shelf.flaws.add(flaw);
-  await checkThings({ session, baselines, onProgress: () => {} });
+  await checkThings({ session, baselines, onProgress: () => undefined });
   await session.close();
   return session.book.findings();
 }
