@@ -13,37 +13,42 @@ export interface DriftRow {
   readonly checks: readonly string[];
 }
 
-const readme = fileURLToPath(new URL('../README.md', import.meta.url));
-const [start, end] = ['<!-- drifts -->', '<!-- /drifts -->'];
+/** What the check said of the server as it is, without any drift. */
+export interface Correct {
+  readonly seeds: number;
+  readonly findings: number;
+}
 
-/** Puts the table into the package's README, between its marks; a README without them gets them at its end. */
-export async function writeDriftTable(rows: readonly DriftRow[], seeds: number): Promise<void> {
-  const text = await readFile(readme, 'utf8').catch(() => '# Contract check\n');
-  const marked = text.includes(start) ? text : `${text.trimEnd()}\n\n## Drifts\n\n${start}\n${end}\n`;
-  const before = marked.slice(0, marked.indexOf(start) + start.length);
-  const after = marked.slice(marked.indexOf(end));
-  await writeFile(readme, `${before}\n${driftTable(rows, seeds)}\n${after}`);
+const readme = fileURLToPath(new URL('../README.md', import.meta.url));
+
+/** Puts the table of a suite into the package's README, between its marks. */
+export async function writeDriftTable(suite: string, rows: readonly DriftRow[], correct: Correct): Promise<void> {
+  const [start, end] = [`<!-- drifts: ${suite} -->`, `<!-- /drifts: ${suite} -->`];
+  const text = await readFile(readme, 'utf8');
+  if (!text.includes(start) || !text.includes(end))
+    throw new Error(`The README has no place for the drifts of ${suite}.`);
+  const before = text.slice(0, text.indexOf(start) + start.length);
+  await writeFile(readme, `${before}\n\n${driftTable(suite, rows, correct)}\n\n${text.slice(text.indexOf(end))}`);
 }
 
 /** As Markdown: how many of each part were caught, and under it each drift. */
-export function driftTable(rows: readonly DriftRow[], seeds: number): string {
+export function driftTable(suite: string, rows: readonly DriftRow[], { seeds, findings }: Correct): string {
   const caught = rows.filter(({ checks }) => checks.length > 0).length;
-  const operations = new Set(rows.map(({ suite, operation }) => `${suite} ${operation}`)).size;
+  const operations = new Set(rows.map(({ operation }) => operation)).size;
   const lines = [
-    `${caught} of ${rows.length} drifts on ${operations} operations are caught. Of the correct servers, ${seeds} seeds say nothing.`,
+    `**${suite}: ${caught} of ${rows.length} drifts on ${operations} operations are caught.** The correct server, over ${seeds} seeds: ${findings === 0 ? 'no finding' : `${findings} findings`}.`,
     '',
-    '| server | part | drifts | caught |',
-    '|---|---|--:|--:|',
+    '| part | drifts | caught |',
+    '|---|--:|--:|',
   ];
-  const groups = Map.groupBy(rows, ({ suite, part }) => `${suite} | ${part}`);
-  for (const [name, group] of groups) {
+  for (const [name, group] of Map.groupBy(rows, ({ part }) => part)) {
     lines.push(`| ${name} | ${group.length} | ${group.filter(({ checks }) => checks.length > 0).length} |`);
   }
   lines.push('', '<details>', '<summary>Every drift</summary>', '');
-  lines.push('| server | operation | kind | what the server does | caught by |', '|---|---|---|---|---|');
-  for (const { suite, operation, kind, what, checks } of rows) {
+  lines.push('| operation | kind | what the server does | caught by |', '|---|---|---|---|');
+  for (const { operation, kind, what, checks } of rows) {
     const by = checks.length === 0 ? '**missed**' : checks.map((check) => `\`${check}\``).join(', ');
-    lines.push(`| ${suite} | \`${operation}\` | ${kind} | ${what.replaceAll('|', '\\|')} | ${by} |`);
+    lines.push(`| \`${operation}\` | ${kind} | ${what.replaceAll('|', '\\|')} | ${by} |`);
   }
   return [...lines, '', '</details>'].join('\n');
 }

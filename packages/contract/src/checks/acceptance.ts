@@ -113,6 +113,7 @@ async function isTakenElsewhere(
         (one) =>
           one.keyword === bound.keyword &&
           general(one.pointer) === general(bound.pointer) &&
+          inKind(one.note) === inKind(bound.note) &&
           JSON.stringify(one.chosen) === JSON.stringify(bound.chosen),
       );
       for (const one of same.slice(0, 2)) calls.push({ call: { ...variant, body: one.value }, pointer: one.pointer });
@@ -151,6 +152,11 @@ function isMadeUpId({ parameter }: CallPlace, { pointer, value }: Bound): boolea
     pointer.split('/').findLast((segment) => segment !== '' && !/^\d+$/.test(segment)) ?? parameter?.name ?? '';
   const isReference = kindOfReference(name) !== undefined || isOwnId(name);
   return isReference && ['string', 'number'].includes(typeof at(value, pointer));
+}
+
+/** What is tried, without the values of this body: that it is null, or left out, or as long as may be. */
+function inKind(note: string): string {
+  return note.replaceAll(/"[^"]*"|\[\d+\]|\d+/g, '');
 }
 
 /** Boundaries of one place in a run; another seed takes others. */

@@ -10,6 +10,7 @@ export interface CallPlace {
   /** As a person names it: `query.pageSize`, `the body`. */
   readonly name: string;
   readonly schema: JsonObject;
+  readonly operation: Operation;
   readonly parameter: Parameter | undefined;
   /** The value there in the baseline, or a valid one where the baseline leaves it out; undefined where none is known. */
   readonly value: unknown;
@@ -38,6 +39,7 @@ function bodyPlace(call: Call, content: Content | undefined): CallPlace | undefi
   return {
     name: 'body',
     schema: content.schema,
+    operation: call.operation,
     parameter: undefined,
     value: call.body,
     with: (value) => ({ ...call, body: value }),
@@ -53,6 +55,7 @@ function parameterPlace(session: Session, call: Call, parameter: Parameter): Cal
   return {
     name: `${parameter.in}.${parameter.name}`,
     schema: parameter.schema,
+    operation: call.operation,
     parameter,
     value,
     with: (changed) => ({ ...call, [group]: { ...call[group], [parameter.name]: changed } }),
@@ -124,9 +127,4 @@ function readBack(session: Session, schema: JsonObject, value: unknown): unknown
   const asBoolean = text === 'true' ? true : text === 'false' ? false : undefined;
   const readings = [asNumber, asBoolean, text].filter((reading) => reading !== undefined);
   return readings.find((reading) => session.validators.accepts(schema, reading, 'request')) ?? text;
-}
-
-/** `operation` without a body that is JSON: its body is beyond what is changed member by member. */
-export function jsonContent(operation: Operation): Content | undefined {
-  return operation.body?.contents.find(({ mediaType }) => isJson(mediaType));
 }

@@ -80,9 +80,20 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
     at: `${place.name}${general(one.pointer)}`,
     note: one.note,
     place: one.place,
-    call: place.with(one.value),
+    call: place.with(withKnownIds(context, place, one.value)),
     base: place,
   }));
+}
+
+/** The broken value with ids that the server knows, where it is made up in whole or in part; a broken id stays broken. */
+function withKnownIds(
+  { session, baselines }: CheckContext,
+  { parameter, schema, operation }: CallPlace,
+  value: unknown,
+): unknown {
+  if (parameter !== undefined) return value;
+  const known = baselines.withKnownIds(operation, value);
+  return session.validators.accepts(schema, known, 'request') ? value : known;
 }
 
 /** What several branches have in common is broken in the first of them. */
