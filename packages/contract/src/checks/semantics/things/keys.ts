@@ -20,16 +20,18 @@ export function keyOf({ method, parameters }: Operation): Parameter | undefined 
  * A key makes a call happen once: sent again, it answers the same and makes nothing.
  *
  * @param list where what the operation makes is listed.
+ * @param callOf a call with texts of its own.
  */
 export function keyed(
   context: CheckContext,
   operation: Operation,
   parameter: Parameter,
   list: Operation | undefined,
+  callOf: (label: string) => Call | undefined,
 ): Look {
-  const { session, baselines } = context;
+  const { session } = context;
   return async (label) => {
-    const call = baselines.fresh(operation, label);
+    const call = callOf(label);
     const [key, other] = [newKey(context, parameter), newKey(context, parameter)];
     if (call === undefined || key === undefined || other === undefined || saidFlag(operation, 'idempotent') === false)
       return undefined;
@@ -76,7 +78,7 @@ export function keyed(
         first,
         replay,
       );
-    const fresh = baselines.fresh(operation, `${label} other`);
+    const fresh = callOf(`${label} other`);
     if (fresh === undefined || found.length > 0) return found;
     if (tellsOfReuse(operation, parameter) && JSON.stringify(fresh.body) !== JSON.stringify(call.body)) {
       const reused = await send(fresh, key);

@@ -88,7 +88,7 @@ function mayBeHidden(row: JsonObject, { rows, rowSchema }: Collection): boolean 
   if (rowSchema === undefined) return false;
   return Object.entries(row).some(
     ([name, value]) =>
-      (typeof value === 'boolean' || /status|state|visib|publish|archiv|deleted|kind|type/i.test(name)) &&
+      (typeof value === 'boolean' || /status|state|visib|publish|archiv|deleted/i.test(name)) &&
       rows.every((other) => JSON.stringify(other[name]) !== JSON.stringify(value)),
   );
 }

@@ -73,7 +73,13 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
     await probe(session, resource.read, 'tags', tagged(bench, undefined));
   const key = keyOf(create);
   const list = lists.find((one) => one.path === create.path);
-  if (key !== undefined) await probe(session, create, 'key', keyed(context, create, key, list));
+  if (key !== undefined)
+    await probe(
+      session,
+      create,
+      'key',
+      keyed(context, create, key, list, (label) => bench.callTo(create, label)),
+    );
   if (session.can('stranger')) await probe(session, create, 'stranger', separated(bench));
   if (remove !== undefined) await probe(session, remove, 'delete', removed(bench));
 }

@@ -89,9 +89,29 @@ export function changesOf(
       bases.flatMap((base) => all.map((value) => ({ ...base, [name]: value })));
     const body = bodiesWith(values).find(accepts);
     const clears = isMerged && isScalar(now) ? bodiesWith([null]).filter(accepts).slice(0, 1) : [];
-    return body === undefined ? [] : [body, ...clears];
+    return body === undefined ? [] : [{ body, clears }];
   });
-  return bodies.slice(0, mostMembers * 2);
+  const sets = bodies.map(({ body }) => body).slice(0, mostMembers);
+  // What is cleared cannot show any more that it is kept.
+  return [
+    ...sets,
+    ...bodies.flatMap(({ clears }) => clears).slice(0, mostMembers),
+    ...together(bench, schema, sets, seed),
+  ];
+}
+
+/** All that can be set alone, set at once to other values. */
+function together(bench: Bench, schema: JsonObject, sets: readonly JsonObject[], seed: number): JsonObject[] {
+  const all: JsonObject = Object.assign({}, ...sets);
+  const entries = Object.entries(all).map(([name, value]) => {
+    const members = memberOf(bench.document, [schema], name);
+    return [
+      name,
+      isScalar(value) ? (anothers(bench.session, members, value, name, seed + 77)[0] ?? value) : value,
+    ] as const;
+  });
+  const body = Object.fromEntries(entries);
+  return sets.length > 1 && bench.session.validators.accepts(schema, body, 'request') ? [body] : [];
 }
 
 /** An object with one of its scalars changed. */
