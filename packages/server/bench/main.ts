@@ -50,10 +50,10 @@ try {
   const chosen = scenarios(clientId).filter(({ name }) => values.only === undefined || name.includes(values.only));
   for (const scenario of chosen) {
     const samples: Sample[] = [];
-    for (const name of Object.keys(fronts)) await measure(name, scenario, token, true);
+    for (const name of Object.keys(fronts)) await measure(name, scenario, token);
     for (let round = 1; round <= rounds; round += 1) {
       process.stdout.write(`\r${scenario.name}: round ${round} of ${rounds}   `);
-      for (const name of Object.keys(fronts)) samples.push(await measure(name, scenario, token, false));
+      for (const name of Object.keys(fronts)) samples.push(await measure(name, scenario, token));
     }
     report(samples, Object.keys(fronts));
   }
@@ -117,7 +117,7 @@ async function cpuOf(child: ChildProcess, scenario: Scenario): Promise<number> {
   return message.cpu;
 }
 
-async function measure(front: string, scenario: Scenario, token: string, warming: boolean): Promise<Sample> {
+async function measure(front: string, scenario: Scenario, token: string): Promise<Sample> {
   const running = processes[front];
   if (running === undefined) throw new Error(`The front ${front} does not run.`);
   const amount = scenario.requests;

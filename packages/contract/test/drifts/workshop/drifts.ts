@@ -41,6 +41,9 @@ const repair =
   (shop: Shop): Wanted => ({
     body: { kind: 'repair', toolId: shop.ids.tool, title: shop.unique(), fault: 'x', ...more },
   });
+const patchable = new Set(
+  'name kind price boughtOn note serial state dimensions manual keeper tags location'.split(' '),
+);
 const sharpening =
   (more: object) =>
   (shop: Shop): Wanted => ({
@@ -237,9 +240,9 @@ const refusals = expecting(
       'changeTool',
       'unknown property',
       'unknown properties are ignored',
-      'body/owner',
-      (value) => value !== undefined,
-      gone,
+      'body',
+      (value) => isObject(value) && Object.keys(value).some((name) => !patchable.has(name)),
+      (value) => Object.fromEntries(Object.entries(value as object).filter(([name]) => patchable.has(name))),
       { body: { owner: 'Ada' } },
     ),
     request(

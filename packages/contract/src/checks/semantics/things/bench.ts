@@ -278,7 +278,7 @@ export class Bench {
         most[name] !== null &&
         !says(this.document, memberOf(this.document, [schema], name), 'readOnly'),
     );
-    await this.#add(schema, most, missing, { left: 6 });
+    await this.#add(schema, most, missing, { left: 12 });
   }
 
   async #add(schema: JsonObject, most: JsonObject, names: readonly string[], budget: { left: number }): Promise<void> {
