@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { mkdir, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
@@ -286,13 +285,4 @@ function port(value: string): number {
   const number = wholeNumber(value);
   if (number <= 65_535) return number;
   throw new InvalidArgumentError('It is a port: at most 65535.');
-}
-
-if (import.meta.main) {
-  // A reader who has seen enough, as head does, is no error.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== 'EPIPE') throw error;
-  });
-  // Explicitly, as an auth module may keep a connection or a timer.
-  process.exit(await run(process.argv.slice(2)));
 }

@@ -11,7 +11,7 @@ import { run } from './main.ts';
 import type { CheckOptions } from './options.ts';
 import { findingOf, reportWith } from './report/test-report.ts';
 
-const main = fileURLToPath(new URL('main.ts', import.meta.url));
+const main = fileURLToPath(new URL('bin.ts', import.meta.url));
 let folder: string;
 
 beforeAll(async () => {

@@ -56,23 +56,22 @@ export class Baselines {
   }
 
   /**
-   * A call as the baseline's, with texts that were not sent before, so that what must be unique does not meet itself; of one
-   * that changes or deletes, on a thing that this run made.
+   * Calls an operation anew, with texts that were not sent before, so that what must be unique does not meet itself; one that
+   * changes or deletes, on a thing that is made for it. Gives its answer where it succeeded.
    */
-  fresh(operation: Operation, label: string): Call | undefined {
+  async again(operation: Operation, label: string): Promise<Baseline | undefined> {
     const known = this.#known.get(operation.id);
     if (known === undefined) return undefined;
-    return this.#freshened(known.call, label);
-  }
-
-  /** Calls an operation anew and gives its answer where it succeeded. */
-  async again(operation: Operation, label: string): Promise<Baseline | undefined> {
-    const call = this.fresh(operation, label);
-    if (call === undefined) return undefined;
-    const target = isDestructive(operation) ? await this.#onNewThing(call, label) : call;
-    if (target === undefined) return undefined;
-    const exchange = await this.#session.send(target, { isMaking: isMaking(operation) });
-    return isSuccess(exchange) ? { call: target, exchange } : undefined;
+    // Texts further down may have to agree with each other: they change only where those at the top are not enough.
+    for (const depth of [1, 9]) {
+      const call = this.#freshened(known.call, label, depth);
+      const target = isDestructive(operation) ? await this.#onNewThing(call, label) : call;
+      if (target === undefined) return undefined;
+      const exchange = await this.#session.send(target, { isMaking: isMaking(operation) });
+      if (isSuccess(exchange) && !hasItemErrors(exchange)) return { call: target, exchange };
+      if (exchange.answer.status !== 409 && !hasItemErrors(exchange)) return undefined;
+    }
+    return undefined;
   }
 
   /**
@@ -240,7 +239,10 @@ export class Baselines {
 
   /** What must be sent; in each turn with other values, and no two parameters with the same of a list. */
   #required(operation: Operation, place: Parameter['in'], round: number, turn: number): Record<string, unknown> {
-    const needed = operation.parameters.filter((parameter) => parameter.in === place && parameter.required);
+    const isAsked = operation.answers.some(({ status }) => status === '428');
+    const needed = operation.parameters.filter(
+      (parameter) => parameter.in === place && (parameter.required || (isAsked && /^if-match$/i.test(parameter.name))),
+    );
     return Object.fromEntries(
       needed
         // What an identity sends by itself need not be made up.

@@ -48,8 +48,10 @@ export class Validators {
   }
 
   #validatorOf(given: JsonObject, direction: Direction): ValidateFunction {
-    // Ajv loses its way from a file where a mere reference is all that stands at the address.
-    const schema = Object.keys(given).length === 1 ? this.#document.object(given) : given;
+    // Ajv loses its way from a file where a reference with nothing but words beside it is all that stands at the address.
+    let schema = given;
+    while (typeof schema.$ref === 'string' && Object.keys(schema).every(isWords))
+      schema = this.#document.object(schema);
     let validate = this.#compiled[direction].get(schema);
     if (validate === undefined) {
       // What stands for a schema that the document leaves out is not of the document.
@@ -68,6 +70,26 @@ export class Validators {
     return { pointer, keyword, message, place };
   }
 }
+
+/** Whether a keyword only speaks to people, and is passed by where a value is judged. */
+function isWords(keyword: string): boolean {
+  return keyword === '$ref' || keyword.startsWith('x-') || words.has(keyword);
+}
+
+const words = new Set([
+  'title',
+  'summary',
+  'description',
+  'example',
+  'examples',
+  'default',
+  'deprecated',
+  'readOnly',
+  'writeOnly',
+  '$comment',
+  'externalDocs',
+  'xml',
+]);
 
 function createAjv(document: OpenApiDocument, direction: Direction): Ajv2020 {
   const ajv = new Ajv2020({
