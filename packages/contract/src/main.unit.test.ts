@@ -20,7 +20,7 @@ beforeAll(async () => {
   // A process of the command, with a check that waits until it is interrupted.
   await writeFile(
     join(folder, 'waiting.ts'),
-    `import { run } from ${JSON.stringify(main)};
+    `import { run } from ${JSON.stringify(new URL('main.ts', import.meta.url).href)};
     import { reportWith } from ${JSON.stringify(reports)};
     const check = async ({ signal }) => {
       process.stderr.write('waiting');

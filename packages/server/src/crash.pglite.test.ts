@@ -9,7 +9,7 @@ const crashes = 10;
 const answeredBefore = 12;
 
 test('a server that is killed again and again loses no client that it has answered for', {
-  timeout: 120_000,
+  timeout: 300_000,
 }, async () => {
   await runCli(environment, 'tenant', 'create', 'hartwell');
   const { out } = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'CLNT_R,CLNT_C');

@@ -134,6 +134,7 @@ function requireByDirection(ajv: Ajv2020, document: OpenApiDocument, direction: 
           .filter((name) => !Object.hasOwn(data, name))
           .map((name) => ({
             keyword: 'required',
+            parentSchema,
             params: { missingProperty: name },
             message: `must have required property '${name}'`,
           }));
