@@ -57,7 +57,13 @@ const schema = {
   additionalProperties: false,
   properties: {
     ...{ spec: text, url: text, only: texts, exclude: texts, html: text, junit: text, json: text, sarif: text },
-    ...{ time: positive, timeout: positive, concurrency: { type: 'integer', minimum: 1 }, seed: { type: 'integer' } },
+    ...{
+      time: positive,
+      timeout: positive,
+      concurrency: { type: 'integer', minimum: 1 },
+      probes: { type: 'integer', minimum: 1 },
+      seed: { type: 'integer' },
+    },
     minCoverage: { type: 'number', minimum: 0, maximum: 100 },
     checks: { type: 'array', items: { enum: categories } },
     quiet: { type: 'boolean' },

@@ -101,6 +101,7 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
     .option('--exclude <pattern...>', 'the same, for what is left out')
     .addOption(new Option('--checks <category...>', 'the sorts of check that are made').choices(categories))
     .option('--seed <number>', 'makes the same requests again', wholeNumber)
+    .option('--probes <number>', 'of each sort at one parameter or body, at most', count)
     .option('--time <seconds>', 'begin nothing new after that', positiveNumber)
     .option('--timeout <seconds>', 'how long an answer may take', positiveNumber)
     .option('--concurrency <number>', 'requests in flight', count)

@@ -13,6 +13,8 @@ export interface CheckOptions {
   readonly exclude?: readonly string[];
   /** The sorts of check that are made; all of them, if left out. A mock has no state, and no semantics to be checked. */
   readonly checks?: readonly Category[];
+  /** Breaks, and boundaries, of one parameter or body in a run at most: fewer are quicker, and another seed takes others. */
+  readonly probes?: number;
   /** Seconds after which no new probe begins. */
   readonly time?: number;
   /** Values that no answer tells and no schema implies, by the name of the parameter or member that takes them: an API key. */

@@ -13,6 +13,7 @@ await describeContract('the mock answers as the contract says', {
   options: async () => ({
     url: mock.url,
     checks: ['answers', 'acceptance'],
+    probes: 5,
     auth: { caller: () => ({ Authorization: 'Bearer any-token', Tenant: 'hartwell' }) },
   }),
 });

@@ -1,5 +1,6 @@
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
+import { isObject } from '../json.ts';
 import { at, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { isOwnId, kindOfReference } from '../run/names.ts';
@@ -107,6 +108,9 @@ async function isTakenElsewhere(
     { call: renewed(context, operation, place.with(bound.value), undefined, `${label} other words`, 9), pointer: '' },
   ];
   if (place.parameter === undefined) {
+    for (const value of besideOthers(context, place, bound)) {
+      calls.push({ call: place.with(value), pointer: bound.pointer });
+    }
     for (const variant of await baselines.variants(operation)) {
       const { document, validators, values } = session;
       const same = boundsOf(document, validators, values, place.schema, variant.body).filter(
@@ -154,6 +158,38 @@ function isMadeUpId({ parameter }: CallPlace, { pointer, value }: Bound): boolea
   return isReference && ['string', 'number'].includes(typeof at(value, pointer));
 }
 
+/** The value with members beside the probed one that the request left out: all of them, and each by itself. */
+function besideOthers({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
+  const parent = bound.pointer.slice(0, bound.pointer.lastIndexOf('/') + 1);
+  const { document, validators, values } = session;
+  const given = boundsOf(document, validators, values, place.schema, place.value).filter(
+    ({ pointer, value }) =>
+      pointer.startsWith(parent) &&
+      !pointer.slice(parent.length).includes('/') &&
+      at(bound.value, pointer) === undefined &&
+      ['string', 'number', 'boolean'].includes(typeof at(value, pointer)),
+  );
+  const members = [...new Map(given.map(({ pointer, value }) => [pointer, at(value, pointer)])).entries()];
+  const all = members.reduce((whole, [pointer, member]) => put(whole, pointer, member), bound.value);
+  const single = members.slice(0, 12).map(([pointer, member]) => put(bound.value, pointer, member));
+  return [all, ...single].filter(
+    (value) => value !== bound.value && validators.accepts(place.schema, value, 'request'),
+  );
+}
+
+/** A copy of the value with a member at a pointer whose parent is there. */
+function put(value: unknown, pointer: string, member: unknown): unknown {
+  const copy = structuredClone(value);
+  const end = pointer.lastIndexOf('/');
+  const parent = at(copy, pointer.slice(0, end));
+  const name = pointer
+    .slice(end + 1)
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
+  if (isObject(parent)) parent[name] = member;
+  return copy;
+}
+
 /** What is tried, without the values of this body: that it is null, or left out, or as long as may be. */
 function inKind(note: string): string {
   return note.replaceAll(/"[^"]*"|\[\d+\]|\d+/g, '');
@@ -171,7 +207,7 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   );
   const kindOf = ({ keyword, place: at, chosen }: Bound) =>
     `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`;
-  return sampled(tellable, most, session.seedFor(`bounds ${place.name}`), kindOf);
+  return sampled(tellable, session.options.probes ?? most, session.seedFor(`bounds ${place.name}`), kindOf);
 }
 
 /**

@@ -72,7 +72,7 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
   );
   return sampled(
     breaks,
-    most,
+    session.options.probes ?? most,
     session.seedFor(`breaks ${place.name}`),
     ({ keyword, place: at }) => `${keyword} ${at?.file} ${at?.pointer}`,
   ).map((one) => ({

@@ -20,7 +20,7 @@ export async function surviveHostility(context: CheckContext, operation: Operati
           hostileOf(session.document, session.validators, place.schema, place.value).filter(({ value }) =>
             isTellable(session, place, value, false),
           ),
-          most,
+          Math.min(most, session.options.probes ?? most),
           session.seedFor(`hostile ${operation.id} ${place.name}`),
           ({ keyword, pointer }) => `${keyword} ${pointer}`,
         ).map(({ value }) => place.with(value)),
