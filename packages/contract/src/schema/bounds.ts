@@ -83,7 +83,7 @@ export function boundsOf(
       bounds.push({
         keyword,
         pointer,
-        place: candidate.place ?? placeOf(document, source, keyword),
+        place: candidate.place ?? placeOf(document, source, keyword) ?? nearest(document, spot),
         value: found.whole,
         note: candidate.note(found.part),
         neighbour: isSame(found.part, spot.value) ? other() : spot.whole,
@@ -92,6 +92,11 @@ export function boundsOf(
     }
   }
   return bounds;
+}
+
+/** Where the contract speaks of what a member without any keyword is in. */
+function nearest(document: OpenApiDocument, { shape }: Spot): Bound['place'] {
+  return shape.sources.map((source) => document.placeOf(source)).find((place) => place !== undefined);
 }
 
 function accepted(
