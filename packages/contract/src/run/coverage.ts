@@ -60,6 +60,12 @@ export class CoverageBook {
       if (content !== undefined) this.#mark('mediaType', operation.id, `${declared.status} ${content.mediaType}`);
     }
     if (status >= 200 && status < 400) {
+      // What the caller sends with everything is sent, too.
+      for (const { name, in: place } of operation.parameters) {
+        if (place === 'header' && exchange.request.headers[name.toLowerCase()] !== undefined) {
+          this.#mark('parameter', operation.id, `${place}.${name}`);
+        }
+      }
       for (const [place, values] of Object.entries({ path, query, header: headers, cookie: cookies })) {
         for (const [name, value] of Object.entries(values)) {
           if (value !== undefined) this.#mark('parameter', operation.id, `${place}.${name}`);
