@@ -19,6 +19,7 @@ export interface Verdict<World> {
   readonly findings: readonly Finding[];
   /** Whether the operation was called with success at all. */
   readonly isReached: boolean;
+  readonly requests: number;
   readonly milliseconds: number;
 }
 
@@ -45,12 +46,12 @@ export async function judge<World>(
 ): Promise<Verdict<World>> {
   const world = await stage.makeWorld();
   stage.front.use(drift.alter(world));
-  const started = performance.now();
   try {
-    const { findings: all, operations } = await checkOn(stage, world, seed, [drift.operation, ...(drift.needs ?? [])]);
+    const report = await checkOn(stage, world, seed, [drift.operation, ...(drift.needs ?? [])]);
+    const { findings: all, operations, requests, milliseconds } = report;
     const isReached = operations.some(({ id, reached }) => id === drift.operation && reached);
     const findings = all.filter(({ operation, cause }) => !known.has(`${operation} ${cause}`));
-    return { drift, findings, isReached, milliseconds: performance.now() - started };
+    return { drift, findings, isReached, requests, milliseconds };
   } finally {
     stage.front.use(undefined);
   }

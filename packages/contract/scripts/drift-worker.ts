@@ -1,0 +1,66 @@
+/** A process of `drifts.ts`: opens the stage of one suite and does the jobs that it is given, one after another. */
+import type { Finding } from '../src/finding/finding.ts';
+import type { Drift } from '../test/drifts/drift.ts';
+import { checkCorrect, judge } from '../test/drifts/run.ts';
+import { serviceDrifts } from '../test/drifts/service/drifts.ts';
+import { type OpenStage, openServiceStage, openWorkshopStage } from '../test/drifts/stages.ts';
+import { workshopDrifts } from '../test/drifts/workshop/drifts.ts';
+
+/** To check the correct server under a seed, or the server with the drift of a name, but for what is found without it. */
+export type Job =
+  | { readonly seed: number }
+  | { readonly drift: string; readonly seed: number; readonly known: readonly string[] };
+
+/** What was found, and what it took. */
+export interface Done {
+  readonly findings: readonly Pick<Finding, 'operation' | 'check' | 'category' | 'cause' | 'title' | 'actual'>[];
+  /** Whether the drift's operation was called with success at all. */
+  readonly isReached: boolean;
+  readonly requests: number;
+  readonly milliseconds: number;
+}
+
+if (process.argv[2] === 'workshop') await work(workshopDrifts, await openWorkshopStage());
+else await work(serviceDrifts, await openServiceStage(process.env.DRIFTS_DATABASE_URL));
+
+async function work<World>(drifts: readonly Drift<World>[], stage: OpenStage<World>): Promise<void> {
+  process.on('message', async (job: Job) => {
+    try {
+      process.send?.(await done(drifts, stage, job));
+    } catch (error) {
+      console.error(error);
+      process.exit(1);
+    }
+  });
+  process.on('disconnect', async () => {
+    await stage.close();
+    process.exit();
+  });
+  process.send?.('ready');
+}
+
+async function done<World>(drifts: readonly Drift<World>[], stage: OpenStage<World>, job: Job): Promise<Done> {
+  const { findings, isReached, requests, milliseconds } =
+    'drift' in job
+      ? await judge(stage, named(drifts, job.drift), job.seed, new Set(job.known))
+      : { isReached: true, ...(await checkCorrect(stage, job.seed)) };
+  return {
+    findings: findings.map(({ operation, check, category, cause, title, actual }) => ({
+      operation,
+      check,
+      category,
+      cause,
+      title,
+      actual,
+    })),
+    isReached,
+    requests,
+    milliseconds,
+  };
+}
+
+function named<World>(drifts: readonly Drift<World>[], name: string): Drift<World> {
+  const drift = drifts.find((one) => one.name === name);
+  if (drift === undefined) throw new Error(`There is no drift "${name}".`);
+  return drift;
+}
