@@ -22,6 +22,15 @@ export function isNotImplemented(exchange: Exchange): boolean {
   return exchange.answer.status === 501;
 }
 
+/**
+ * Whether the head of a request was refused because it is longer than a server must take: at least 8,000 octets
+ * (RFC 9110, 4.1). Such an answer comes from what stands before the server as often as from itself.
+ */
+function isRefusedAsLong({ request, answer }: Exchange): boolean {
+  const length = request.url.length + JSON.stringify(request.headers).length;
+  return length > 8000 && [414, 431].includes(answer.status);
+}
+
 /** Judges one answer of an operation by all that the contract says of answers. */
 export class Judge {
   readonly #document: OpenApiDocument;
@@ -39,7 +48,7 @@ export class Judge {
     if (fault !== undefined) return [fault];
     if (operation === undefined || isNotImplemented(exchange)) return [];
     const declared = answerFor(operation, answer.status);
-    if (declared === undefined) return [this.#undeclaredStatus(operation, exchange)];
+    if (declared === undefined) return isRefusedAsLong(exchange) ? [] : [this.#undeclaredStatus(operation, exchange)];
     return [...this.#headers(operation, declared, exchange), ...this.#body(operation, declared, exchange)];
   }
 

@@ -2,9 +2,10 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isReadingPost, isSuccess } from '../../../run/baseline.ts';
-import { collectionPath, isOwnId, kindOfPath, kindsOfSchema, rowsSchema } from '../../../run/names.ts';
+import { collectionPath, isOwnId, kindOfPath, kindOfReference, kindsOfSchema, rowsSchema } from '../../../run/names.ts';
 import { lastParameter } from '../../../run/pool.ts';
 import type { CheckContext } from '../../checks.ts';
+import { rowsIn } from '../lists/told.ts';
 import { readCollection } from './collection.ts';
 import { isSame, isServerOwned } from './compare.ts';
 import { isScalar, isTelling } from './create.ts';
@@ -132,26 +133,29 @@ function isShorter(listed: unknown, read: unknown): boolean {
   return Array.isArray(listed) && Array.isArray(read) && read.length < listed.length;
 }
 
-/** An id that nobody has leads to no thing. */
+/** An id that nobody has leads to no thing, and to nothing that belongs to one. */
 export function unknown({ session, baselines }: CheckContext, read: Operation): Look {
   return async (label) => {
     const known = baselines.of(read)?.call;
     const name = lastParameter(read.path);
     const parameter = read.parameters.find((one) => one.in === 'path' && one.name === name);
     if (known === undefined || name === undefined || parameter === undefined) return undefined;
-    if (!read.path.endsWith(`{${name}}`) || !read.answers.some(({ status }) => status === '404' || status === '4XX'))
-      return undefined;
+    const rows = rowsSchema(session.document, answerSchema(read));
+    const isRefusalDeclared = read.answers.some(({ status }) => status === '404' || status === '4XX');
+    if (!isRefusalDeclared && (rows === undefined || !isReference(name))) return undefined;
     const id = newId({ session }, parameter.schema, known.path[name], label);
     if (id === undefined) return undefined;
     const exchange = await session.send({ ...known, path: { ...known.path, [name]: id } } satisfies Call);
     if (!isSuccess(exchange)) return [];
+    // That nothing belongs to it may be told by an empty list.
+    if (rows !== undefined && (rowsIn(exchange, rows.member) ?? []).length === 0) return [];
     return [
       {
         check: 'read-unknown',
         operation: read,
         about: '',
-        title: `${read.id} answers an id that nobody has`,
-        expected: '404',
+        title: `${read.id} answers for a ${name} that nobody has`,
+        expected: rows === undefined ? '404' : '404, or no rows',
         actual: `${exchange.answer.status} ${exchange.answer.text.slice(0, 150)}`,
         node: parameter.node,
         fix: 'Answer 404 where there is no such thing.',
@@ -159,6 +163,10 @@ export function unknown({ session, baselines }: CheckContext, read: Operation): 
       },
     ];
   };
+}
+
+function isReference(name: string): boolean {
+  return isOwnId(name) || kindOfReference(name) !== undefined;
 }
 
 function newId({ session }: Pick<CheckContext, 'session'>, schema: JsonObject, known: unknown, label: string): unknown {

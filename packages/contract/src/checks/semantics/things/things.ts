@@ -7,11 +7,12 @@ import { keyed, keyOf } from './keys.ts';
 import { linked } from './links.ts';
 import { listed } from './listed.ts';
 import { located } from './location.ts';
+import { omitted } from './omitted.ts';
 import { ownedInChange, ownedInCreation } from './owned.ts';
 import { probe } from './probe.ts';
 import { agreed, readingsOf, unknown } from './read.ts';
 import { removed } from './remove.ts';
-import { hasRows, type Resource, resourcesOf } from './resources.ts';
+import { type Resource, resourcesOf } from './resources.ts';
 import { checkSafety, headed } from './safe.ts';
 import { separated } from './strangers.ts';
 import { tagged, versioned } from './tags.ts';
@@ -40,8 +41,8 @@ export async function checkThings(context: CheckContext): Promise<void> {
 async function checkOperation(context: CheckContext, operation: Operation): Promise<void> {
   const { session, baselines } = context;
   if (baselines.of(operation) === undefined) return;
-  if (operation.method === 'GET' && !hasRows(session.document, operation))
-    await probe(session, operation, 'unknown', unknown(context, operation));
+  if (operation.method === 'GET') await probe(session, operation, 'unknown', unknown(context, operation));
+  await probe(session, operation, 'omitted', omitted(context, operation));
   if (operation.method === 'HEAD') await probe(session, operation, 'head', headed(context, operation));
   await probe(session, operation, 'links', linked(context, operation));
 }

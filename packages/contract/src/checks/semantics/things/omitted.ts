@@ -1,0 +1,88 @@
+import type { Operation, Parameter } from '../../../document/operation.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
+import { isObject } from '../../../json.ts';
+import { isReadingPost, isSuccess } from '../../../run/baseline.ts';
+import type { CheckContext } from '../../checks.ts';
+import { parameterVocabulary } from '../lists/vocabulary.ts';
+import { type Difference, type Look, text } from './probe.ts';
+import { hasRows } from './resources.ts';
+
+/** Whatever is read without a parameter is read as with the parameter's default. */
+export function omitted(context: CheckContext, operation: Operation): Look {
+  const known = context.baselines.of(operation)?.call;
+  // What is asked of a list in its query is held against the default with the rest of the list.
+  const isList = hasRows(context.session.document, operation);
+  const defaulted = operation.parameters.filter((one) => hasDefault(one) && !(isList && one.in === 'query'));
+  return async () => {
+    if (known === undefined || defaulted.length === 0 || !(operation.method === 'GET' || isReadingPost(operation)))
+      return undefined;
+    const found: Difference[] = [];
+    let isSeen = false;
+    for (const parameter of defaulted) {
+      const without = await context.session.send(withValue(known, parameter, undefined));
+      const withIt = await context.session.send(withValue(known, parameter, parameter.schema.default));
+      const again = await context.session.send(withValue(known, parameter, undefined));
+      if (![without, withIt, again].every(isSuccess)) continue;
+      isSeen = true;
+      const other = firstDifference(without, withIt, again);
+      if (other !== undefined) found.push(differenceOf(operation, parameter, other, [withIt, without]));
+    }
+    return isSeen ? found : undefined;
+  };
+}
+
+function hasDefault({ in: place, required, schema, node }: Parameter): boolean {
+  const value = schema.default;
+  return (
+    place !== 'path' && !required && value !== undefined && value !== null && parameterVocabulary(node).checksDefault
+  );
+}
+
+const members = { path: 'path', query: 'query', header: 'headers', cookie: 'cookies' } as const;
+
+function withValue(call: Call, { in: place, name }: Parameter, value: unknown): Call {
+  const { [name]: _before, ...others } = call[members[place]];
+  return { ...call, [members[place]]: value === undefined ? others : { ...others, [name]: value } };
+}
+
+interface Other {
+  readonly pointer: string;
+  readonly omitted: unknown;
+  readonly given: unknown;
+}
+
+/** Where two answers differ, but for what differs between two answers to the same request. */
+function firstDifference(without: Exchange, withIt: Exchange, again: Exchange): Other | undefined {
+  const [left, right, same] = [without, withIt, again].map((exchange) => leavesOf(exchange.answer.json?.value));
+  if (left === undefined || right === undefined || same === undefined) return undefined;
+  const isSteady = (pointer: string) =>
+    left.has(pointer) === same.has(pointer) && left.get(pointer) === same.get(pointer);
+  const pointer = [...new Set([...left.keys(), ...right.keys()])].find(
+    (one) => left.get(one) !== right.get(one) && isSteady(one),
+  );
+  return pointer === undefined ? undefined : { pointer, omitted: left.get(pointer), given: right.get(pointer) };
+}
+
+/** The values of an answer that are no lists or objects, by their places. */
+function leavesOf(value: unknown, pointer = '', leaves = new Map<string, unknown>()): Map<string, unknown> {
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) leavesOf(item, `${pointer}/${index}`, leaves);
+  else if (isObject(value))
+    for (const [name, item] of Object.entries(value)) leavesOf(item, `${pointer}/${name}`, leaves);
+  else leaves.set(pointer, value);
+  return leaves;
+}
+
+function differenceOf(operation: Operation, parameter: Parameter, other: Other, exchanges: Exchange[]): Difference {
+  const { name, schema, node } = parameter;
+  return {
+    check: 'default-ignored',
+    operation,
+    about: name,
+    title: `Leaving out \`${name}\` is not the same as its default ${text(schema.default)}`,
+    expected: `as with ${text(schema.default)}: ${other.pointer} is ${text(other.given)}`,
+    actual: `${other.pointer} is ${text(other.omitted)}`,
+    node,
+    fix: 'Do as the default says where nothing is said, or declare the default that is meant.',
+    exchanges,
+  };
+}
