@@ -72,8 +72,17 @@ export async function acceptBounds(
         const again = await send(bound.value, 'again');
         return refusesForm(again, refusal) ? [neighbour, again] : undefined;
       },
+      {
+        call: place.with(bound.value),
+        shows: (other) => refusesForm(other, refusal) && reasonOf(other) === reasonOf(exchange),
+      },
     );
   });
+}
+
+/** What an answer says, without what is of this one request. */
+function reasonOf({ answer }: Exchange): string {
+  return `${answer.status} ${answer.text.replaceAll(/[\da-f-]{8,}|\d+/gi, '')}`;
 }
 
 interface BoundProbe {

@@ -49,13 +49,15 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
       return;
     }
     if (!isAccepted(exchange)) return;
-    await session.report(finding(operation, probe, exchange), [exchange], async () => {
-      const again = await session.send(probe.call);
+    const again = async () => {
+      const second = await session.send(probe.call);
       // What it made the first time is in the way of the second.
-      if (isAccepted(again)) return [again];
-      const isGone = operation.method === 'DELETE' && [404, 410].includes(again.answer.status);
-      return again.answer.status === 409 || isGone ? [exchange] : undefined;
-    });
+      if (isAccepted(second)) return [second];
+      const isGone = operation.method === 'DELETE' && [404, 410].includes(second.answer.status);
+      return second.answer.status === 409 || isGone ? [exchange] : undefined;
+    };
+    const one = { call: probe.call, shows: isAccepted };
+    await session.report(finding(operation, probe, exchange), [exchange], again, one);
   });
   return { statuses, codes };
 }

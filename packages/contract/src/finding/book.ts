@@ -23,6 +23,12 @@ export class FindingBook {
     this.#findings.set(candidate.cause, { ...candidate, exchanges, also: [] });
   }
 
+  /** Has a finding shown by other exchanges. */
+  rewrite(cause: string, exchanges: readonly Exchange[]): void {
+    const finding = this.#findings.get(cause);
+    if (finding !== undefined) this.#findings.set(cause, { ...finding, exchanges });
+  }
+
   /** Notes what an answer shows that cannot be asked for again. Seen in a second answer, it is confirmed. */
   noteSeen(candidate: Candidate, exchange: Exchange): void {
     if (this.#seenOnce.has(candidate.cause)) this.write(candidate, [exchange]);

@@ -2,10 +2,12 @@ import type { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
 import { FindingBook } from '../finding/book.ts';
 import { type Category, categories } from '../finding/finding.ts';
+import { shrink } from '../finding/shrink.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { HttpClient, noAnswer } from '../http/client.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
 import { type Candidate, isNotImplemented, Judge } from '../judge/judge.ts';
+import { breachesOf } from '../judge/request.ts';
 import type { Auth, CheckOptions } from '../options.ts';
 import { Validators } from '../schema/validators.ts';
 import { Values } from '../schema/values.ts';
@@ -23,6 +25,15 @@ export interface SendOptions {
   /** Off for requests that are none of the contract's: of their answers, only that they are no fault is judged. */
   readonly isJudged?: boolean;
 }
+
+/** A call that shows a finding by itself, and how one sees in an exchange that it does. */
+export interface Shown {
+  readonly call: Call;
+  shows(exchange: Exchange): boolean;
+}
+
+/** Calls that a run may send to make the calls smaller that show what it found. */
+const mostShrinkings = 600;
 
 interface OperationState {
   requests: number;
@@ -54,6 +65,7 @@ export class Session {
   /** Values that a person gave, by name. */
   given: Readonly<Record<string, unknown>> = {};
   readonly #client: HttpClient;
+  #shrinkings = 0;
   readonly #states = new Map<string, OperationState>();
   readonly #signedIn = new Map<Identity, Readonly<Record<string, string>>>();
   readonly #deadline: number;
@@ -132,7 +144,7 @@ export class Session {
           ({ cause, category }) =>
             !this.book.has(cause) && (isOfContract || category === 'robustness') && this.wants(category),
         );
-      if (candidates.length > 0) await this.#confirm(candidates, exchange, wire, options);
+      if (candidates.length > 0) await this.#confirm(candidates, exchange, call, options);
     }
     return exchange;
   }
@@ -146,16 +158,36 @@ export class Session {
    * Reports a difference that a check found, once it has happened a second time.
    *
    * @param again the same observation, made anew: the exchanges that show it, or undefined where it did not show.
+   * @param one the call that shows it, where one does: the finding is shown by the smallest that does.
    */
   async report(
     candidate: Candidate,
     exchanges: readonly Exchange[],
     again?: () => Promise<readonly Exchange[] | undefined>,
+    one?: Shown,
   ): Promise<void> {
     if (this.book.has(candidate.cause) || !this.wants(candidate.category)) return;
     const confirmed = again === undefined ? exchanges : await again();
-    if (confirmed === undefined) this.book.noteUnrepeated(candidate);
-    else this.book.write(candidate, confirmed.length > 0 ? confirmed : exchanges);
+    if (confirmed === undefined) return this.book.noteUnrepeated(candidate);
+    const shown = confirmed.length > 0 ? confirmed : exchanges;
+    this.book.write(candidate, shown);
+    if (one !== undefined) await this.#shrink(candidate.cause, one, shown);
+  }
+
+  /** Has a finding show what the smallest call brings that shows it. */
+  async #shrink(cause: string, { call, shows }: Shown, shown: readonly Exchange[]): Promise<void> {
+    const breaches = breachesOf(this.validators, call, this.givenHeaders);
+    const smallest = await shrink(call, {
+      isLike: (smaller) => breachesOf(this.validators, smaller, this.givenHeaders) === breaches,
+      shows: async (smaller) => {
+        if (this.isOver || this.#shrinkings >= mostShrinkings) return undefined;
+        this.#shrinkings += 1;
+        const exchange = await this.#exchange(call.operation, serialize(smaller), {});
+        return shows(exchange) ? exchange : undefined;
+      },
+      tries: 30,
+    });
+    if (smallest !== undefined) this.book.rewrite(cause, [...shown.slice(0, -1), smallest]);
   }
 
   /** Signs in, so that what the caller's headers are is known before the first call. */
@@ -195,7 +227,7 @@ export class Session {
   async #confirm(
     candidates: readonly Candidate[],
     exchange: Exchange,
-    wire: WireRequest,
+    call: Call,
     options: SendOptions,
   ): Promise<void> {
     const isRepeatable =
@@ -203,11 +235,18 @@ export class Session {
       exchange.answer.status >= 400 ||
       exchange.answer.status === noAnswer;
     const again =
-      isRepeatable || isReading(exchange) ? await this.#exchange(exchange.operation, wire, options) : undefined;
+      isRepeatable || isReading(exchange)
+        ? await this.#exchange(exchange.operation, serialize(call), options)
+        : undefined;
     const causes = new Set(again === undefined ? [] : this.judge.judge(again).map(({ cause }) => cause));
     for (const candidate of candidates) {
-      if (again !== undefined && causes.has(candidate.cause)) this.book.write(candidate, [again]);
-      else this.book.noteSeen(candidate, exchange);
+      if (again === undefined || !causes.has(candidate.cause)) {
+        this.book.noteSeen(candidate, exchange);
+        continue;
+      }
+      this.book.write(candidate, [again]);
+      const shows = (other: Exchange) => this.judge.judge(other).some(({ cause }) => cause === candidate.cause);
+      if ((options.identity ?? 'caller') === 'caller') await this.#shrink(candidate.cause, { call, shows }, [again]);
     }
   }
 
