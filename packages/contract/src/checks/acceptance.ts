@@ -1,7 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isObject } from '../json.ts';
-import { at, general } from '../judge/judge.ts';
+import { at, type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { isOwnId, kindOfReference } from '../run/names.ts';
 import { type Bound, boundsOf } from '../schema/bounds.ts';
@@ -49,24 +49,33 @@ export async function acceptBounds(
     ];
     if (pointsElsewhere(exchange, probed)) return;
     // An optional parameter stands beside its absence, which the baseline has shown to be taken.
-    const neighbour =
+    let neighbour =
       bound === asItIs.get(place) ? baseline.exchange : await send(bound.neighbour ?? place.value, 'neighbour');
-    if (!isAccepted(neighbour) && ![404, 409].includes(neighbour.answer.status)) return;
-    const where = `${place.name}${general(bound.pointer)}`;
-    if (session.book.has(`accept-${bound.keyword} ${operation.id} ${where}`)) return;
+    let [keyword, pointer, note] = [bound.keyword, bound.pointer, bound.note];
+    if (!isAccepted(neighbour) && ![404, 409].includes(neighbour.answer.status)) {
+      // What is refused whatever its value stands beside its absence, too.
+      const absent = absentAt(place.value, bound.pointer);
+      if (absent === undefined || !mayBeGiven(at(bound.value, absent), absent)) return;
+      if (!refusesForm(neighbour, refusal) || at(bound.value, absent) === undefined) return;
+      [keyword, pointer, note] = ['type', absent, 'it is given, whatever its value'];
+      neighbour = baseline.exchange;
+    }
+    const where = `${place.name}${general(pointer)}`;
+    if (session.book.has(`accept-${keyword} ${operation.id} ${where}`)) return;
     if (await isTakenElsewhere(context, operation, place, bound, refusal, `${index}`)) return;
+    const found = (other: Exchange): Candidate => ({
+      check: `accept-${keyword}`,
+      category: 'acceptance',
+      operation: operation.id,
+      title: `${where}: ${note}, and it is refused`,
+      expected: 'no refusal: the contract allows it',
+      actual: `${other.answer.status} ${other.answer.text.slice(0, 200)}`,
+      place: bound.place,
+      fix: 'Accept the value, or tighten the contract.',
+      cause: `accept-${keyword} ${operation.id} ${where}`,
+    });
     await session.report(
-      {
-        check: `accept-${bound.keyword}`,
-        category: 'acceptance',
-        operation: operation.id,
-        title: `${where}: ${bound.note}, and it is refused`,
-        expected: 'no refusal: the contract allows it',
-        actual: `${exchange.answer.status} ${exchange.answer.text.slice(0, 200)}`,
-        place: bound.place,
-        fix: 'Accept the value, or tighten the contract.',
-        cause: `accept-${bound.keyword} ${operation.id} ${where}`,
-      },
+      found(exchange),
       [exchange],
       async () => {
         const again = await send(bound.value, 'again');
@@ -74,11 +83,31 @@ export async function acceptBounds(
       },
       {
         call: place.with(bound.value),
-        shows: (other) => refusesForm(other, refusal) && reasonOf(other) === reasonOf(exchange),
+        found: (other) =>
+          refusesForm(other, refusal) && reasonOf(other) === reasonOf(exchange) ? found(other) : undefined,
       },
     );
   });
 }
+
+/** The topmost part that a body leaves out on the way to a pointer; undefined where it has all of it. */
+function absentAt(body: unknown, pointer: string): string | undefined {
+  const segments = pointer.split('/').slice(1);
+  const paths = segments.map((_segment, index) => `/${segments.slice(0, index + 1).join('/')}`);
+  return paths.find((path) => at(body, path) === undefined);
+}
+
+/** Whether nothing in a value has to be what the server knows or has handed out. */
+function mayBeGiven(value: unknown, pointer: string): boolean {
+  const name = pointer.split('/').findLast((segment) => !/^\d+$/.test(segment)) ?? '';
+  if (isHandedOut.test(name) || kindOfReference(name) !== undefined || isOwnId(name)) return false;
+  if (Array.isArray(value)) return value.every((item) => mayBeGiven(item, pointer));
+  if (!isObject(value)) return true;
+  return Object.entries(value).every(([key, member]) => mayBeGiven(member, `/${key}`));
+}
+
+/** Names of what a server hands out, and takes back only as it was. */
+const isHandedOut = /cursor|token|continu|after|before|match|since|signature|key$/i;
 
 /** What an answer says, without what is of this one request. */
 function reasonOf({ answer }: Exchange): string {
@@ -146,7 +175,7 @@ async function isTakenElsewhere(
 function givenAt({ session }: CheckContext, place: CallPlace): Bound | undefined {
   const { parameter, value } = place;
   if (parameter === undefined || parameter.required || value === undefined) return undefined;
-  if (/cursor|token|continu|after|before|match|since|signature|key$/i.test(parameter.name)) return undefined;
+  if (isHandedOut.test(parameter.name)) return undefined;
   if (!isTellable(session, place, value, false)) return undefined;
   return {
     keyword: 'type',

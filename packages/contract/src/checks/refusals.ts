@@ -56,8 +56,8 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
       const isGone = operation.method === 'DELETE' && [404, 410].includes(second.answer.status);
       return second.answer.status === 409 || isGone ? [exchange] : undefined;
     };
-    const one = { call: probe.call, shows: isAccepted };
-    await session.report(finding(operation, probe, exchange), [exchange], again, one);
+    const found = (other: Exchange) => (isAccepted(other) ? finding(operation, probe, other) : undefined);
+    await session.report(finding(operation, probe, exchange), [exchange], again, { call: probe.call, found });
   });
   return { statuses, codes };
 }

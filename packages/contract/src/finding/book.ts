@@ -23,10 +23,9 @@ export class FindingBook {
     this.#findings.set(candidate.cause, { ...candidate, exchanges, also: [] });
   }
 
-  /** Has a finding shown by other exchanges. */
-  rewrite(cause: string, exchanges: readonly Exchange[]): void {
-    const finding = this.#findings.get(cause);
-    if (finding !== undefined) this.#findings.set(cause, { ...finding, exchanges });
+  /** Has a finding shown by other exchanges than it was written down with. */
+  rewrite(candidate: Candidate, exchanges: readonly Exchange[]): void {
+    if (this.#findings.has(candidate.cause)) this.#findings.set(candidate.cause, { ...candidate, exchanges, also: [] });
   }
 
   /** Notes what an answer shows that cannot be asked for again. Seen in a second answer, it is confirmed. */

@@ -21,6 +21,8 @@ export interface Finding {
   readonly actual: string;
   /** Where the contract says so, in its split sources. */
   readonly place: Place | undefined;
+  /** A JSON Pointer to what is wrong in the body of the last answer, where the finding is about a part of it. */
+  readonly pointer?: string | undefined;
   /** What would bring both together again, on either side. */
   readonly fix: string;
   /** What shows it, in order; the last is the one that went wrong. */

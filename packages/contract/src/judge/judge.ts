@@ -242,6 +242,7 @@ export class Judge {
       expected: `${breach.pointer || 'the body'} ${breach.message}`,
       actual: cut(JSON.stringify(at(value, breach.pointer)) ?? 'nothing'),
       place: breach.place,
+      pointer: breach.pointer,
       fix: 'Answer as the schema says, or correct the schema.',
       cause: `answer-body ${operation.id} ${status} ${general(breach.pointer)} ${breach.keyword}`,
     }));
@@ -268,6 +269,7 @@ export class Judge {
             why === 'unknown' ? `${name} in ${status} is not in the contract` : `${name} in ${status} is writeOnly`,
           expected: why === 'unknown' ? 'only properties that the schema names' : 'a property that never comes back',
           actual: `${pointer}: ${cut(JSON.stringify(at(value, pointer)))}`,
+          pointer,
           place: this.#document.placeOf(described, why === 'unknown' ? 'properties' : 'writeOnly'),
           fix:
             why === 'unknown'
@@ -291,6 +293,7 @@ export class Judge {
         title: `The problem document of ${status} tells of another status`,
         expected: `"status": ${status} (RFC 9457, 3.1.2)`,
         actual: `"status": ${JSON.stringify(value.status)}`,
+        pointer: '/status',
         place: this.#place(content),
         fix: 'Write the status of the answer into the problem document.',
         cause: `problem-status ${operation.id} ${status}`,

@@ -15,14 +15,15 @@ const longestList = 8;
 const longestText = 600;
 const mostTextLines = 10;
 
-/** The body around what the finding names by a JSON Pointer; the beginning of it where it names nothing. */
+/** The body around what the finding is about; the beginning of it where it is about no part. */
 export function excerptOf(
   finding: Finding,
   answer: { readonly text: string; readonly json: { readonly value: unknown } | undefined },
 ): ExcerptLine[] {
   if (answer.json === undefined) return textExcerpt(answer.text);
   const { value } = answer.json;
-  return [...print(value, pathOf(finding, value), '', '')];
+  const path = finding.pointer === undefined ? undefined : pathTo(finding.pointer, value);
+  return [...print(value, path, '', '')];
 }
 
 function textExcerpt(text: string): ExcerptLine[] {
@@ -36,36 +37,16 @@ function plain(text: string): ExcerptLine {
   return { text, marked: false };
 }
 
-/** The first JSON Pointer in the finding's sentences that leads somewhere in the value: all the way, or to where a member is missing. */
-function pathOf(finding: Finding, value: unknown): string[] | undefined {
-  const pointers = [finding.actual, finding.title, finding.expected, finding.cause].flatMap((text) =>
-    [...text.matchAll(/(?<![\w/:.#])(?:\/[^\s/"'`,;:()<>]+)+/g)].map(([found]) => found.replace(/[.?!]+$/, '')),
-  );
-  const paths = pointers.map((pointer) => concrete(pointer.split('/').slice(1).map(unescapeSegment), value));
-  return paths.find((path) => path?.found === true)?.path ?? paths.find((path) => path !== undefined)?.path;
-}
-
-/** A path with an index for each `*`; undefined where not even the parent of its end is there. */
-function concrete(segments: readonly string[], value: unknown): { path: string[]; found: boolean } | undefined {
-  const [segment, ...rest] = segments;
-  if (segment === undefined) return { path: [], found: true };
-  const keys = segment === '*' && typeof value === 'object' && value !== null ? Object.keys(value) : [segment];
-  let missing: { path: string[]; found: boolean } | undefined;
-  for (const key of keys) {
-    const child = childOf(value, key);
-    const below = child === undefined ? undefined : concrete(rest, child);
-    const here = below && { path: [key, ...below.path], found: below.found };
-    if (here?.found === true) return here;
-    missing ??= here;
+/** The segments of a pointer as far as they lead: to what is there, or to what misses a member. */
+function pathTo(pointer: string, value: unknown): string[] {
+  const path: string[] = [];
+  let part = value;
+  for (const segment of pointer.split('/').slice(1).map(unescapeSegment)) {
+    if (typeof part !== 'object' || part === null || !Object.hasOwn(part, segment)) break;
+    part = (part as Record<string, unknown>)[segment];
+    path.push(segment);
   }
-  if (missing !== undefined) return missing;
-  return rest.length === 0 && isObject(value) ? { path: [], found: false } : undefined;
-}
-
-function childOf(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, key)
-    ? (value as Record<string, unknown>)[key]
-    : undefined;
+  return path;
 }
 
 /** @param path to what is marked: along it all is opened, and elsewhere objects and lists are closed. */

@@ -36,6 +36,8 @@ export interface JsonFinding {
   readonly fix: string;
   /** File, line (from 1) and JSON Pointer of what the contract says; null where no place says it. */
   readonly place: Finding['place'] | null;
+  /** A JSON Pointer into the body of the last answer; null where the finding is about no part of it. */
+  readonly pointer: string | null;
   /** The same for the same difference in every run. */
   readonly cause: string;
   /** What shows it, in order; secrets are written as `$NAME`. */
@@ -83,6 +85,7 @@ function jsonFinding(finding: PresentedFinding): JsonFinding {
   return {
     ...{ check, category, operation, also, title, expected, actual, fix, cause },
     place: place ?? null,
+    pointer: finding.pointer ?? null,
     exchanges: exchanges.map(jsonExchange),
   };
 }

@@ -26,10 +26,11 @@ export interface SendOptions {
   readonly isJudged?: boolean;
 }
 
-/** A call that shows a finding by itself, and how one sees in an exchange that it does. */
+/** A call that shows a finding by itself. */
 export interface Shown {
   readonly call: Call;
-  shows(exchange: Exchange): boolean;
+  /** The finding as another exchange shows it; undefined where it does not. */
+  found(exchange: Exchange): Candidate | undefined;
 }
 
 /** Calls that a run may send to make the calls smaller that show what it found. */
@@ -175,19 +176,24 @@ export class Session {
   }
 
   /** Has a finding show what the smallest call brings that shows it. */
-  async #shrink(cause: string, { call, shows }: Shown, shown: readonly Exchange[]): Promise<void> {
+  async #shrink(cause: string, { call, found }: Shown, shown: readonly Exchange[]): Promise<void> {
     const breaches = breachesOf(this.validators, call, this.givenHeaders);
-    const smallest = await shrink(call, {
+    let smallest: Candidate | undefined;
+    const exchange = await shrink(call, {
       isLike: (smaller) => breachesOf(this.validators, smaller, this.givenHeaders) === breaches,
       shows: async (smaller) => {
         if (this.isOver || this.#shrinkings >= mostShrinkings) return undefined;
         this.#shrinkings += 1;
-        const exchange = await this.#exchange(call.operation, serialize(smaller), {});
-        return shows(exchange) ? exchange : undefined;
+        const other = await this.#exchange(call.operation, serialize(smaller), {});
+        const candidate = found(other);
+        if (candidate?.cause !== cause) return undefined;
+        smallest = candidate;
+        return other;
       },
       tries: 30,
     });
-    if (smallest !== undefined) this.book.rewrite(cause, [...shown.slice(0, -1), smallest]);
+    if (smallest !== undefined && exchange !== undefined)
+      this.book.rewrite(smallest, [...shown.slice(0, -1), exchange]);
   }
 
   /** Signs in, so that what the caller's headers are is known before the first call. */
@@ -238,15 +244,16 @@ export class Session {
       isRepeatable || isReading(exchange)
         ? await this.#exchange(exchange.operation, serialize(call), options)
         : undefined;
-    const causes = new Set(again === undefined ? [] : this.judge.judge(again).map(({ cause }) => cause));
+    const seenAgain = again === undefined ? [] : this.judge.judge(again);
     for (const candidate of candidates) {
-      if (again === undefined || !causes.has(candidate.cause)) {
+      const same = seenAgain.find(({ cause }) => cause === candidate.cause);
+      if (again === undefined || same === undefined) {
         this.book.noteSeen(candidate, exchange);
         continue;
       }
-      this.book.write(candidate, [again]);
-      const shows = (other: Exchange) => this.judge.judge(other).some(({ cause }) => cause === candidate.cause);
-      if ((options.identity ?? 'caller') === 'caller') await this.#shrink(candidate.cause, { call, shows }, [again]);
+      this.book.write(same, [again]);
+      const found = (other: Exchange) => this.judge.judge(other).find(({ cause }) => cause === candidate.cause);
+      if ((options.identity ?? 'caller') === 'caller') await this.#shrink(candidate.cause, { call, found }, [again]);
     }
   }
 

@@ -147,9 +147,14 @@ function* candidatesOf(bounding: Bounding): Generator<Candidate> {
   if (isObject(value)) yield* objectBounds(bounding, value);
 }
 
-/** Present, absent and null. */
+/** Present, absent and null; and the default, said aloud. */
 function* presenceBounds({ spot, subject, document }: Bounding): Generator<Candidate> {
   const { shape, pointer, value, omit } = spot;
+  const defaulted = shape.sources.find((one) => 'default' in one);
+  if (defaulted !== undefined) {
+    const note = (part: unknown) => `${subject} is ${shortened(part)}, its default`;
+    yield { keyword: 'default', source: defaulted, detail: '', pointer, parts: [defaulted.default], note };
+  }
   const source = shape.sources.find(({ type }) => type !== undefined);
   if (pointer !== '' && value !== null) {
     const note = () => `${subject} is given`;

@@ -21,9 +21,20 @@ export interface Difference {
 /** Looks once, with things of its own; undefined where nothing could be seen. */
 export type Look = (label: string) => Promise<readonly Difference[] | undefined>;
 
-/** Looks, and looks again with other things where something differs: only what shows both times is reported. */
-export async function probe(session: Session, operation: Operation, name: string, look: Look): Promise<void> {
-  if (session.isOver || !session.isJudged(operation)) return;
+/**
+ * Looks, and looks again with other things where something differs: only what shows both times is reported.
+ *
+ * @param others operations that may be to blame, too: it is enough that one of all is judged.
+ */
+export async function probe(
+  session: Session,
+  operation: Operation,
+  name: string,
+  look: Look,
+  others: readonly (Operation | undefined)[] = [],
+): Promise<void> {
+  const mayBeToBlame = [operation, ...others].some((one) => one !== undefined && session.isJudged(one));
+  if (session.isOver || !mayBeToBlame) return;
   const found = collapsed(await look(`${name} one`));
   if (found === undefined) return;
   session.observed(operation, 'semantics');

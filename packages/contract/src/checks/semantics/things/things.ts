@@ -81,6 +81,6 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
       'key',
       keyed(context, create, key, list, (label) => bench.callTo(create, label)),
     );
-  if (session.can('stranger')) await probe(session, create, 'stranger', separated(bench));
+  if (session.can('stranger')) await probe(session, create, 'stranger', separated(bench), concerned);
   if (remove !== undefined) await probe(session, remove, 'delete', removed(bench));
 }
