@@ -9,6 +9,7 @@ import type { CheckContext } from './checks.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Refusal, refusesForm } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isTellable, placesOf } from './places.ts';
+import { renewed } from './renewal.ts';
 import { sampled } from './sample.ts';
 
 /**
@@ -143,7 +144,7 @@ async function isTakenElsewhere(
 ): Promise<boolean> {
   const { session, baselines } = context;
   const calls: { readonly call: Call; readonly pointer: string | undefined }[] = [
-    { call: renewed(context, operation, place.with(bound.value), undefined, `${label} other words`, 9), pointer: '' },
+    { call: renewed(session, place.with(bound.value), undefined, `${label} other words`, 9), pointer: '' },
   ];
   if (place.parameter === undefined) {
     for (const value of besideOthers(context, place, bound)) {
@@ -265,28 +266,7 @@ async function sendRenewed(
   const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
   const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
   const known = isValid ? { ...call, body } : call;
-  const send = (depth: number) =>
-    session.send(renewed(context, operation, known, pointer, label, depth), { isMaking: true });
+  const send = (depth: number) => session.send(renewed(session, known, pointer, label, depth), { isMaking: true });
   const exchange = await send(1);
   return exchange.answer.status === 409 || hasItemErrors(exchange) ? send(9) : exchange;
-}
-
-/** The call with other texts, down to a depth; the probed value stays. */
-function renewed(
-  { session }: CheckContext,
-  operation: Operation,
-  call: Call,
-  pointer: string | undefined,
-  label: string,
-  depth: number,
-): Call {
-  const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
-  if (schema === undefined || call.body === undefined || operation.method !== 'POST') return call;
-  const isFree = (at: string, key: string) =>
-    at.split('/').length - 1 <= depth &&
-    (pointer === undefined || (at !== pointer && !at.startsWith(`${pointer}/`))) &&
-    kindOfReference(key) === undefined &&
-    !isOwnId(key);
-  const body = session.values.fresh(schema, call.body, session.seedFor(`${operation.id} ${label}`), isFree);
-  return { ...call, body };
 }

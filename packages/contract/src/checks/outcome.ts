@@ -94,15 +94,21 @@ export function refusesForm(exchange: Exchange, { statuses, codes }: Refusal): b
 }
 
 /** Whether a call that succeeded as a whole says of one of its items that it did not. */
-export function hasItemErrors({ answer }: Exchange): boolean {
-  if (answer.status < 200 || answer.status > 299) return false;
-  const visit = (value: unknown, depth: number): boolean => {
-    if (depth > 4) return false;
-    if (Array.isArray(value)) return value.some((item) => visit(item, depth + 1));
-    if (!isObject(value)) return false;
-    if (value.success === false || (Array.isArray(value.errors) && value.errors.length > 0)) return true;
-    if (isObject(value.error)) return true;
-    return Object.values(value).some((member) => visit(member, depth + 1));
+export function hasItemErrors(exchange: Exchange): boolean {
+  return itemErrorsIn(exchange).length > 0;
+}
+
+/** What a call that succeeded as a whole says of items that did not. */
+export function itemErrorsIn({ answer }: Exchange): unknown[] {
+  if (answer.status < 200 || answer.status > 299) return [];
+  const visit = (value: unknown, depth: number): unknown[] => {
+    if (depth > 4) return [];
+    if (Array.isArray(value)) return value.flatMap((item) => visit(item, depth + 1));
+    if (!isObject(value)) return [];
+    if (Array.isArray(value.errors) && value.errors.length > 0) return value.errors;
+    if (isObject(value.error)) return [value.error];
+    if (value.success === false) return [value];
+    return Object.values(value).flatMap((member) => visit(member, depth + 1));
   };
   return visit(answer.json?.value, 0);
 }

@@ -1,4 +1,4 @@
-import type { Content, Operation, Parameter } from '../document/operation.ts';
+import type { Content, Parameter } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import type { JsonObject } from '../json.ts';
@@ -10,10 +10,11 @@ export interface CallPlace {
   /** As a person names it: `query.pageSize`, `the body`. */
   readonly name: string;
   readonly schema: JsonObject;
-  readonly operation: Operation;
   readonly parameter: Parameter | undefined;
   /** The value there in the baseline, or a valid one where the baseline leaves it out; undefined where none is known. */
   readonly value: unknown;
+  /** The call that it is a place of. */
+  readonly call: Call;
   /** The call with another value there. */
   with(value: unknown): Call;
 }
@@ -39,9 +40,9 @@ function bodyPlace(call: Call, content: Content | undefined): CallPlace | undefi
   return {
     name: 'body',
     schema: content.schema,
-    operation: call.operation,
     parameter: undefined,
     value: call.body,
+    call,
     with: (value) => ({ ...call, body: value }),
   };
 }
@@ -55,9 +56,9 @@ function parameterPlace(session: Session, call: Call, parameter: Parameter): Cal
   return {
     name: `${parameter.in}.${parameter.name}`,
     schema: parameter.schema,
-    operation: call.operation,
     parameter,
     value,
+    call,
     with: (changed) => ({ ...call, [group]: { ...call[group], [parameter.name]: changed } }),
   };
 }

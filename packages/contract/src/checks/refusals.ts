@@ -3,12 +3,14 @@ import type { Call, Exchange } from '../http/call.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
+import type { Session } from '../run/session.ts';
 import { breaksOf } from '../schema/breaks.ts';
 import { malformedBodies } from '../schema/hostile.ts';
 import type { CheckContext } from './checks.ts';
-import { codeOf, detailCodesOf, isAccepted, isRefused, type Refusal } from './outcome.ts';
+import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRefused, itemErrorsIn, type Refusal } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isTellable, placesOf } from './places.ts';
+import { renewedAround } from './renewal.ts';
 import { sampled } from './sample.ts';
 
 /** A request that breaks the contract in one thing. */
@@ -35,9 +37,10 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
   ];
   const statuses = new Set<number>();
   const codes = new Set<string>();
-  await inParallel(probes, session.options.concurrency ?? 8, async (probe) => {
+  const halfRefused: { readonly probe: Probe; readonly exchange: Exchange }[] = [];
+  await inParallel(probes, session.options.concurrency ?? 8, async (probe, index) => {
     if (session.isOver) return;
-    const exchange = await session.send(probe.call);
+    const exchange = await send(session, probe, `${index}`);
     session.observed(operation, 'refusals');
     session.coverage.tried(operation, probe.place);
     if (isRefused(exchange)) {
@@ -48,9 +51,10 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
       }
       return;
     }
+    if (hasItemErrors(exchange)) halfRefused.push({ probe, exchange });
     if (!isAccepted(exchange)) return;
     const again = async () => {
-      const second = await session.send(probe.call);
+      const second = await send(session, probe, `${index} again`);
       // What it made the first time is in the way of the second.
       if (isAccepted(second)) return [second];
       const isGone = operation.method === 'DELETE' && [404, 410].includes(second.answer.status);
@@ -59,7 +63,51 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
     const found = (other: Exchange) => (isAccepted(other) ? finding(operation, probe, other) : undefined);
     await session.report(finding(operation, probe, exchange), [exchange], again, { call: probe.call, found });
   });
+  await reportUnseen(session, operation, probes, halfRefused, codes);
   return { statuses, codes };
+}
+
+/** Sends a probe; once more with other texts, where what is there already hides whether its form was looked at. */
+async function send(session: Session, { call, base }: Probe, label: string): Promise<Exchange> {
+  let exchange = await session.send(call);
+  for (const depth of [1, 9]) {
+    if (exchange.answer.status !== 409 || base === undefined) break;
+    exchange = await session.send(renewedAround(session, call, base.call, `broken ${label} ${depth}`, depth));
+  }
+  return exchange;
+}
+
+/**
+ * A server that refuses breaks of items as a whole, and does one of them all the same, has not seen it: also where the item
+ * then fails for another reason.
+ */
+async function reportUnseen(
+  session: Session,
+  operation: Operation,
+  probes: readonly Probe[],
+  halfRefused: readonly { readonly probe: Probe; readonly exchange: Exchange }[],
+  codes: ReadonlySet<string>,
+): Promise<void> {
+  const inBody = probes.filter(({ at }) => at.startsWith('body'));
+  if (inBody.length < 10 || halfRefused.length > inBody.length / 5) return;
+  for (const { probe, exchange } of halfRefused) {
+    const isOfOtherReason = (one: Exchange) => hasItemErrors(one) && !tellsOf(one, probe, codes);
+    if (!isOfOtherReason(exchange)) continue;
+    await session.report(finding(operation, probe, exchange), [exchange], async () => {
+      const again = await session.send(probe.call);
+      return isOfOtherReason(again) ? [again] : undefined;
+    });
+  }
+}
+
+/** Whether an item's error is one of those that come with a refusal, or names what is broken. */
+function tellsOf(exchange: Exchange, { at }: Probe, codes: ReadonlySet<string>): boolean {
+  const told = JSON.stringify(itemErrorsIn(exchange)).toLowerCase();
+  const [name = ''] = at
+    .split('/')
+    .filter((segment) => !/^(?:\*|body)$/.test(segment))
+    .slice(-1);
+  return told.includes(name.toLowerCase()) || [...codes].some((code) => told.includes(`"${code.toLowerCase()}"`));
 }
 
 /** Breaks of one place in a run; another seed takes others. */
@@ -90,7 +138,7 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
 /** The broken value with ids that the server knows, where it is made up in whole or in part; a broken id stays broken. */
 function withKnownIds(
   { session, baselines }: CheckContext,
-  { parameter, schema, operation }: CallPlace,
+  { parameter, schema, call: { operation } }: CallPlace,
   value: unknown,
 ): unknown {
   if (parameter !== undefined) return value;
@@ -124,6 +172,7 @@ function absences({ session }: CheckContext, call: Call): Probe[] {
         note: `${place.name} is left out`,
         place: place.parameter && session.document.placeOf(place.parameter.node, 'required'),
         call: isGiven ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without,
+        base: place,
       };
     });
   if (operation.body?.required !== true || call.body === undefined) return probes;

@@ -1,11 +1,16 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
+import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
+import { isOwnId } from '../../../run/names.ts';
+import type { CheckContext } from '../../checks.ts';
 import type { Bench } from './bench.ts';
-import { listAs } from './collection.ts';
+import { listAs, readCollection } from './collection.ts';
 import { isGone } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
+import type { Reading } from './read.ts';
 import { requestSchema } from './schema.ts';
+import { thingIn } from './thing-in.ts';
 import { changesOf, madeAndRead } from './update.ts';
 import { saidFlag } from './vocabulary.ts';
 
@@ -68,6 +73,39 @@ export function separated(bench: Bench): Look {
         );
     }
     return found.map((one) => ({ ...one, title: one.title.replaceAll(text(thing.id), bench.resource.kind) }));
+  };
+}
+
+/** What is in the caller's list and not in another tenant's is not another tenant's to read. */
+export function unshared(context: CheckContext, { read, name, list }: Reading): Look {
+  return async () => {
+    if (!isPrivate(read) || !isPrivate(list)) return undefined;
+    const known = context.baselines.of(read)?.call;
+    const mine = (await readCollection(context, list))?.rows ?? [];
+    const theirs = await listAs(context, list, 'stranger');
+    if (known === undefined || theirs === undefined || mine.length === 0) return undefined;
+    const idOf = (row: JsonObject) => row[name] ?? row[Object.keys(row).find(isOwnId) ?? ''];
+    const others = new Set(theirs.rows.map(idOf));
+    // Lists that have anything in common may be one list for all.
+    const ids = mine.map(idOf).filter((id) => id !== undefined);
+    if (ids.length === 0 || ids.some((id) => others.has(id))) return undefined;
+    const call = { ...known, path: { ...known.path, [name]: ids[0] } };
+    const own = await context.session.send(call);
+    const seen = await context.session.send(call, { identity: 'stranger' });
+    if (!isSuccess(own)) return undefined;
+    if (!isSuccess(seen) || idOf(thingIn(seen)) !== idOf(thingIn(own))) return [];
+    return [
+      {
+        check: 'stranger-reads',
+        operation: read,
+        about: '',
+        title: `Another tenant reads with ${read.id} what only the caller's ${list.id} shows`,
+        expected: '404 or 403, and nothing of it',
+        actual: `${seen.answer.status} ${seen.answer.text.slice(0, 120)}`,
+        fix: 'Look only among what the caller may see.',
+        exchanges: [theirs.exchange, own, seen],
+      },
+    ];
   };
 }
 

@@ -14,7 +14,7 @@ import { agreed, readingsOf, unknown } from './read.ts';
 import { removed } from './remove.ts';
 import { type Resource, resourcesOf } from './resources.ts';
 import { checkSafety, headed } from './safe.ts';
-import { separated } from './strangers.ts';
+import { separated, unshared } from './strangers.ts';
 import { tagged, versioned } from './tags.ts';
 import { changed, refused } from './update.ts';
 
@@ -27,8 +27,11 @@ export async function checkThings(context: CheckContext): Promise<void> {
     await checkResource(context, resource);
     onProgress(index + 1, resources.length);
   }
-  for (const reading of readingsOf(context))
+  for (const reading of readingsOf(context)) {
     await probe(session, reading.read, `agree ${reading.list.id}`, agreed(context, reading));
+    if (session.can('stranger'))
+      await probe(session, reading.read, `unshared ${reading.list.id}`, unshared(context, reading));
+  }
   for (const operation of session.judged) {
     if (session.isOver) return;
     await checkOperation(context, operation);
