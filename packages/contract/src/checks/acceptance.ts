@@ -50,10 +50,15 @@ export async function acceptBounds(
     ];
     if (pointsElsewhere(exchange, probed)) return;
     // An optional parameter stands beside its absence, which the baseline has shown to be taken.
-    let neighbour =
-      bound === asItIs.get(place) ? baseline.exchange : await send(bound.neighbour ?? place.value, 'neighbour');
+    const isMadeUp = isMadeUpId(place, bound);
+    const ordinary = isMadeUp
+      ? session.values.fresh(place.schema, place.value, session.seedFor(`${operation.id} ${place.name}`))
+      : (bound.neighbour ?? place.value);
+    let neighbour = bound === asItIs.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
     let [keyword, pointer, note] = [bound.keyword, bound.pointer, bound.note];
-    if (!isAccepted(neighbour) && ![404, 409].includes(neighbour.answer.status)) {
+    // An id that no server has to know must be taken as it is before one can say that another is refused for its form.
+    const isOtherwiseRefused = isMadeUp ? [] : [404, 409, 412];
+    if (!isAccepted(neighbour) && !isOtherwiseRefused.includes(neighbour.answer.status)) {
       // What is refused whatever its value stands beside its absence, too.
       const absent = absentAt(place.value, bound.pointer);
       if (absent === undefined || !mayBeGiven(at(bound.value, absent), absent)) return;
@@ -235,14 +240,16 @@ function inKind(note: string): string {
 }
 
 /** Boundaries of one place in a run; another seed takes others. */
-const most = 250;
+const most = 600;
 
 function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   if (place.value === undefined) return [];
   const { document, validators, values } = session;
   const bounds = boundsOf(document, validators, values, place.schema, place.value);
   const tellable = bounds.filter(
-    (bound) => isTellable(session, place, bound.value, false) && !isMadeUpId(place, bound),
+    (bound) =>
+      isTellable(session, place, bound.value, false) &&
+      (!isMadeUpId(place, bound) || (place.parameter !== undefined && place.parameter.in !== 'path')),
   );
   const kindOf = ({ keyword, place: at, chosen }: Bound) =>
     `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`;
