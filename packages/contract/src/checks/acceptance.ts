@@ -148,8 +148,10 @@ async function isTakenElsewhere(
   label: string,
 ): Promise<boolean> {
   const { session, baselines } = context;
+  // A text on its boundary would not be one in other words.
+  const kept = typeof at(bound.value, bound.pointer) === 'string' ? bound.pointer : undefined;
   const calls: { readonly call: Call; readonly pointer: string | undefined }[] = [
-    { call: renewed(session, place.with(bound.value), undefined, `${label} other words`, 9), pointer: '' },
+    { call: renewed(session, place.with(bound.value), kept, `${label} other words`, 9), pointer: '' },
   ];
   if (place.parameter === undefined) {
     for (const value of besideOthers(context, place, bound)) {

@@ -1,5 +1,6 @@
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
+import { isObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
@@ -33,6 +34,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
   const probes = [
     ...oncePerConstraint([...placesOf(session, baseline.call), ...bodies].flatMap((place) => probesAt(context, place))),
     ...absences(context, baseline.call),
+    ...answeredMembers(context, baseline),
     ...bodyProbes(context, operation, baseline.call),
   ];
   const statuses = new Set<number>();
@@ -189,6 +191,38 @@ function absences({ session }: CheckContext, call: Call): Probe[] {
     call: { ...call, body: undefined },
   };
   return [...probes, none];
+}
+
+/** How many members of an answer are sent where a body does not take them. */
+const mostAnswered = 6;
+
+/** A closed body with a member that answers have and it has not: what the server decides on cannot be sent. */
+function answeredMembers({ session }: CheckContext, { call, exchange }: Baseline): Probe[] {
+  const place = placesOf(session, call).find(({ parameter }) => parameter === undefined);
+  const answer = exchange.answer.json?.value;
+  if (place === undefined || !isObject(place.value) || !isObject(answer)) return [];
+  const body = place.value;
+  const schema = session.document.object(place.schema);
+  const closing = ['additionalProperties', 'unevaluatedProperties'].find((keyword) => schema[keyword] === false);
+  if (closing === undefined) return [];
+  return Object.entries(answer)
+    .filter(([name, value]) => !(name in body) && !isObject(value) && !Array.isArray(value))
+    .map(([name, value]) => ({ name, whole: { ...body, [name]: value } }))
+    .filter(({ name, whole }) => {
+      const breaches = session.validators.breaches(place.schema, whole, 'request');
+      return (
+        breaches.length > 0 && breaches.every(({ keyword, pointer }) => keyword === closing && pointer === `/${name}`)
+      );
+    })
+    .slice(0, mostAnswered)
+    .map(({ name, whole }) => ({
+      keyword: closing,
+      at: `body/${name}`,
+      note: `${name} is not of the body, and only answered`,
+      place: session.document.placeOf(schema, closing),
+      call: place.with(whole),
+      base: place,
+    }));
 }
 
 /** Bodies that are not what their media type says, and media types that the operation does not take. */

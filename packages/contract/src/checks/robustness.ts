@@ -3,7 +3,7 @@ import type { Call } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { isObject } from '../json.ts';
 import type { Baseline } from '../run/baseline.ts';
-import { hostileOf, hostileTexts, malformedBodies, withRawText } from '../schema/hostile.ts';
+import { hostileEverywhere, hostileOf, hostileTexts, malformedBodies, withRawText } from '../schema/hostile.ts';
 import type { CheckContext } from './checks.ts';
 import { inParallel } from './parallel.ts';
 import { isTellable, placesOf } from './places.ts';
@@ -35,8 +35,23 @@ export async function surviveHostility(context: CheckContext, operation: Operati
     session.observed(operation, 'robustness');
   };
   const atOnce = session.options.concurrency ?? 8;
+  await inParallel(await everywhere(context, baseline), atOnce, (probe) => send(probe, true));
   await inParallel(valid, atOnce, (probe) => send(probe, true));
   await inParallel([...broken, ...rawTexts(call), ...oddPaths(call)], atOnce, (probe) => send(probe, false));
+}
+
+/** The call with an odd text in all of its body at once, in the body with the most in it of those that are known to be taken. */
+async function everywhere({ session, baselines }: CheckContext, { call }: Baseline): Promise<Call[]> {
+  const { operation, mediaType } = call;
+  const schema = operation.body?.contents.find((one) => one.mediaType === mediaType)?.schema;
+  if (schema === undefined || call.body === undefined || (session.options.probes ?? most) < most) return [];
+  const known = [call, ...(await baselines.variants(operation))];
+  const [fullest = call] = known.sort((one, other) => sizeOf(other.body) - sizeOf(one.body));
+  return [...hostileEverywhere(session.validators, schema, fullest.body)].map((body) => ({ ...fullest, body }));
+}
+
+function sizeOf(body: unknown): number {
+  return JSON.stringify(body)?.length ?? 0;
 }
 
 /** Hostile values of one place in a run; another seed takes others. */

@@ -6,7 +6,7 @@ import type { Baseline } from '../run/baseline.ts';
 import { isDestructive } from '../run/baseline.ts';
 import type { Session } from '../run/session.ts';
 import type { CheckContext } from './checks.ts';
-import { isAccepted } from './outcome.ts';
+import { itemErrorsIn } from './outcome.ts';
 
 /** Who may not call: nobody, a forged or worn-out credential, and a caller without the rights. */
 export async function refuseStrangers(
@@ -24,15 +24,24 @@ export async function refuseStrangers(
       );
     const exchange = await send();
     session.observed(operation, 'refusals');
-    if (!isAccepted(exchange)) continue;
+    if (!isServed(exchange)) continue;
     await session.report(finding(session, operation, attempt, exchange), [exchange], async () => {
       const again = await send();
-      if (isAccepted(again)) return [again];
+      if (isServed(again)) return [again];
       // What is deleted cannot be deleted a second time.
       return operation.method === 'DELETE' && [404, 409, 410].includes(again.answer.status) ? [exchange] : undefined;
     });
     if (operation.method === 'DELETE') return;
   }
+}
+
+/** Whether a caller was let in: also where what it asked for then failed for other reasons. */
+function isServed(exchange: Exchange): boolean {
+  const { status } = exchange.answer;
+  const told = JSON.stringify(itemErrorsIn(exchange));
+  return (
+    status >= 200 && status < 400 && !/forbid|denied|unauthori[sz]ed|permission|not allowed|credential/i.test(told)
+  );
 }
 
 interface Attempt {

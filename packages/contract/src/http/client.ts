@@ -22,8 +22,14 @@ export class HttpClient {
     });
   }
 
-  /** Sends a request and reads the answer to its end. It never throws: what did not come is an answer of status 0. */
+  /**
+   * Sends a request and reads the answer to its end. What did not come is an answer of status 0.
+   *
+   * @throws TypeError where a header has characters that HTTP cannot carry: that is no matter of the server's.
+   */
   async send(operation: Operation | undefined, wire: WireRequest): Promise<Exchange> {
+    for (const [name, value] of Object.entries(wire.headers))
+      if (!isCarried(value)) throw new TypeError(`The header ${name} cannot be sent: ${JSON.stringify(value)}`);
     const path = `${this.#base.pathname.replace(/\/$/, '')}${wire.target}` || '/';
     const body = wire.body === undefined ? undefined : wire.body.toString();
     const request = { method: wire.method, url: `${this.#base.origin}${path}`, headers: wire.headers, body };
@@ -51,6 +57,11 @@ export class HttpClient {
   close(): Promise<void> {
     return this.#pool.destroy();
   }
+}
+
+/** Characters of a header's value (RFC 9110, 5.5). undici's queue stands still after it has refused one itself. */
+function isCarried(value: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 }
 
 export function answerOf(

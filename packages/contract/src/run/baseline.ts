@@ -211,7 +211,7 @@ export class Baselines {
     const calls: Call[] = [];
     for (const set of parameters)
       for (const { body, mediaType } of bodies) calls.push({ operation, ...set, body, mediaType });
-    return calls.slice(0, 14);
+    return calls.slice(0, 16);
   }
 
   #parameterSets(
@@ -329,7 +329,30 @@ export class Baselines {
       const body = this.withKnownIds(operation, value);
       return validators.accepts(schema, body, 'request') ? body : value;
     });
-    return bodies.slice(0, 9).map((body) => ({ body, mediaType }));
+    const modest = bodies
+      .slice(0, 9)
+      .map((body) => this.#withoutStrangers(operation, body))
+      .filter((body, index) => body !== bodies[index] && validators.accepts(schema, body, 'request'));
+    return [...bodies.slice(0, 9), ...modest.slice(0, 3)].map((body) => ({ body, mediaType }));
+  }
+
+  /** The value without the ids of things that nobody has seen: what is optional may refer to nothing. */
+  #withoutStrangers(operation: Operation, value: unknown): unknown {
+    const { pool } = this.#session;
+    let isOther = false;
+    const isStranger = (name: string, member: unknown) =>
+      typeof member === 'string' &&
+      (kindOfReference(name) !== undefined || isOwnId(name)) &&
+      !pool.forMember(operation, name, false).includes(member);
+    const visit = (node: unknown): unknown => {
+      if (Array.isArray(node)) return node.map(visit);
+      if (!isObject(node)) return node;
+      const kept = Object.entries(node).filter(([name, member]) => !isStranger(name, member));
+      isOther ||= kept.length < Object.keys(node).length;
+      return Object.fromEntries(kept.map(([name, member]) => [name, visit(member)]));
+    };
+    const without = visit(value);
+    return isOther ? without : value;
   }
 
   /** The value with the ids in it exchanged for ids of things that the server has. */

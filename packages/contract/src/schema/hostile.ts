@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from '../json.ts';
 import { type Break, isTooLarge, lists, placeOf, plural, shortened, sourceOf, subjectOf } from './breaks.ts';
 import { memberSchemas, type Shape } from './shape.ts';
 import type { Direction, Validators } from './validators.ts';
-import { type Spot, stepOf, stretch, Values, withMember } from './values.ts';
+import { type Spot, stepOf, stretch, Values, withMember, written } from './values.ts';
 
 /** A body as it is sent, which no value expresses. */
 export interface OddBody {
@@ -28,8 +28,8 @@ interface Hostile {
 
 const longestText = 100_000;
 const longestList = 10_000;
-/** How many odd texts each place gets; over all places they all have their turn. */
-const textsAtOnce = 5;
+/** How many odd texts each place gets by itself; over all places they all have their turn. */
+const textsAtOnce = 3;
 const deepest = 50;
 
 const oddTexts: readonly (readonly [text: string, what: string])[] = [
@@ -58,6 +58,8 @@ const oddTexts: readonly (readonly [text: string, what: string])[] = [
   ['null', 'the word null'],
   ['1e309', 'a number too large, as text'],
 ];
+
+const brokenPattern = oddTexts.find(([, what]) => what === 'a broken pattern');
 
 const oddNumbers: readonly (readonly [number: number, what: string])[] = [
   [2 ** 53, 'the first number beyond the exact ones'],
@@ -109,19 +111,42 @@ export function hostileOf(
   return found;
 }
 
+/**
+ * The value with the same odd text wherever it may stand, once for each odd text: what goes wrong then is found in one request
+ * and looked for afterwards.
+ */
+export function* hostileEverywhere(validators: Validators, schema: JsonObject, value: unknown): Iterable<unknown> {
+  for (const [text] of oddTexts) {
+    let whole = value;
+    for (const path of textsIn(value)) {
+      const tried = written(whole, path, text);
+      if (validators.accepts(schema, tried, 'request')) whole = tried;
+    }
+    if (whole !== value) yield whole;
+  }
+}
+
+function textsIn(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
+  if (typeof value === 'string') return [path];
+  if (Array.isArray(value)) return value.flatMap((item, index) => textsIn(item, [...path, index]));
+  return isObject(value) ? Object.entries(value).flatMap(([name, item]) => textsIn(item, [...path, name])) : [];
+}
+
 function* hostileParts(values: Values, direction: Direction, spot: Spot, turn: number): Generator<Hostile> {
   const { shape, value } = spot;
   if (shape.enum !== undefined) return;
-  if (typeof value === 'string') yield* hostileTextsFor(shape, value, turn);
+  if (typeof value === 'string') yield* hostileTextsFor(shape, spot.name, value, turn);
   if (typeof value === 'number') yield* hostileNumbers(shape);
   if (Array.isArray(value)) yield* hostileLists(values, direction, spot, value);
   if (isObject(value)) yield* hostileObjects(values, direction, spot, value);
 }
 
-function* hostileTextsFor(shape: Shape, value: string, turn: number): Generator<Hostile> {
+function* hostileTextsFor(shape: Shape, name: string, value: string, turn: number): Generator<Hostile> {
   if (shape.patterns.length === 0 && shape.format === undefined) {
     for (let index = 0; index < textsAtOnce; index += 1) {
-      const [text, what] = oddTexts[(turn + index) % oddTexts.length] ?? ['', ''];
+      // A pattern is where broken patterns do harm.
+      const isPattern = index === 0 && /pattern|regex|expression|mask/i.test(name);
+      const [text, what] = (isPattern ? brokenPattern : oddTexts[(turn + index) % oddTexts.length]) ?? ['', ''];
       const part = sized(text, shape);
       yield { keyword: 'type', part, note: `is ${what}` };
     }

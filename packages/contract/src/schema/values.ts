@@ -755,7 +755,7 @@ function partOf(node: unknown, segment: string | number): unknown {
   return isObject(node) ? node[segment] : undefined;
 }
 
-function written(node: unknown, path: readonly (string | number)[], part: unknown): unknown {
+export function written(node: unknown, path: readonly (string | number)[], part: unknown): unknown {
   const [segment, ...rest] = path;
   if (segment === undefined) return part;
   if (Array.isArray(node)) return node.with(Number(segment), written(node[Number(segment)], rest, part));

@@ -304,6 +304,7 @@ class Library {
       return problem(412, 'It has changed since');
     }
     if (condition !== undefined && condition !== '*' && this.#has('If-Match always fails')) return problem(412, 'No');
+    if (condition === '*' && this.#has('If-Match any fails')) return problem(400, 'No');
     const { version: known } = body;
     if (kind === 'authors' && known !== undefined && known !== found.row.version && !this.#has('version ignored'))
       return problem(409, 'It has changed since');

@@ -152,7 +152,37 @@ async function guarded(
         later.exchange,
       ]),
     );
-  return [...found, ...(await demanded(bench, update, made.thing, second, differs))];
+  return [
+    ...found,
+    ...(await demanded(bench, update, made.thing, second, differs)),
+    ...(await anyTaken(bench, update, made.thing, second, differs)),
+  ];
+}
+
+type Differs = (
+  check: string,
+  operation: Operation,
+  title: string,
+  expected: string,
+  exchanges: Difference['exchanges'],
+) => Difference;
+
+/** `If-Match: *` holds for whatever is there, where the contract lets it be said (RFC 9110, 13.1.1). */
+async function anyTaken(
+  bench: Bench,
+  update: Operation,
+  thing: Thing,
+  body: JsonObject,
+  differs: Differs,
+): Promise<Difference[]> {
+  const condition = update.parameters.find(({ in: place, name }) => place === 'header' && /^if-match$/i.test(name));
+  const isAllowed = condition !== undefined && bench.session.validators.accepts(condition.schema, '*', 'request');
+  const any = isAllowed ? await bench.change(update, thing, body, { 'if-match': '*' }) : undefined;
+  if (any === undefined || isSuccess(any)) return [];
+  const etag = (await bench.shown(thing))?.exchange.answer.headers.etag;
+  const current = etag === undefined ? undefined : await bench.change(update, thing, body, { 'if-match': etag });
+  if (current === undefined || !isSuccess(current)) return [];
+  return [differs('if-match-refused', update, 'If-Match: * is refused for what is there', 'a change', [any])];
 }
 
 async function demanded(
@@ -160,13 +190,7 @@ async function demanded(
   update: Operation,
   thing: Thing,
   body: JsonObject,
-  differs: (
-    check: string,
-    operation: Operation,
-    title: string,
-    expected: string,
-    exchanges: Difference['exchanges'],
-  ) => Difference,
+  differs: Differs,
 ): Promise<Difference[]> {
   if (!declares(update, 428)) return [];
   const bare = await bench.changeBare(update, thing, body);

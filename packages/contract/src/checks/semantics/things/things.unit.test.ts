@@ -65,7 +65,7 @@ describe('a server that does not', () => {
     'etag-moves': ['etag of the moment'],
     'etag-answer': ['change answers old etag'],
     'if-none-match': ['never 304'],
-    'if-match-refused': ['If-Match always fails', 'etag constant'],
+    'if-match-refused': ['If-Match always fails', 'If-Match any fails', 'etag constant'],
     'if-match-ignored': ['If-Match ignored'],
     'if-match-stored': ['stale is stored'],
     'if-match-missing': ['no 428'],
