@@ -51,18 +51,21 @@ export async function acceptBounds(
     if (pointsElsewhere(exchange, probed)) return;
     // An optional parameter stands beside its absence, which the baseline has shown to be taken.
     const isMadeUp = isMadeUpId(place, bound);
+    const beside = bound.neighbour ?? place.value;
+    const seed = session.seedFor(`${operation.id} ${place.name}`);
     const ordinary = isMadeUp
-      ? session.values.fresh(place.schema, place.value, session.seedFor(`${operation.id} ${place.name}`))
-      : (bound.neighbour ?? place.value);
+      ? session.values.fresh(place.schema, beside, seed, (pointer) => pointer === bound.pointer)
+      : beside;
     let neighbour = bound === asItIs.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
     let [keyword, pointer, note] = [bound.keyword, bound.pointer, bound.note];
     // An id that no server has to know must be taken as it is before one can say that another is refused for its form.
-    const isOtherwiseRefused = isMadeUp ? [] : [404, 409, 412];
-    if (!isAccepted(neighbour) && !isOtherwiseRefused.includes(neighbour.answer.status)) {
+    const isTaken = (other: Exchange) => isAccepted(other) || (hasItemErrors(other) && !refusesForm(other, refusal));
+    const isRefusedOtherwise = !isMadeUp && [404, 409, 412].includes(neighbour.answer.status);
+    if (!isTaken(neighbour) && !isRefusedOtherwise) {
+      if (!refusesForm(neighbour, refusal)) return;
       // What is refused whatever its value stands beside its absence, too.
-      const absent = absentAt(place.value, bound.pointer);
-      if (absent === undefined || !mayBeGiven(at(bound.value, absent), absent)) return;
-      if (!refusesForm(neighbour, refusal) || at(bound.value, absent) === undefined) return;
+      const absent = await absentAt(place, bound, all, async (value) => isTaken(await send(value, 'without')));
+      if (absent === undefined) return;
       [keyword, pointer, note] = ['type', absent, 'it is given, whatever its value'];
       neighbour = baseline.exchange;
     }
@@ -96,11 +99,36 @@ export async function acceptBounds(
   });
 }
 
-/** The topmost part that a body leaves out on the way to a pointer; undefined where it has all of it. */
-function absentAt(body: unknown, pointer: string): string | undefined {
-  const segments = pointer.split('/').slice(1);
+/**
+ * The topmost part that a body leaves out on the way to a bound, and that is refused whatever is in it; undefined where there is
+ * none, or where it is taken with something else in it.
+ */
+async function absentAt(
+  place: CallPlace,
+  bound: Bound,
+  all: readonly BoundProbe[],
+  isTaken: (value: unknown) => Promise<boolean>,
+): Promise<string | undefined> {
+  const segments = bound.pointer.split('/').slice(1);
   const paths = segments.map((_segment, index) => `/${segments.slice(0, index + 1).join('/')}`);
-  return paths.find((path) => at(body, path) === undefined);
+  const absent = paths.filter((path) => at(place.value, path) === undefined && at(bound.value, path) !== undefined);
+  for (const [index, path] of absent.entries()) {
+    const next = absent[index + 1];
+    const others = all.filter(
+      (one) =>
+        one.place === place &&
+        at(one.bound.value, path) !== undefined &&
+        (next === undefined ? one.bound.pointer !== bound.pointer : at(one.bound.value, next) === undefined),
+    );
+    if (await someOf(others.slice(0, 4), (other) => isTaken(other.bound.value))) continue;
+    return /\/\d+$/.test(path) || !mayBeGiven(at(bound.value, path), path) ? undefined : path;
+  }
+  return undefined;
+}
+
+async function someOf<Item>(items: readonly Item[], is: (item: Item) => Promise<boolean>): Promise<boolean> {
+  for (const item of items) if (await is(item)) return true;
+  return false;
 }
 
 /** Whether nothing in a value has to be what the server knows or has handed out. */
@@ -250,8 +278,7 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   const bounds = boundsOf(document, validators, values, place.schema, place.value);
   const tellable = bounds.filter(
     (bound) =>
-      isTellable(session, place, bound.value, false) &&
-      (!isMadeUpId(place, bound) || (place.parameter !== undefined && place.parameter.in !== 'path')),
+      isTellable(session, place, bound.value, false) && (!isMadeUpId(place, bound) || place.parameter?.in !== 'path'),
   );
   const kindOf = ({ keyword, place: at, chosen }: Bound) =>
     `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`;

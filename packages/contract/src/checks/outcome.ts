@@ -84,11 +84,8 @@ function plain(segment: string): string {
 /** Whether an answer refuses the form of a request, and not what it would do: only that can contradict the contract. */
 export function refusesForm(exchange: Exchange, { statuses, codes }: Refusal): boolean {
   const { status } = exchange.answer;
-  if (![400, 413, 414, 415, 422, 431].includes(status)) {
-    const errors = itemErrorsIn(exchange);
-    const told = JSON.stringify(errors);
-    return errors.length > 0 && (codes.size === 0 || [...codes].some((code) => told.includes(JSON.stringify(code))));
-  }
+  // Where requests are refused as a whole for their form, an item is refused for what it says.
+  if (![400, 413, 414, 415, 422, 431].includes(status)) return statuses.size === 0 && hasItemErrors(exchange);
   if (statuses.size > 0 && !statuses.has(status)) return false;
   const code = codeOf(exchange);
   if (code !== undefined && codes.size > 0 && !codes.has(code)) return false;

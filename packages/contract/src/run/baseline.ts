@@ -1,11 +1,12 @@
+import { isDeepStrictEqual } from 'node:util';
 import { hasItemErrors } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { isObject } from '../json.ts';
 import { at } from '../judge/judge.ts';
-import { collectionPath, isOwnId, kindOfReference, rowsSchema } from './names.ts';
-import { lastParameter } from './pool.ts';
+import { collectionPath, isOwnId, kindOfReference, rowsSchema, singular } from './names.ts';
+import { idOf, lastParameter } from './pool.ts';
 import type { Session } from './session.ts';
 
 /** A call that succeeded: what every probe changes in one thing. */
@@ -62,9 +63,8 @@ export class Baselines {
   async again(operation: Operation, label: string): Promise<Baseline | undefined> {
     const known = this.#known.get(operation.id);
     if (known === undefined) return undefined;
-    // Texts further down may have to agree with each other: they change only where those at the top are not enough.
-    for (const depth of [1, 9]) {
-      const call = this.#freshened(known.call, label, depth);
+    for (const extent of freshnesses) {
+      const call = this.#freshened(known.call, label, extent);
       const target = isDestructive(operation) ? await this.#onNewThing(call, label) : call;
       if (target === undefined) return undefined;
       const exchange = await this.#session.send(target, { isMaking: isMaking(operation) });
@@ -148,7 +148,7 @@ export class Baselines {
     const found: Call[] = [];
     for (const [index, { body }] of this.#bodies(operation, 7).entries()) {
       if (found.length >= 4 || this.#session.isOver) break;
-      const variant = this.#freshened({ ...call, body }, `variant ${index}`, 1);
+      const variant = this.#freshened({ ...call, body }, `variant ${index}`, atTheTop);
       const exchange = await this.#session.send(variant, { isMaking: isMaking(operation) });
       if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
     }
@@ -171,10 +171,9 @@ export class Baselines {
       let sent =
         operation.method === 'DELETE' ? ((await this.#onNewThing(call, `try ${round} ${index}`)) ?? call) : call;
       let exchange = await this.#session.send(sent, { isMaking: isMaking(operation) });
-      // What conflicts is usually named at the top; texts further down may have to agree with each other.
-      for (const depth of [1, 9]) {
+      for (const extent of freshnesses) {
         if (exchange.answer.status !== 409) break;
-        sent = this.#freshened(call, `conflict ${round} ${index}`, depth);
+        sent = this.#freshened(call, `conflict ${round} ${index}`, extent);
         exchange = await this.#session.send(sent, { isMaking: isMaking(operation) });
       }
       if (isSuccess(exchange)) {
@@ -211,7 +210,7 @@ export class Baselines {
     const calls: Call[] = [];
     for (const set of parameters)
       for (const { body, mediaType } of bodies) calls.push({ operation, ...set, body, mediaType });
-    return calls.slice(0, 16);
+    return calls.slice(0, 18);
   }
 
   #parameterSets(
@@ -325,15 +324,16 @@ export class Baselines {
     );
     const made = samples.filter((sample) => sample !== undefined).map(({ value }) => value);
     const examples = content.examples.filter((value) => validators.accepts(schema, value, 'request'));
-    const bodies = [...examples, ...made].map((value) => {
+    const isValid = (body: unknown) => validators.accepts(schema, body, 'request');
+    const given = [...examples, ...made].slice(0, 9);
+    const known = given.map((value) => {
       const body = this.withKnownIds(operation, value);
-      return validators.accepts(schema, body, 'request') ? body : value;
+      return isValid(body) ? body : value;
     });
-    const modest = bodies
-      .slice(0, 9)
-      .map((body) => this.#withoutStrangers(operation, body))
-      .filter((body, index) => body !== bodies[index] && validators.accepts(schema, body, 'request'));
-    return [...bodies.slice(0, 9), ...modest.slice(0, 3)].map((body) => ({ body, mediaType }));
+    const isOther = (body: unknown, index: number) => !isDeepStrictEqual(body, known[index]) && isValid(body);
+    const keyed = given.map((value) => this.withKnownIds(operation, value, 0, true)).filter(isOther);
+    const modest = known.map((body) => this.#withoutStrangers(operation, body)).filter(isOther);
+    return [...known, ...keyed.slice(0, 4), ...modest.slice(0, 3)].map((body) => ({ body, mediaType }));
   }
 
   /** The value without the ids of things that nobody has seen: what is optional may refer to nothing. */
@@ -355,33 +355,50 @@ export class Baselines {
     return isOther ? without : value;
   }
 
-  /** The value with the ids in it exchanged for ids of things that the server has. */
-  withKnownIds(operation: Operation, value: unknown, turn = 0): unknown {
+  /**
+   * The value with the ids in it exchanged for ids of things that the server has.
+   *
+   * @param keepsKeys leaves the keys of the things themselves, which may be new.
+   */
+  withKnownIds(operation: Operation, value: unknown, turn = 0, keepsKeys = false): unknown {
     const { pool } = this.#session;
     const onlyMade = isDestructive(operation);
-    const visit = (node: unknown, name: string | undefined): unknown => {
-      if (Array.isArray(node)) return node.map((item) => visit(item, name));
-      if (isObject(node))
-        return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, visit(member, key)]));
+    const knownFor = (name: string, owner: string | undefined): unknown[] => {
+      // What stands in an object of another kind is of that kind: the `systemRef` of a `client`.
+      const things = owner === undefined ? [] : pool.ofKind(owner);
+      if (things.length > 0) return things.map(({ row }) => (isOwnId(name) ? idOf(row) : row[name]));
+      return pool.forMember(operation, name, onlyMade && isOwnId(name));
+    };
+    const visit = (node: unknown, name: string | undefined, owner: string | undefined): unknown => {
+      if (Array.isArray(node)) return node.map((item) => visit(item, name, owner));
+      if (isObject(node)) {
+        const kind = typeof node.type === 'string' ? singular(node.type) : owner;
+        return Object.fromEntries(
+          Object.entries(node).map(([key, member]) => [
+            key,
+            visit(member, key, isObject(member) ? singular(key) : kind),
+          ]),
+        );
+      }
       if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
       if (this.#session.given[name] !== undefined) return this.#session.given[name];
       const isReference = kindOfReference(name) !== undefined || isOwnId(name);
-      if (!isReference) return node;
-      const known = pool
-        .forMember(operation, name, onlyMade && isOwnId(name))
-        .filter((one) => typeof one === typeof node);
+      if (!isReference || (keepsKeys && pool.isKey(operation, name))) return node;
+      const known = knownFor(name, owner).filter((one) => typeof one === typeof node);
       return known.length === 0 || known.includes(node) ? node : known[turn % known.length];
     };
-    return visit(value, undefined);
+    return visit(value, undefined, undefined);
   }
 
-  #freshened(call: Call, label: string, depth = 9): Call {
+  #freshened(call: Call, label: string, { depth, keys }: Freshness): Call {
     const { operation, body, mediaType } = call;
     const content = operation.body?.contents.find((one) => one.mediaType === mediaType);
     if (content?.schema === undefined || body === undefined) return call;
     const seed = this.#session.seedFor(`${operation.id} fresh ${label}`);
     const isFree = (pointer: string, key: string) =>
-      pointer.split('/').length - 1 <= depth && kindOfReference(key) === undefined && !isOwnId(key);
+      pointer.split('/').length - 1 <= depth &&
+      !isOwnId(key) &&
+      (kindOfReference(key) === undefined || (keys && this.#session.pool.isKey(operation, key)));
     return { ...call, body: this.#session.values.fresh(content.schema, body, seed, isFree) };
   }
 
@@ -399,6 +416,21 @@ export class Baselines {
     return id === undefined ? undefined : { ...call, path: { ...call.path, [name]: id } };
   }
 }
+
+/** How much of a body is told anew. */
+interface Freshness {
+  readonly depth: number;
+  /** Also the keys by which things are known. */
+  readonly keys: boolean;
+}
+
+const atTheTop: Freshness = { depth: 1, keys: false };
+
+/**
+ * What conflicts is usually named at the top; texts further down may have to agree with each other, and keys with what is there:
+ * these change only where the others are not enough.
+ */
+const freshnesses: readonly Freshness[] = [atTheTop, { depth: 9, keys: false }, { depth: 9, keys: true }];
 
 /** A list that is empty: another call may find more. */
 function hasNoRows({ document }: Session, { operation, answer }: Exchange): boolean {

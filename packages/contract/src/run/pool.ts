@@ -113,6 +113,17 @@ export class Pool {
     return this.#clean([...known, ...own, ...(this.#mentioned.get(kind) ?? [])]);
   }
 
+  /** Whether the things that an operation works on are known by a member themselves: `systemRef`, and not `clientRef`. */
+  isKey(operation: Operation, name: string): boolean {
+    const kinds = kindsOfOperation(this.#document, operation);
+    const kind = kindOfReference(name);
+    const isOfOther = kind !== undefined && this.#things.some((thing) => thing.kinds.includes(kind));
+    return (
+      isOwnId(name) ||
+      (!isOfOther && this.#things.some(({ kinds: of, row }) => kinds.some((one) => of.includes(one)) && name in row))
+    );
+  }
+
   /** Ids of all that is known. */
   ids(): unknown[] {
     return this.#clean(this.#things.map(({ row }) => idOf(row)));

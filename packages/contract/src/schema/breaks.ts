@@ -318,6 +318,7 @@ function* textBreaks(breaking: Breaking): Generator<Candidate> {
           .sort((left, right) => Number(fits(right, others)) - Number(fits(left, others)));
       yield { keyword: 'pattern', source, detail: 'near', pointer, parts: misfits(nearMisses(text)), note };
       yield { keyword: 'pattern', source, detail: 'ends', pointer, parts: misfits(looseEnds(text)), note };
+      yield { keyword: 'pattern', source, detail: 'inside', pointer, parts: misfits(spaced(text)), note };
       yield { keyword: 'pattern', source, detail: 'far', pointer, parts: misfits(farMisses(text, shape)), note };
     }
     if (typeof format === 'string') {
@@ -348,6 +349,16 @@ function* lengthened(text: string, length: number, shape: Shape): Generator<stri
   }
   yield `${text}${'/a'.repeat(Math.ceil(missing / 2))}`.slice(0, length);
   yield 'a'.repeat(length);
+}
+
+/** The text with a space inside: where a text is sent in a header, what stands at its ends is lost. */
+function spaced(text: string): string[] {
+  const points = [...text];
+  const middle = Math.floor(points.length / 2);
+  return [
+    [...points.slice(0, middle), ' ', ...points.slice(middle + 1)].join(''),
+    [...points.slice(0, middle), ' ', ...points.slice(middle)].join(''),
+  ].filter((one) => one.trim() === one && one !== text);
 }
 
 function nearMisses(text: string): string[] {
