@@ -1,9 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isObject } from '../json.ts';
 import { at, type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { isOwnId, kindOfReference } from '../run/names.ts';
+import type { Session } from '../run/session.ts';
 import { type Bound, boundsOf } from '../schema/bounds.ts';
 import type { CheckContext } from './checks.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Refusal, refusesForm } from './outcome.ts';
@@ -64,7 +66,7 @@ export async function acceptBounds(
     if (!isTaken(neighbour) && !isRefusedOtherwise) {
       if (!refusesForm(neighbour, refusal)) return;
       // What is refused whatever its value stands beside its absence, too.
-      const absent = await absentAt(place, bound, all, async (value) => isTaken(await send(value, 'without')));
+      const absent = await absentAt(session, place, bound, all, async (value) => isTaken(await send(value, 'without')));
       if (absent === undefined) return;
       [keyword, pointer, note] = ['type', absent, 'it is given, whatever its value'];
       neighbour = baseline.exchange;
@@ -104,6 +106,7 @@ export async function acceptBounds(
  * none, or where it is taken with something else in it.
  */
 async function absentAt(
+  session: Session,
   place: CallPlace,
   bound: Bound,
   all: readonly BoundProbe[],
@@ -121,9 +124,27 @@ async function absentAt(
         (next === undefined ? one.bound.pointer !== bound.pointer : at(one.bound.value, next) === undefined),
     );
     if (await someOf(others.slice(0, 4), (other) => isTaken(other.bound.value))) continue;
-    return /\/\d+$/.test(path) || !mayBeGiven(at(bound.value, path), path) ? undefined : path;
+    // Of an item nothing can be said but by what is in it.
+    if (/\/\d+$/.test(path)) continue;
+    if (!mayBeGiven(at(bound.value, path), path)) return undefined;
+    // What stands beside it may be to blame.
+    const rest = withoutAt(bound.value, path);
+    const isValid = session.validators.accepts(place.schema, rest, 'request');
+    return isValid && !isDeepStrictEqual(rest, place.value) && !(await isTaken(rest)) ? undefined : path;
   }
   return undefined;
+}
+
+/** The value without what is at a pointer, and without what is empty then. */
+function withoutAt(value: unknown, pointer: string): unknown {
+  const copy = structuredClone(value);
+  const end = pointer.lastIndexOf('/');
+  const parent = at(copy, pointer.slice(0, end));
+  const name = pointer.slice(end + 1);
+  if (Array.isArray(parent)) parent.splice(Number(name), 1);
+  else if (isObject(parent)) delete parent[name.replaceAll('~1', '/').replaceAll('~0', '~')];
+  const isEmpty = end > 0 && Object.keys(Object(parent)).length === 0;
+  return isEmpty ? withoutAt(copy, pointer.slice(0, end)) : copy;
 }
 
 async function someOf<Item>(items: readonly Item[], is: (item: Item) => Promise<boolean>): Promise<boolean> {
@@ -177,9 +198,10 @@ async function isTakenElsewhere(
 ): Promise<boolean> {
   const { session, baselines } = context;
   // A text on its boundary would not be one in other words.
-  const kept = typeof at(bound.value, bound.pointer) === 'string' ? bound.pointer : undefined;
+  const isScalar = !['object', 'undefined'].includes(typeof at(bound.value, bound.pointer));
+  const kept = isScalar ? bound.pointer : undefined;
   const calls: { readonly call: Call; readonly pointer: string | undefined }[] = [
-    { call: renewed(session, place.with(bound.value), kept, `${label} other words`, 9), pointer: '' },
+    { call: renewed(session, place.with(bound.value), kept, `${label} other words`, 9), pointer: kept ?? '' },
   ];
   if (place.parameter === undefined) {
     for (const value of besideOthers(context, place, bound)) {
@@ -297,12 +319,14 @@ async function sendRenewed(
   label: string,
 ): Promise<Exchange> {
   const { session, baselines } = context;
-  // A branch is made up as a whole, and its ids with it.
-  const body = call.body === undefined ? undefined : baselines.withKnownIds(operation, call.body);
+  // A branch is made up as a whole, and its ids with it; but what is probed stays as it is.
+  const known = call.body === undefined ? undefined : baselines.withKnownIds(operation, call.body);
+  const isScalar = pointer !== undefined && !['object', 'undefined'].includes(typeof at(call.body, pointer));
+  const body = isScalar ? put(known, pointer, at(call.body, pointer)) : known;
   const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
   const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
-  const known = isValid ? { ...call, body } : call;
-  const send = (depth: number) => session.send(renewed(session, known, pointer, label, depth), { isMaking: true });
+  const ready = isValid ? { ...call, body } : call;
+  const send = (depth: number) => session.send(renewed(session, ready, pointer, label, depth), { isMaking: true });
   const exchange = await send(1);
   return exchange.answer.status === 409 || hasItemErrors(exchange) ? send(9) : exchange;
 }

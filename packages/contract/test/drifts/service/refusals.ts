@@ -19,6 +19,8 @@ const distinct = (value: unknown) => [...new Set(value as unknown[])];
 const missing = (value: unknown) => value === undefined;
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const typeName = /^[A-Z][A-Za-z0-9]{1,62}$/;
+const capitalized = (value: unknown) =>
+  `${String(value).charAt(0).toUpperCase()}${String(value).slice(1).toLowerCase()}`;
 const directions = ['asc', 'desc', 'asc_nulls_first', 'asc_nulls_last', 'desc_nulls_first', 'desc_nulls_last'];
 const columns = [
   ...[
@@ -592,7 +594,7 @@ const bodies = [
     'the name of a type may be in lower case',
     'body/records/*/type',
     breaks(typeName),
-    to('Unheard'),
+    capitalized,
     { body: { records: [{ type: 'opportunity', attributes: {} }] } },
   ),
   loosen('updateRecords', 'required', 'a record needs no key', 'body/records/*/systemRef', missing, to('OPP-0'), {

@@ -130,6 +130,14 @@ export function bulked(context: CheckContext, bulk: Bulk): Look {
   };
 }
 
+/** How items are made of one that was taken. */
+interface ItemWay {
+  /** Keys by which items name themselves: others than before, none at all, or those that are known. */
+  readonly keys: 'new' | 'none' | 'known';
+  /** With the words and numbers that the known items do without. */
+  readonly isFull: boolean;
+}
+
 interface Taken {
   readonly call: Call;
   readonly exchange: Exchange;
@@ -139,15 +147,17 @@ interface Taken {
 /** Sends items that are taken: new ones where they can be, those that are known where not. */
 async function take(context: CheckContext, bulk: Bulk, label: string): Promise<Taken | undefined> {
   const isMaking = bulk.operation.method === 'POST';
-  const ways = isMaking
-    ? ([
-        [true, true],
-        [true, false],
-        [false, false],
-      ] as const)
-    : ([[false, false]] as const);
-  for (const [isNew, isFull] of ways) {
-    const call = twoItems(context, bulk, label, isNew, isFull);
+  const ways: readonly ItemWay[] = isMaking
+    ? [
+        { keys: 'new', isFull: true },
+        { keys: 'new', isFull: false },
+        { keys: 'none', isFull: true },
+        { keys: 'known', isFull: true },
+        { keys: 'known', isFull: false },
+      ]
+    : [{ keys: 'known', isFull: false }];
+  for (const way of ways) {
+    const call = twoItems(context, bulk, label, way);
     if (call === undefined) continue;
     const exchange = await context.session.send(call, { isMaking });
     const results = isSuccess(exchange) ? resultsIn(exchange) : undefined;
@@ -199,7 +209,8 @@ async function besideWrong(
   differs: Differs,
 ): Promise<Difference[]> {
   const { operation, member, items } = bulk;
-  const fresh = twoItems(context, bulk, 'beside wrong', operation.method === 'POST') ?? call;
+  const keys = operation.method === 'POST' ? 'new' : 'known';
+  const fresh = twoItems(context, bulk, 'beside wrong', { keys, isFull: false }) ?? call;
   const [right, ...rest] = itemsIn(fresh, member);
   const wrong = rest[0] ?? right;
   const schema = requestSchema(operation);
@@ -334,13 +345,12 @@ function pathFrom({ parameters }: Operation, item: JsonObject): Record<string, u
     : undefined;
 }
 
-/** The known call with its items changed; of one that makes, with two new ones where it takes them. */
+/** The known call with two items, made of those that it had. */
 function twoItems(
   { session, baselines }: CheckContext,
   bulk: Bulk,
   label: string,
-  isNew: boolean,
-  isFull = false,
+  { keys, isFull }: ItemWay,
 ): Call | undefined {
   const { operation, member, items } = bulk;
   const known = baselines.of(operation);
@@ -357,12 +367,20 @@ function twoItems(
   const isFree = (_pointer: string, key: string) =>
     key !== 'type' &&
     !isOwnId(key) &&
-    (kindOfReference(key) === undefined || (isNew && isKey(key))) &&
-    (isNew || !isKey(key));
-  const most = isFull ? fuller(session, shape, first, session.seedFor(`${operation.id} full`)) : first;
-  const chosen = isNew || !Object.keys(first).some(isKey) ? [most, most] : good.slice(0, 2);
+    (kindOfReference(key) === undefined || (keys === 'new' && isKey(key))) &&
+    (keys === 'new' || !isKey(key));
+  const keyOf = (item: JsonObject) =>
+    JSON.stringify(Object.entries(item).filter(([name]) => isKey(name) && name !== 'type'));
+  const bare = (item: JsonObject) =>
+    Object.fromEntries(Object.entries(item).filter(([name]) => !isKey(name) || name === 'type'));
+  const apart = [...new Map(good.map((item) => [keyOf(item), item])).values()].slice(0, 2);
+  const chosen = {
+    new: [first, first],
+    none: [bare(first), bare(first)],
+    known: keyOf(first) === '[]' ? [first, first] : apart,
+  }[keys].map((item) => (isFull ? fuller(session, shape, item, session.seedFor(`${operation.id} full`)) : item));
   const fresh = chosen.map((item, index) =>
-    session.values.fresh(shape, item, session.seedFor(`${operation.id} ${label} ${index} ${isNew}`), isFree),
+    session.values.fresh(shape, item, session.seedFor(`${operation.id} ${label} ${index} ${keys}`), isFree),
   );
   const body = { ...known.call.body, [member]: fresh };
   return session.validators.accepts(schema, body, 'request') ? { ...known.call, body } : undefined;
