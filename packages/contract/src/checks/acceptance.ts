@@ -292,7 +292,7 @@ function inKind(note: string): string {
 }
 
 /** Boundaries of one place in a run; another seed takes others. */
-const most = 600;
+const most = 300;
 
 function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   if (place.value === undefined) return [];

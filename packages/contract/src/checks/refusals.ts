@@ -113,7 +113,7 @@ function tellsOf(exchange: Exchange, { at }: Probe, codes: ReadonlySet<string>):
 }
 
 /** Breaks of one place in a run; another seed takes others. */
-const most = 600;
+const most = 400;
 
 function probesAt(context: CheckContext, place: CallPlace): Probe[] {
   const { session } = context;

@@ -149,3 +149,17 @@ test('what goes on is told outside of the contract', async () => {
   expect(contract.json).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) });
   expect((await wire(address, { path: '/openapi.yaml' })).text).toMatch(/^openapi: /m);
 });
+
+test('the document is not searched again for each request and answer, and what is referred to in it is found', async () => {
+  const validator = await createContractValidator();
+  const compile = vi.spyOn(Ajv2020.prototype, 'getSchema');
+  const operation = allOperations.find(({ id }) => id === 'getClient') as Operation;
+  const found = await validator.answer(operation, 200, 'application/json', { name: 7 });
+  expect(found.some(({ path, keyword }) => path.endsWith('/name') && keyword === 'type')).toBe(true);
+  const schemas = compile.mock.results
+    .map(({ value }) => (value as { schema?: object } | undefined)?.schema)
+    .filter((schema) => schema !== undefined && Object.hasOwn(schema, 'components'));
+  expect(schemas.length).toBeGreaterThan(0);
+  for (const schema of schemas) expect(Object.keys(schema as object)).not.toContain('components');
+  compile.mockRestore();
+});
