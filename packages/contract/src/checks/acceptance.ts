@@ -326,7 +326,7 @@ async function sendRenewed(
   const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
   const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
   const ready = isValid ? { ...call, body } : call;
-  const send = (depth: number) => session.send(renewed(session, ready, pointer, label, depth), { isMaking: true });
+  const send = (depth: number) => session.send(renewed(session, ready, pointer, label, depth));
   const exchange = await send(1);
   return exchange.answer.status === 409 || hasItemErrors(exchange) ? send(9) : exchange;
 }

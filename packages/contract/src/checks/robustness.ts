@@ -31,7 +31,7 @@ export async function surviveHostility(context: CheckContext, operation: Operati
       : malformedBodies(call.mediaType).map(({ text }) => withText(call, text));
   const send = async (probe: Call, isJudged: boolean) => {
     if (session.isOver) return;
-    await session.send(probe, { isMaking: true, isJudged });
+    await session.send(probe, { isJudged });
     session.observed(operation, 'robustness');
   };
   const atOnce = session.options.concurrency ?? 8;

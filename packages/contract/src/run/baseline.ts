@@ -5,7 +5,7 @@ import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { isObject } from '../json.ts';
 import { at } from '../judge/judge.ts';
-import { collectionPath, isOwnId, kindOfReference, rowsSchema, singular } from './names.ts';
+import { collectionPath, isMaking, isOwnId, isReadingPost, kindOfReference, rowsSchema, singular } from './names.ts';
 import { idOf, lastParameter } from './pool.ts';
 import type { Session } from './session.ts';
 
@@ -67,7 +67,7 @@ export class Baselines {
       const call = this.#freshened(known.call, label, extent);
       const target = isDestructive(operation) ? await this.#onNewThing(call, label) : call;
       if (target === undefined) return undefined;
-      const exchange = await this.#session.send(target, { isMaking: isMaking(operation) });
+      const exchange = await this.#session.send(target);
       if (isSuccess(exchange) && !hasItemErrors(exchange)) return { call: target, exchange };
       if (exchange.answer.status !== 409 && !hasItemErrors(exchange)) return undefined;
     }
@@ -86,7 +86,7 @@ export class Baselines {
       return { call: call ?? known.call, exchange: known.exchange };
     }
     if (!operation.path.includes('{')) return known;
-    const exchange = await this.#session.send(known.call, { isMaking: isMaking(operation) });
+    const exchange = await this.#session.send(known.call);
     if (![404, 410].includes(exchange.answer.status)) return known;
     for (const id of Object.values(known.call.path)) this.#session.pool.forget(id);
     const maker = this.makerFor(operation);
@@ -136,7 +136,7 @@ export class Baselines {
       if (this.#session.isOver) break;
       const body = this.withKnownIds(operation, value);
       if (!validators.accepts(schema, body, 'request')) continue;
-      const exchange = await this.#session.send({ ...call, body }, { isMaking: isMaking(operation) });
+      const exchange = await this.#session.send({ ...call, body });
       if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
     }
     return found;
@@ -149,7 +149,7 @@ export class Baselines {
     for (const [index, { body }] of this.#bodies(operation, 7).entries()) {
       if (found.length >= 4 || this.#session.isOver) break;
       const variant = this.#freshened({ ...call, body }, `variant ${index}`, atTheTop);
-      const exchange = await this.#session.send(variant, { isMaking: isMaking(operation) });
+      const exchange = await this.#session.send(variant);
       if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
     }
     return found;
@@ -170,11 +170,11 @@ export class Baselines {
       if (this.#session.isOver) return;
       let sent =
         operation.method === 'DELETE' ? ((await this.#onNewThing(call, `try ${round} ${index}`)) ?? call) : call;
-      let exchange = await this.#session.send(sent, { isMaking: isMaking(operation) });
+      let exchange = await this.#session.send(sent);
       for (const extent of freshnesses) {
         if (exchange.answer.status !== 409) break;
         sent = this.#freshened(call, `conflict ${round} ${index}`, extent);
-        exchange = await this.#session.send(sent, { isMaking: isMaking(operation) });
+        exchange = await this.#session.send(sent);
       }
       if (isSuccess(exchange)) {
         // A batch in which an item failed is better than none, and another may do better.
@@ -333,7 +333,9 @@ export class Baselines {
     const isOther = (body: unknown, index: number) => !isDeepStrictEqual(body, known[index]) && isValid(body);
     const keyed = given.map((value) => this.withKnownIds(operation, value, 0, true)).filter(isOther);
     const modest = known.map((body) => this.#withoutStrangers(operation, body)).filter(isOther);
-    return [...known, ...keyed.slice(0, 4), ...modest.slice(0, 3)].map((body) => ({ body, mediaType }));
+    // What makes is to make something new, and leave alone what is there.
+    const bodies = isMaking(operation) ? [...keyed.slice(0, 4), ...known] : [...known, ...keyed.slice(0, 4)];
+    return [...bodies, ...modest.slice(0, 3)].map((body) => ({ body, mediaType }));
   }
 
   /** The value without the ids of things that nobody has seen: what is optional may refer to nothing. */
@@ -358,7 +360,7 @@ export class Baselines {
   /**
    * The value with the ids in it exchanged for ids of things that the server has.
    *
-   * @param keepsKeys leaves the keys of the things themselves, which may be new.
+   * @param keepsKeys for what is to be new: the keys of the things themselves stay, and are none that are known.
    */
   withKnownIds(operation: Operation, value: unknown, turn = 0, keepsKeys = false): unknown {
     const { pool } = this.#session;
@@ -383,11 +385,21 @@ export class Baselines {
       if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
       if (this.#session.given[name] !== undefined) return this.#session.given[name];
       const isReference = kindOfReference(name) !== undefined || isOwnId(name);
+      if (keepsKeys && isOwnId(name)) return this.#unused(node, turn);
       if (!isReference || (keepsKeys && pool.isKey(operation, name))) return node;
       const known = knownFor(name, owner).filter((one) => typeof one === typeof node);
       return known.length === 0 || known.includes(node) ? node : known[turn % known.length];
     };
     return visit(value, undefined, undefined);
+  }
+
+  /** An id that nothing is known by: what is to be made must not take the place of what is there. */
+  #unused(id: unknown, turn: number): unknown {
+    const { pool } = this.#session;
+    const seed = Math.abs(this.#session.seedFor(`unused ${id} ${turn}`));
+    if (!pool.has(id)) return id;
+    if (typeof id === 'number') return 100_000 + (seed % 800_000);
+    return String(id).replace(/[\da-f]{8}$/i, (seed % 0xffffffff).toString(16).padStart(8, '0'));
   }
 
   #freshened(call: Call, label: string, { depth, keys }: Freshness): Call {
@@ -447,20 +459,6 @@ export function isSuccess({ answer }: Exchange): boolean {
 /** Whether a call changes or takes away what is there. */
 export function isDestructive({ method }: Operation): boolean {
   return method === 'PUT' || method === 'PATCH' || method === 'DELETE';
-}
-
-/** Whether what comes back was made by the call. */
-export function isMaking(operation: Operation): boolean {
-  return operation.method === 'POST' && !isReadingPost(operation);
-}
-
-/** A POST that reads: its path says search, list and the like, or it answers rows and nothing else. */
-export function isReadingPost({ method, path, id }: Operation): boolean {
-  if (method !== 'POST') return false;
-  return (
-    /(?:search|query|list|lookup|find|filter|batch\/\{)/i.test(`${path} ${id}`) &&
-    !/(?:create|upsert|update|delete)/i.test(id)
-  );
 }
 
 /** Lists first, then what makes, reads, changes and, last, what takes away. */

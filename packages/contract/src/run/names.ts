@@ -139,3 +139,17 @@ export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0
   ];
   return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
 }
+
+/** Whether what comes back was made by the call. */
+export function isMaking(operation: Operation): boolean {
+  return operation.method === 'POST' && !isReadingPost(operation);
+}
+
+/** A POST that reads: its path says search, list and the like, or it answers rows and nothing else. */
+export function isReadingPost({ method, path, id }: Operation): boolean {
+  if (method !== 'POST') return false;
+  return (
+    /(?:search|query|list|lookup|find|filter|batch\/\{)/i.test(`${path} ${id}`) &&
+    !/(?:create|upsert|update|delete)/i.test(id)
+  );
+}

@@ -5,6 +5,7 @@ import { isObject, type JsonObject } from '../json.ts';
 import { at } from '../judge/judge.ts';
 import {
   collectionPath,
+  isMaking,
   isOwnId,
   kindOfPath,
   kindOfReference,
@@ -55,7 +56,8 @@ export class Pool {
     if (Array.isArray(list)) for (const row of list.slice(0, most)) this.#add(row, kinds, operation.path, isMade);
     else this.#add(value, kinds, operation.path, isMade);
     this.#mention(value, 0);
-    for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], operation.path, isMade);
+    // What stands in a thing is not what the path picks.
+    for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], `${operation.path}#${kind}`, isMade);
   }
 
   /** What is deleted is no longer handed out. */
@@ -124,6 +126,11 @@ export class Pool {
     );
   }
 
+  /** Whether something is known by an id. */
+  has(id: unknown): boolean {
+    return this.#things.some(({ row }) => idOf(row) === id);
+  }
+
   /** Ids of all that is known. */
   ids(): unknown[] {
     return this.#clean(this.#things.map(({ row }) => idOf(row)));
@@ -152,7 +159,9 @@ export class Pool {
       const id = String(idOf(row));
       return !deletable.has(id) && !this.#gone.has(id);
     });
-    return [...new Set(left.map(({ path }) => path))];
+    // What was made is told by the operation that made it; lists show it once more.
+    const makers = new Set(operations.filter(isMaking).map(({ path }) => path));
+    return [...new Set(left.map(({ path }) => path))].filter((path) => makers.has(path));
   }
 
   #made(): Known[] {
@@ -166,19 +175,30 @@ export class Pool {
     );
     const [before] = known >= 0 ? this.#things.splice(known, 1) : [];
     const all = [...new Set([...kinds, ...(before?.kinds ?? [])])];
+    const isThere = before?.isMade === false || this.#hasAs(row, all, false);
+    const isNew = isMade && !isThere && !isOld(row);
     this.#things.unshift({
       kinds: all,
       path,
       row,
-      isMade: isMade || before?.isMade === true || this.#isMadeElsewhere(row),
+      isMade: isNew || before?.isMade === true || this.#hasAs(row, all, true),
     });
     if (this.#things.length > 2000) this.#things.length = 2000;
   }
 
-  /** A row of a list may be one that this run made by another operation. */
-  #isMadeElsewhere(row: JsonObject): boolean {
+  /**
+   * Whether a thing of these kinds is known by the same id, as made by this run or as there before: a list shows what another
+   * operation made, and an upsert what it only changed. Ids that are numbers are those of many kinds.
+   */
+  #hasAs(row: JsonObject, kinds: readonly string[], isMade: boolean): boolean {
     const id = idOf(row);
-    return id !== undefined && this.#things.some((thing) => thing.isMade && idOf(thing.row) === id);
+    return this.#things.some(
+      (thing) =>
+        thing.isMade === isMade &&
+        idOf(thing.row) === id &&
+        id !== undefined &&
+        thing.kinds.some((kind) => kinds.includes(kind)),
+    );
   }
 
   /** Objects within an answer whose schema has a name: an onboarded client comes with its contacts. */
@@ -234,6 +254,11 @@ export class Pool {
     );
     return [...new Set(usable)].slice(0, 12);
   }
+}
+
+/** Whether the result of an operation that makes says that it made nothing. */
+function isOld({ created, status }: JsonObject): boolean {
+  return created === false || /^(?:updated|unchanged|existing|existed|failed)$/i.test(String(status ?? ''));
 }
 
 function deleterOf(operations: readonly Operation[], collection: string): Operation | undefined {

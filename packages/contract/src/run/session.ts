@@ -12,6 +12,7 @@ import type { Auth, CheckOptions } from '../options.ts';
 import { Validators } from '../schema/validators.ts';
 import { Values } from '../schema/values.ts';
 import { CoverageBook } from './coverage.ts';
+import { isMaking } from './names.ts';
 import { Pool } from './pool.ts';
 import { seedOf } from './seed.ts';
 
@@ -20,8 +21,6 @@ export type Identity = 'caller' | 'nobody' | 'expired' | 'powerless' | 'stranger
 
 export interface SendOptions {
   readonly identity?: Identity;
-  /** What the answer is for; an answer to a setup is judged like any other. */
-  readonly isMaking?: boolean;
   /** Off for requests that are none of the contract's: of their answers, only that they are no fault is judged. */
   readonly isJudged?: boolean;
 }
@@ -131,7 +130,7 @@ export class Session {
     const isSuccess = status >= 200 && status < 400;
     if (isSuccess && (options.identity ?? 'caller') === 'caller') {
       state.isReached = true;
-      this.pool.learn(exchange, options.isMaking === true);
+      this.pool.learn(exchange, isMaking(call.operation));
     }
     if (this.isJudged(call.operation)) {
       const isOfContract = options.isJudged !== false;

@@ -1,7 +1,6 @@
 import type { Operation } from '../../../document/operation.ts';
 import { isJson } from '../../../http/serialize.ts';
-import { isReadingPost } from '../../../run/baseline.ts';
-import { rowsSchema } from '../../../run/names.ts';
+import { isReadingPost, rowsSchema } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { controlsOf } from './controls.ts';
 import { cursors } from './cursors.ts';

@@ -90,7 +90,7 @@ export class Bench {
     for (const [turn, way] of ways.entries()) {
       if (this.session.isOver) return undefined;
       const call = way();
-      const made = await this.session.send({ ...call, headers: { ...call.headers, ...headers } }, { isMaking: true });
+      const made = await this.session.send({ ...call, headers: { ...call.headers, ...headers } });
       if (isSuccess(made) && !hasItemErrors(made)) {
         if (turn === 2 || turn === 3) this.#depth = 1;
         if (turn === 4) [this.#rich, this.#depth] = [plain, 1];
@@ -289,10 +289,7 @@ export class Bench {
     if (this.session.validators.accepts(schema, fuller, 'request')) {
       budget.left -= 1;
       const seed = this.session.seedFor(`${this.resource.create.id} add ${names.join(' ')}`);
-      const made = await this.session.send(
-        { ...this.#rich, body: this.#freshened(schema, fuller, seed, 1) },
-        { isMaking: true },
-      );
+      const made = await this.session.send({ ...this.#rich, body: this.#freshened(schema, fuller, seed, 1) });
       if (isSuccess(made) && !hasItemErrors(made)) {
         this.#rich = { ...this.#rich, body: fuller };
         return;

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
-import { isReadingPost, isSuccess } from '../../../run/baseline.ts';
-import { isOwnId, kindOfPath, kindOfReference, rowsSchema } from '../../../run/names.ts';
+import { isSuccess } from '../../../run/baseline.ts';
+import { isOwnId, isReadingPost, kindOfPath, kindOfReference, rowsSchema } from '../../../run/names.ts';
 import { lastParameter } from '../../../run/pool.ts';
 import type { Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../checks.ts';
@@ -159,7 +159,7 @@ async function take(context: CheckContext, bulk: Bulk, label: string): Promise<T
   for (const way of ways) {
     const call = twoItems(context, bulk, label, way);
     if (call === undefined) continue;
-    const exchange = await context.session.send(call, { isMaking });
+    const exchange = await context.session.send(call);
     const results = isSuccess(exchange) ? resultsIn(exchange) : undefined;
     if (results?.some(({ isFailure }) => !isFailure)) return { call, exchange, results };
   }
@@ -176,7 +176,7 @@ async function repeated(
   const items = itemsIn(call, member);
   const isKeyed = items.every((item) => Object.keys(item).some((name) => name !== 'type' && isKey(name)));
   if (!isKeyed || !/upsert/i.test(`${operation.id} ${operation.path}`)) return [];
-  const again = await session.send(call, { isMaking: true });
+  const again = await session.send(call);
   const second = isSuccess(again) ? (resultsIn(again) ?? []) : [];
   const idOf = (row: JsonObject) => row[Object.keys(row).find(isOwnId) ?? ''];
   const other = results.find(({ index, row }) => {
@@ -233,7 +233,7 @@ async function besideWrong(
     return [];
   const body = { ...fresh.body, [member]: [right, { ...wrong, [reference]: randomUUID() }] };
   if (!context.session.validators.accepts(schema, body, 'request')) return [];
-  const exchange = await context.session.send({ ...fresh, body }, { isMaking: operation.method === 'POST' });
+  const exchange = await context.session.send({ ...fresh, body });
   const results = isSuccess(exchange) ? (resultsIn(exchange) ?? []) : [];
   const first = results.find(({ index }) => index === 0);
   const isTold = results.some(({ index, isFailure }) => index === 1 && isFailure);

@@ -36,7 +36,7 @@ export function keyed(
     if (call === undefined || key === undefined || other === undefined || saidFlag(operation, 'idempotent') === false)
       return undefined;
     const send = (one: Call, value: string) =>
-      session.send({ ...one, headers: { ...one.headers, [parameter.name]: value } }, { isMaking: true });
+      session.send({ ...one, headers: { ...one.headers, [parameter.name]: value } });
     const first = await send(call, key);
     if (!isSuccess(first)) return undefined;
     const before = list === undefined ? undefined : await readCollection(context, list, call.path);

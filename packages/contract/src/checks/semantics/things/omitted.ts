@@ -1,7 +1,8 @@
 import type { Operation, Parameter } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject } from '../../../json.ts';
-import { isReadingPost, isSuccess } from '../../../run/baseline.ts';
+import { isSuccess } from '../../../run/baseline.ts';
+import { isReadingPost } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { parameterVocabulary } from '../lists/vocabulary.ts';
 import { type Difference, type Look, text } from './probe.ts';

@@ -15,7 +15,7 @@ export function ownedInCreation(bench: Bench): Look {
     const call = bench.callTo(create, label);
     const forged = forgedFor(bench, create, label);
     if (Object.keys(forged).length === 0 || !isObject(call.body)) return undefined;
-    const made = await bench.session.send({ ...call, body: { ...call.body, ...forged } }, { isMaking: true });
+    const made = await bench.session.send({ ...call, body: { ...call.body, ...forged } });
     const thing = isSuccess(made) ? bench.thingOf(call, made) : undefined;
     if (thing === undefined) return [];
     const shown = await bench.shown(thing);

@@ -1,8 +1,16 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
-import { isReadingPost, isSuccess } from '../../../run/baseline.ts';
-import { collectionPath, isOwnId, kindOfPath, kindOfReference, kindsOfSchema, rowsSchema } from '../../../run/names.ts';
+import { isSuccess } from '../../../run/baseline.ts';
+import {
+  collectionPath,
+  isOwnId,
+  isReadingPost,
+  kindOfPath,
+  kindOfReference,
+  kindsOfSchema,
+  rowsSchema,
+} from '../../../run/names.ts';
 import { lastParameter } from '../../../run/pool.ts';
 import type { CheckContext } from '../../checks.ts';
 import { rowsIn } from '../lists/told.ts';

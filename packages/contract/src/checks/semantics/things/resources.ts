@@ -1,8 +1,8 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import type { Operation } from '../../../document/operation.ts';
-import { isReadingPost } from '../../../run/baseline.ts';
 import {
   collectionPath,
+  isReadingPost,
   kindOfPath,
   kindOfReference,
   kindsOfSchema,

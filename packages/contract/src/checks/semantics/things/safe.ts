@@ -1,7 +1,7 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
-import { isReadingPost, isSuccess } from '../../../run/baseline.ts';
-import { rowsSchema } from '../../../run/names.ts';
+import { isSuccess } from '../../../run/baseline.ts';
+import { isReadingPost, rowsSchema } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { type Collection, readCollection } from './collection.ts';
 import { type Difference, type Look, probe } from './probe.ts';
