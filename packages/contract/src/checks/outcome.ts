@@ -1,5 +1,5 @@
 import type { Exchange } from '../http/call.ts';
-import { isObject } from '../json.ts';
+import { isObject, type JsonObject } from '../json.ts';
 
 /** How a server tells that a request breaks the contract, learnt from its refusals: a status, and a code where it has one. */
 export interface Refusal {
@@ -117,4 +117,37 @@ export function itemErrorsIn({ answer }: Exchange): unknown[] {
 export function isAccepted(exchange: Exchange): boolean {
   const { status } = exchange.answer;
   return status >= 200 && status < 400 && !hasItemErrors(exchange);
+}
+
+/** What became of one of the items that a call was about. */
+export interface ItemResult {
+  readonly index: number;
+  readonly row: JsonObject;
+  readonly isFailure: boolean;
+}
+
+/** The results of an answer by the index of their items; undefined where it says nothing of each. */
+export function itemResultsIn(exchange: Exchange | undefined): ItemResult[] | undefined {
+  const body = exchange?.answer.json?.value;
+  const lists = Array.isArray(body) ? [['', body] as const] : Object.entries(isObject(body) ? body : {});
+  const found = lists.flatMap(([name, list]) =>
+    Array.isArray(list)
+      ? list.filter(isObject).map((row, place) => ({
+          index: typeof row.index === 'number' ? row.index : place,
+          row,
+          isFailure: isFailure(name, row),
+        }))
+      : [],
+  );
+  return found.length === 0 ? undefined : found;
+}
+
+function isFailure(list: string, row: JsonObject): boolean {
+  return (
+    /fail|error|reject/i.test(list) ||
+    (row.error !== undefined && row.error !== null) ||
+    row.success === false ||
+    (Array.isArray(row.errors) && row.errors.length > 0) ||
+    /fail|error|reject/i.test(String(row.status ?? ''))
+  );
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { hasItemErrors } from '../checks/outcome.ts';
+import { hasItemErrors, itemResultsIn } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
@@ -175,6 +175,11 @@ export class Baselines {
         if (exchange.answer.status !== 409) break;
         sent = this.#freshened(call, `conflict ${round} ${index}`, extent);
         exchange = await this.#session.send(sent);
+      }
+      const lessened = hasItemErrors(exchange) ? withoutFailed(sent, exchange) : undefined;
+      if (lessened !== undefined) {
+        const again = await this.#session.send(lessened);
+        if (isSuccess(again) && !hasItemErrors(again)) [sent, exchange] = [lessened, again];
       }
       if (isSuccess(exchange)) {
         // A batch in which an item failed is better than none, and another may do better.
@@ -427,6 +432,18 @@ export class Baselines {
       .likely.flatMap((value) => (parameter === undefined ? [] : this.#fit(parameter, value)));
     return id === undefined ? undefined : { ...call, path: { ...call.path, [name]: id } };
   }
+}
+
+/** The call with those of its items that did not fail; undefined where that cannot be told, or none is left. */
+function withoutFailed(call: Call, exchange: Exchange): Call | undefined {
+  const { body } = call;
+  if (!isObject(body)) return undefined;
+  const lists = Object.entries(body).filter(([, member]) => Array.isArray(member));
+  const [name, items] = lists[0] ?? [];
+  if (lists.length !== 1 || name === undefined || !Array.isArray(items)) return undefined;
+  const failed = new Set(itemResultsIn(exchange)?.flatMap(({ index, isFailure }) => (isFailure ? [index] : [])));
+  const kept: unknown[] = items.filter((_item, index) => !failed.has(index));
+  return kept.length === 0 || kept.length === items.length ? undefined : { ...call, body: { ...body, [name]: kept } };
 }
 
 /** How much of a body is told anew. */

@@ -142,7 +142,13 @@ export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0
 
 /** Whether what comes back was made by the call. */
 export function isMaking(operation: Operation): boolean {
-  return operation.method === 'POST' && !isReadingPost(operation);
+  return operation.method === 'POST' && !isReadingPost(operation) && !isRemoving(operation);
+}
+
+/** A DELETE, or a POST that takes away, as its name or the end of its path says. */
+export function isRemoving({ method, path, id }: Operation): boolean {
+  const isNamed = /^(?:bulk|batch)?_?(?:delete|remove)/i.test(id) || /\/(?:delete|remove)[^/]*$/i.test(path);
+  return method === 'DELETE' || (method === 'POST' && isNamed);
 }
 
 /** A POST that reads: its path says search, list and the like, or it answers rows and nothing else. */

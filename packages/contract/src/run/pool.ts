@@ -169,7 +169,8 @@ export class Pool {
   }
 
   #add(row: unknown, kinds: readonly string[], path: string, isMade: boolean): void {
-    if (!isObject(row)) return;
+    // What failed is nothing that is there.
+    if (!isObject(row) || isObject(row.error) || /^fail/i.test(String(row.status ?? ''))) return;
     const known = this.#things.findIndex(
       (thing) => thing.path === path && idOf(thing.row) !== undefined && idOf(thing.row) === idOf(row),
     );
@@ -258,7 +259,7 @@ export class Pool {
 
 /** Whether the result of an operation that makes says that it made nothing. */
 function isOld({ created, status }: JsonObject): boolean {
-  return created === false || /^(?:updated|unchanged|existing|existed|failed)$/i.test(String(status ?? ''));
+  return created === false || /^(?:updated|unchanged|existing|existed|deleted)$/i.test(String(status ?? ''));
 }
 
 function deleterOf(operations: readonly Operation[], collection: string): Operation | undefined {

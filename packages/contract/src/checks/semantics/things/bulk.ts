@@ -3,12 +3,13 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { isOwnId, isReadingPost, kindOfPath, kindOfReference, rowsSchema } from '../../../run/names.ts';
+import { isOwnId, isReadingPost, isRemoving, kindOfPath, kindOfReference, rowsSchema } from '../../../run/names.ts';
 import { lastParameter } from '../../../run/pool.ts';
 import type { Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../checks.ts';
+import { hasItemErrors, type ItemResult, itemResultsIn } from '../../outcome.ts';
 import { readCollection } from './collection.ts';
-import { unlikes } from './compare.ts';
+import { isServerOwned, unlikes } from './compare.ts';
 import { isScalar } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { hasRows } from './resources.ts';
@@ -18,6 +19,7 @@ import { saidKind } from './vocabulary.ts';
 
 /** An operation that takes many things at once, and says what became of each. */
 export interface Bulk {
+  readonly kind: string;
   readonly operation: Operation;
   /** The member of the body that holds the items. */
   readonly member: string;
@@ -28,7 +30,11 @@ export interface Bulk {
 
 export function bulksOf({ session: { document, operations } }: CheckContext): Bulk[] {
   return operations.flatMap((operation) => {
-    if (!['POST', 'PUT'].includes(operation.method) || isReadingPost(operation) || operation.path.includes('{'))
+    if (
+      !['POST', 'PUT', 'DELETE'].includes(operation.method) ||
+      isReadingPost(operation) ||
+      operation.path.includes('{')
+    )
       return [];
     const schema = requestSchema(operation);
     const isList = (name: string) =>
@@ -40,7 +46,10 @@ export function bulksOf({ session: { document, operations } }: CheckContext): Bu
     const [member] = lists;
     if (schema === undefined || lists.length !== 1 || member === undefined || memberNames(document, schema).length > 2)
       return [];
-    const said = saidKind(operation, operation.method === 'PUT' ? 'updates' : 'creates');
+    const said = saidKind(
+      operation,
+      isRemoving(operation) ? 'deletes' : operation.method === 'PUT' ? 'updates' : 'creates',
+    );
     const kind = typeof said === 'string' ? said.toLowerCase() : kindOfPath(operation.path);
     if (said === false || kind === undefined) return [];
     const ofKind = operations.filter(
@@ -51,6 +60,7 @@ export function bulksOf({ session: { document, operations } }: CheckContext): Bu
     );
     return [
       {
+        kind,
         operation,
         member,
         items: itemOf(document, memberOf(document, [schema], member)),
@@ -59,12 +69,6 @@ export function bulksOf({ session: { document, operations } }: CheckContext): Bu
       },
     ];
   });
-}
-
-interface Result {
-  readonly index: number;
-  readonly row: JsonObject;
-  readonly isFailure: boolean;
 }
 
 /** As many results as items, each of its own item, and each item as it was sent where it is read. */
@@ -141,7 +145,46 @@ interface ItemWay {
 interface Taken {
   readonly call: Call;
   readonly exchange: Exchange;
-  readonly results: readonly Result[];
+  readonly results: readonly ItemResult[];
+}
+
+/** What a bulk call says that it has deleted is gone, or shows that it is. */
+export function bulkRemoved(context: CheckContext, removal: Bulk, maker: Bulk): Look {
+  const { session, baselines } = context;
+  const known = baselines.of(removal.operation);
+  return async (label) => {
+    const [pattern] = known === undefined ? [] : itemsIn(known.call, removal.member);
+    const made = await take(context, maker, label);
+    const result = made?.results.find(({ isFailure }) => !isFailure);
+    const item =
+      result === undefined || made === undefined ? undefined : itemsIn(made.call, maker.member)[result.index];
+    if (known === undefined || pattern === undefined || result === undefined || item === undefined) return undefined;
+    const target = Object.fromEntries(Object.keys(pattern).map((name) => [name, item[name] ?? result.row[name]]));
+    const body = { ...(isObject(known.call.body) ? known.call.body : {}), [removal.member]: [target] };
+    const before = await seenOf(context, maker, item, result.row);
+    if (before?.row === undefined) return undefined;
+    const exchange = await session.send({ ...known.call, body });
+    if (!isSuccess(exchange) || hasItemErrors(exchange)) return undefined;
+    const after = await seenOf(context, maker, item, result.row);
+    if (after?.row === undefined || print(after.row) !== print(before.row)) return [];
+    return [
+      {
+        check: 'delete-lost',
+        operation: removal.operation,
+        about: '',
+        title: `What ${removal.operation.id} says that it has deleted is in ${after.by.id} as it was`,
+        expected: 'nothing, or a row that shows that it is deleted',
+        actual: text(after.row),
+        fix: 'Delete what the answer says is deleted.',
+        exchanges: [before.exchange, exchange, after.exchange],
+      },
+    ];
+  };
+}
+
+/** A row without what moves with every change. */
+function print(row: JsonObject): string {
+  return JSON.stringify(row, (name, value: unknown) => (isServerOwned(name) && name !== 'active' ? undefined : value));
 }
 
 /** Sends items that are taken: new ones where they can be, those that are known where not. */
@@ -160,7 +203,7 @@ async function take(context: CheckContext, bulk: Bulk, label: string): Promise<T
     const call = twoItems(context, bulk, label, way);
     if (call === undefined) continue;
     const exchange = await context.session.send(call);
-    const results = isSuccess(exchange) ? resultsIn(exchange) : undefined;
+    const results = isSuccess(exchange) ? itemResultsIn(exchange) : undefined;
     if (results?.some(({ isFailure }) => !isFailure)) return { call, exchange, results };
   }
   return undefined;
@@ -177,7 +220,7 @@ async function repeated(
   const isKeyed = items.every((item) => Object.keys(item).some((name) => name !== 'type' && isKey(name)));
   if (!isKeyed || !/upsert/i.test(`${operation.id} ${operation.path}`)) return [];
   const again = await session.send(call);
-  const second = isSuccess(again) ? (resultsIn(again) ?? []) : [];
+  const second = isSuccess(again) ? (itemResultsIn(again) ?? []) : [];
   const idOf = (row: JsonObject) => row[Object.keys(row).find(isOwnId) ?? ''];
   const other = results.find(({ index, row }) => {
     const same = second.find((one) => one.index === index && !one.isFailure);
@@ -234,7 +277,7 @@ async function besideWrong(
   const body = { ...fresh.body, [member]: [right, { ...wrong, [reference]: randomUUID() }] };
   if (!context.session.validators.accepts(schema, body, 'request')) return [];
   const exchange = await context.session.send({ ...fresh, body });
-  const results = isSuccess(exchange) ? (resultsIn(exchange) ?? []) : [];
+  const results = isSuccess(exchange) ? (itemResultsIn(exchange) ?? []) : [];
   const first = results.find(({ index }) => index === 0);
   const isTold = results.some(({ index, isFailure }) => index === 1 && isFailure);
   if (first === undefined || first.isFailure || !isTold) return [];
@@ -358,7 +401,7 @@ function twoItems(
   const shape = items.map((one) => session.document.object(one))[0];
   if (known === undefined || schema === undefined || shape === undefined || !isObject(known.call.body))
     return undefined;
-  const results = resultsIn(known.exchange) ?? [];
+  const results = itemResultsIn(known.exchange) ?? [];
   const good = itemsIn(known.call, member).filter(
     (_item, index) => !results.some((one) => one.index === index && one.isFailure),
   );
@@ -404,30 +447,4 @@ function isKey(name: string): boolean {
 function itemsIn({ body }: Call, member: string): JsonObject[] {
   const items = isObject(body) ? body[member] : undefined;
   return Array.isArray(items) ? items.filter(isObject) : [];
-}
-
-/** The results of an answer by the index of their items; undefined where it says nothing of each. */
-function resultsIn(exchange: Exchange | undefined): Result[] | undefined {
-  const body = exchange?.answer.json?.value;
-  const lists = Array.isArray(body) ? [['', body] as const] : Object.entries(isObject(body) ? body : {});
-  const found = lists.flatMap(([name, list]) =>
-    Array.isArray(list)
-      ? list.filter(isObject).map((row, place) => ({
-          index: typeof row.index === 'number' ? row.index : place,
-          row,
-          isFailure: isFailure(name, row),
-        }))
-      : [],
-  );
-  return found.length === 0 ? undefined : found;
-}
-
-function isFailure(list: string, row: JsonObject): boolean {
-  return (
-    /fail|error|reject/i.test(list) ||
-    (row.error !== undefined && row.error !== null) ||
-    row.success === false ||
-    (Array.isArray(row.errors) && row.errors.length > 0) ||
-    /fail|error|reject/i.test(String(row.status ?? ''))
-  );
 }

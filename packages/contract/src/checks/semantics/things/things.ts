@@ -1,7 +1,8 @@
 import type { Operation } from '../../../document/operation.ts';
+import { isMaking, isRemoving } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { Bench } from './bench.ts';
-import { bulked, bulksOf } from './bulk.ts';
+import { bulked, bulkRemoved, bulksOf } from './bulk.ts';
 import { defaulted, echoed } from './create.ts';
 import { keyed, keyOf } from './keys.ts';
 import { linked } from './links.ts';
@@ -36,7 +37,15 @@ export async function checkThings(context: CheckContext): Promise<void> {
     if (session.isOver) return;
     await checkOperation(context, operation);
   }
-  for (const bulk of bulksOf(context)) await probe(session, bulk.operation, 'bulk', bulked(context, bulk));
+  const bulks = bulksOf(context);
+  for (const bulk of bulks) {
+    if (!isRemoving(bulk.operation)) {
+      await probe(session, bulk.operation, 'bulk', bulked(context, bulk));
+      continue;
+    }
+    const maker = bulks.find((one) => one.kind === bulk.kind && isMaking(one.operation));
+    if (maker !== undefined) await probe(session, bulk.operation, 'bulk delete', bulkRemoved(context, bulk, maker));
+  }
   await checkSafety(context);
 }
 
