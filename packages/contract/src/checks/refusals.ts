@@ -4,6 +4,7 @@ import { isObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
+import { isRemoving } from '../run/names.ts';
 import type { Session } from '../run/session.ts';
 import { breaksOf } from '../schema/breaks.ts';
 import { malformedBodies } from '../schema/hostile.ts';
@@ -59,7 +60,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
       const second = await send(session, probe, `${index} again`);
       // What it made the first time is in the way of the second.
       if (isAccepted(second)) return [second];
-      const isGone = operation.method === 'DELETE' && [404, 410].includes(second.answer.status);
+      const isGone = isRemoving(operation) && ([404, 410].includes(second.answer.status) || hasItemErrors(second));
       return second.answer.status === 409 || isGone ? [exchange] : undefined;
     };
     const found = (other: Exchange) => (isAccepted(other) ? finding(operation, probe, other) : undefined);

@@ -140,6 +140,8 @@ interface ItemWay {
   readonly keys: 'new' | 'none' | 'known';
   /** With the words and numbers that the known items do without. */
   readonly isFull: boolean;
+  /** With nothing else changed: words may have to be those of a list that no schema tells. */
+  readonly isBare?: boolean;
 }
 
 interface Taken {
@@ -194,6 +196,7 @@ async function take(context: CheckContext, bulk: Bulk, label: string): Promise<T
     ? [
         { keys: 'new', isFull: true },
         { keys: 'new', isFull: false },
+        { keys: 'new', isFull: false, isBare: true },
         { keys: 'none', isFull: true },
         { keys: 'known', isFull: true },
         { keys: 'known', isFull: false },
@@ -393,7 +396,7 @@ function twoItems(
   { session, baselines }: CheckContext,
   bulk: Bulk,
   label: string,
-  { keys, isFull }: ItemWay,
+  { keys, isFull, isBare = false }: ItemWay,
 ): Call | undefined {
   const { operation, member, items } = bulk;
   const known = baselines.of(operation);
@@ -407,7 +410,8 @@ function twoItems(
   );
   const [first] = good;
   if (first === undefined) return undefined;
-  const isFree = (_pointer: string, key: string) =>
+  const isFree = (pointer: string, key: string) =>
+    (!isBare || (isKey(key) && pointer.split('/').length === 2)) &&
     key !== 'type' &&
     !isOwnId(key) &&
     (kindOfReference(key) === undefined || (keys === 'new' && isKey(key))) &&
