@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { check, documentOf } from './check.ts';
+import { remembering, secretsOfHeaders } from './credentials.ts';
 import { operationsOf } from './document/operation.ts';
 import { answerOf } from './http/client.ts';
 import { Judge } from './judge/judge.ts';
 import type { CheckOptions } from './options.ts';
+import type { Secret } from './report/mask.ts';
 import type { Report } from './report/report.ts';
 import { renderTerminal } from './report/terminal.ts';
 import { chosen } from './run/session.ts';
@@ -34,14 +36,23 @@ export async function describeContract(
   const operations = chosen(operationsOf(await documentOf(spec)), { spec, ...choice });
   describe(name, () => {
     let report: Report;
+    const secrets: Secret[] = [];
     beforeAll(async () => {
-      report = await check({ spec, ...choice, ...(await options()) });
+      const { auth, headers, ...others } = await options();
+      secrets.push(...secretsOfHeaders(headers ?? {}));
+      report = await check({
+        spec,
+        ...choice,
+        ...others,
+        ...(headers === undefined ? {} : { headers }),
+        ...(auth === undefined ? {} : { auth: remembering(auth, (secret) => secrets.push(secret)) }),
+      });
     }, timeout);
     test.each(operations.map(({ id }) => id))('%s', (id) => {
       const findings = report.findings.filter(({ operation, also }) => operation === id || also.includes(id));
       if (findings.length > 0) {
         const operations = report.operations.filter((one) => one.id === id);
-        throw new Error(renderTerminal({ ...report, operations, findings }, { color: false, width: 120 }));
+        throw new Error(renderTerminal({ ...report, operations, findings }, { color: false, width: 120, secrets }));
       }
       const operation = report.operations.find((one) => one.id === id);
       if (notReached.includes(id)) expect(operation?.reached, `${id} answers now: take it from notReached`).toBe(false);

@@ -10,7 +10,7 @@ import { type Bound, boundsOf } from '../schema/bounds.ts';
 import type { CheckContext } from './checks.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Refusal, refusesForm } from './outcome.ts';
 import { inParallel } from './parallel.ts';
-import { type CallPlace, isTellable, placesOf } from './places.ts';
+import { type CallPlace, isTellable, placesOf, pointerInCall } from './places.ts';
 import { renewed } from './renewal.ts';
 import { sampled } from './sample.ts';
 
@@ -94,6 +94,7 @@ export async function acceptBounds(
       },
       {
         call: place.with(bound.value),
+        kept: pointerInCall(place, bound.pointer),
         found: (other) =>
           refusesForm(other, refusal) && reasonOf(other) === reasonOf(exchange) ? found(other) : undefined,
       },

@@ -2,7 +2,7 @@ import type { Content, Parameter } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import type { JsonObject } from '../json.ts';
-import { isObject } from '../json.ts';
+import { escapeSegment, isObject } from '../json.ts';
 import type { Session } from '../run/session.ts';
 
 /** A place in a call that has a schema: a parameter, or the body. */
@@ -17,6 +17,11 @@ export interface CallPlace {
   readonly call: Call;
   /** The call with another value there. */
   with(value: unknown): Call;
+}
+
+/** Where something in a place is in its call, as a JSON Pointer. */
+export function pointerInCall({ parameter }: CallPlace, pointer: string): string {
+  return parameter === undefined ? `/body${pointer}` : `/${groupOf(parameter)}/${escapeSegment(parameter.name)}`;
 }
 
 /** The places of a call that can be changed by themselves. */

@@ -11,7 +11,7 @@ import { malformedBodies } from '../schema/hostile.ts';
 import type { CheckContext } from './checks.ts';
 import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRefused, itemErrorsIn, type Refusal } from './outcome.ts';
 import { inParallel } from './parallel.ts';
-import { type CallPlace, isTellable, placesOf } from './places.ts';
+import { type CallPlace, isTellable, placesOf, pointerInCall } from './places.ts';
 import { renewedAround } from './renewal.ts';
 import { sampled } from './sample.ts';
 
@@ -25,6 +25,8 @@ interface Probe {
   readonly call: Call;
   /** The place whose value was broken: one of the baseline, or of a branch. */
   readonly base?: CallPlace;
+  /** A JSON Pointer to what is broken in that place; the place itself, where none is given. */
+  readonly pointer?: string;
 }
 
 /** For every constraint of every place, a request that breaks just that one; each must be refused. */
@@ -64,7 +66,11 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
       return second.answer.status === 409 || isGone ? [exchange] : undefined;
     };
     const found = (other: Exchange) => (isAccepted(other) ? finding(operation, probe, other) : undefined);
-    await session.report(finding(operation, probe, exchange), [exchange], again, { call: probe.call, found });
+    await session.report(finding(operation, probe, exchange), [exchange], again, {
+      call: probe.call,
+      found,
+      ...(probe.base === undefined ? {} : { kept: pointerInCall(probe.base, probe.pointer ?? '') }),
+    });
   });
   await reportUnseen(session, operation, probes, halfRefused, codes);
   return { statuses, codes };
@@ -135,6 +141,7 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
     place: one.place,
     call: place.with(withKnownIds(context, place, one.value)),
     base: place,
+    pointer: one.pointer,
   }));
 }
 

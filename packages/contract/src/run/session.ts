@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
 import { FindingBook } from '../finding/book.ts';
@@ -6,7 +7,7 @@ import { shrink } from '../finding/shrink.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { HttpClient, noAnswer } from '../http/client.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
-import { type Candidate, isNotImplemented, Judge } from '../judge/judge.ts';
+import { at, type Candidate, isNotImplemented, Judge } from '../judge/judge.ts';
 import { breachesOf } from '../judge/request.ts';
 import type { Auth, CheckOptions } from '../options.ts';
 import { Validators } from '../schema/validators.ts';
@@ -28,6 +29,8 @@ export interface SendOptions {
 /** A call that shows a finding by itself. */
 export interface Shown {
   readonly call: Call;
+  /** A JSON Pointer to the part of the call that the finding tells of: it stays as it is. */
+  readonly kept?: string;
   /** The finding as another exchange shows it; undefined where it does not. */
   found(exchange: Exchange): Candidate | undefined;
 }
@@ -170,16 +173,21 @@ export class Session {
     const confirmed = again === undefined ? exchanges : await again();
     if (confirmed === undefined) return this.book.noteUnrepeated(candidate);
     const shown = confirmed.length > 0 ? confirmed : exchanges;
-    this.book.write(candidate, shown);
+    const last = shown.at(-1);
+    // What is told is of the exchange that is shown.
+    const told = one === undefined || last === undefined ? undefined : one.found(last);
+    this.book.write(told?.cause === candidate.cause ? told : candidate, shown);
     if (one !== undefined) await this.#shrink(candidate.cause, one, shown);
   }
 
   /** Has a finding show what the smallest call brings that shows it. */
-  async #shrink(cause: string, { call, found }: Shown, shown: readonly Exchange[]): Promise<void> {
+  async #shrink(cause: string, { call, kept, found }: Shown, shown: readonly Exchange[]): Promise<void> {
     const breaches = breachesOf(this.validators, call, this.givenHeaders);
     let smallest: Candidate | undefined;
     const exchange = await shrink(call, {
-      isLike: (smaller) => breachesOf(this.validators, smaller, this.givenHeaders) === breaches,
+      isLike: (smaller) =>
+        (kept === undefined || isDeepStrictEqual(at(call, kept), at(smaller, kept))) &&
+        breachesOf(this.validators, smaller, this.givenHeaders) === breaches,
       shows: async (smaller) => {
         if (this.isOver || this.#shrinkings >= mostShrinkings) return undefined;
         this.#shrinkings += 1;

@@ -1,13 +1,16 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import type { Operation } from '../../../document/operation.ts';
 import type { JsonObject } from '../../../json.ts';
+import { rowsSchema } from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
-import type { Controls } from './controls.ts';
+import type { CheckContext } from '../../checks.ts';
+import { answerSchema } from '../things/schema.ts';
+import { type Controls, controlsOf } from './controls.ts';
 import type { Property } from './properties.ts';
-import type { Page, Reader, Settings } from './reader.ts';
+import { type Page, Reader, type Settings } from './reader.ts';
 import type { KeyOf } from './rows.ts';
-import type { Slot } from './slot.ts';
-import type { ListVocabulary } from './vocabulary.ts';
+import { type Slot, slotsOf } from './slot.ts';
+import { type ListVocabulary, vocabularyOf } from './vocabulary.ts';
 
 /** The list as it stands: what every probe compares with. */
 export interface FullList {
@@ -30,6 +33,35 @@ export interface Listing {
   readonly slots: readonly Slot[];
   readonly said: ListVocabulary;
   readonly rowSchema: JsonObject | undefined;
+}
+
+/**
+ * How an operation is asked for its rows; undefined where it has none, or no call of it is known.
+ *
+ * @param requests that may be sent, those that confirm a finding aside.
+ * @param path values of parameters in the path, where others than those of the known call are meant.
+ */
+export function listingOf(
+  { session, baselines }: Pick<CheckContext, 'session' | 'baselines'>,
+  operation: Operation,
+  requests: number,
+  path: Readonly<Record<string, unknown>> = {},
+): Listing | undefined {
+  const baseline = baselines.of(operation);
+  const rows = rowsSchema(session.document, answerSchema(operation));
+  if (baseline === undefined || rows === undefined) return undefined;
+  const call = { ...baseline.call, path: { ...baseline.call.path, ...path } };
+  const slots = slotsOf(session.document, operation, call);
+  return {
+    session,
+    document: session.document,
+    operation,
+    reader: new Reader(session, call, rows.member, requests),
+    controls: controlsOf(slots),
+    slots,
+    said: vocabularyOf(operation),
+    rowSchema: rows.schema,
+  };
 }
 
 /** As many rows as a page may have, and the total where one has to ask for it. */

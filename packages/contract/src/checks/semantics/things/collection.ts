@@ -1,17 +1,14 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
-import { rowsSchema } from '../../../run/names.ts';
 import type { Identity } from '../../../run/session.ts';
 import type { CheckContext } from '../../checks.ts';
-import { controlsOf } from '../lists/controls.ts';
-import { type Listing, widest } from '../lists/listing.ts';
-import { Reader } from '../lists/reader.ts';
-import { slotsOf } from '../lists/slot.ts';
+import { listingOf, widest } from '../lists/listing.ts';
 import { rowsIn } from '../lists/told.ts';
-import { vocabularyOf } from '../lists/vocabulary.ts';
 import { walk } from '../lists/walk.ts';
-import { answerSchema } from './schema.ts';
+
+/** Requests that reading a list whole may take. */
+const requestsForOne = 20;
 
 /** A list as it stands. */
 export interface Collection {
@@ -29,7 +26,7 @@ export async function readCollection(
   operation: Operation,
   path: Readonly<Record<string, unknown>> = {},
 ): Promise<Collection | undefined> {
-  const listing = listingOf({ session, baselines }, operation, path);
+  const listing = listingOf({ session, baselines }, operation, requestsForOne, path);
   const list = listing === undefined ? undefined : await walk(listing);
   if (listing === undefined || list === undefined) return undefined;
   return {
@@ -47,32 +44,10 @@ export async function listAs(
   operation: Operation,
   identity: Identity,
 ): Promise<{ rows: readonly JsonObject[]; exchange: Exchange } | undefined> {
-  const listing = listingOf(context, operation, {});
+  const listing = listingOf(context, operation, requestsForOne);
   const call = listing?.reader.callOf(widest(listing));
   if (listing === undefined || call === undefined) return undefined;
   const exchange = await context.session.send(call, { identity });
   const rows = rowsIn(exchange, listing.reader.member);
   return rows === undefined ? undefined : { rows, exchange };
-}
-
-function listingOf(
-  { session, baselines }: Pick<CheckContext, 'session' | 'baselines'>,
-  operation: Operation,
-  path: Readonly<Record<string, unknown>>,
-): Listing | undefined {
-  const baseline = baselines.of(operation);
-  const rows = rowsSchema(session.document, answerSchema(operation));
-  if (baseline === undefined || rows === undefined) return undefined;
-  const call = { ...baseline.call, path: { ...baseline.call.path, ...path } };
-  const slots = slotsOf(session.document, operation, call);
-  return {
-    session,
-    document: session.document,
-    operation,
-    reader: new Reader(session, call, rows.member, 20),
-    controls: controlsOf(slots),
-    slots,
-    said: vocabularyOf(operation),
-    rowSchema: rows.schema,
-  };
 }
