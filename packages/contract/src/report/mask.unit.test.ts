@@ -62,6 +62,7 @@ test('broken JSON is masked as far as it goes', () => {
   expect(masked.answer.text).toBe('}]{"password": "$PASSWORD", "name": "shown');
 });
 
+// One that takes the square of the length does not end within the time of a test.
 test('hostile text is masked in linear time', () => {
   for (const text of [
     `{"token":"${'\\"'.repeat(500_000)}`,
@@ -71,13 +72,12 @@ test('hostile text is masked in linear time', () => {
     '"token":"caller-token",'.repeat(50_000),
     JSON.stringify(Array.from({ length: 50_000 }, (_, index) => ({ token: `${index}` }))),
   ]) {
-    const started = performance.now();
-    maskExchange(exchangeOf({}, { text, mediaType: 'application/json', json: undefined }), [
+    const masked = maskExchange(exchangeOf({}, { text, mediaType: 'application/json', json: undefined }), [
       { value: 'caller-token', variable: 'TOKEN' },
     ]);
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(masked.answer.text).not.toContain('caller-token');
   }
-});
+}, 60_000);
 
 test('forms, parts, queries and passwords in URLs are masked', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' };

@@ -46,13 +46,14 @@ test('the body is shown around what is wrong, and cut elsewhere', () => {
   expect(shown.map((line) => line.trim())).toEqual(expect.arrayContaining(['… 3 before', '… 16 more', '"page": {…}']));
 });
 
-test('a place of which only a pattern is known is found in the body', () => {
+test('what is wrong is found by its pointer; where it is missing, what misses it is shown', () => {
   const finding = findingOf({
-    title: '`/items/*/b~1c` in 200 must be string',
-    actual: '7',
+    pointer: '/items/1/b~1c',
     exchanges: [exchangeOf({}, { text: '{"items":[{"a":1},{"b/c":7}]}' })],
   });
   expect(renderTerminal(reportWith({ findings: [finding] }))).toMatch(/"b\/c": 7 ◀/);
+  const missing = { ...finding, pointer: '/items/0/d' };
+  expect(renderTerminal(reportWith({ findings: [missing] }))).toMatch(/\{ ◀\n +"a": 1/);
 });
 
 test('coverage, what was not reached and why, and the verdict stand at the end', () => {

@@ -45,6 +45,7 @@ export function findingOf(changes: Partial<Finding> = {}): Finding {
     title: 'A client has a name that is too long.',
     expected: '`name` has at most 200 characters.',
     actual: '`/items/3/name` has 201 characters.',
+    pointer: '/items/3/name',
     place: { file: resolve('openapi/schemas/client.yaml'), line: 12, pointer: '#/properties/name/maxLength' },
     fix: 'Refuse such names when they are written, or raise `maxLength`.',
     exchanges: [

@@ -43,7 +43,7 @@ it('makes, shows, changes and removes a planet', async () => {
     habitabilityIndex: 1,
     physicalProperties: { mass: 0.1, temperature: { min: 1, felt: 2 }, hum: 3 },
     atmosphere: [{ compound: 'N2', percentage: 99.9, smell: 'none' }],
-    satellites: [{ name: 'Ghomrassen', orbit: { planet: { name: 'Tatooine' }, distance: 1 } }],
+    satellites: [{ name: 'Ghomrassen', type: 'moon', orbit: { planet: { name: 'Tatooine' }, distance: 1 } }],
     creator: { id: 'ignored', name: 'George' },
     tags: [],
   };
@@ -103,7 +103,7 @@ it('makes celestial bodies', async () => {
   expect([planet.status, (await client(`GET /planets/${planet.body.id}`)).body.name]).toEqual([201, 'Pan']);
   const moon = await client('POST /celestial-bodies', { body: { name: 'Io', type: 'moon', diameter: 3643.2 } });
   expect([moon.status, moon.body.diameter]).toEqual([201, 3643.2]);
-  expect((await client('POST /celestial-bodies', { body: { name: 'Neither nor' } })).status).toBe(400);
+  expect((await client('POST /celestial-bodies', { body: { name: 'Neither nor', type: 'nebula' } })).status).toBe(400);
   await client(`DELETE /planets/${planet.body.id}`);
 });
 
