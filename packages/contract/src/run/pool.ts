@@ -25,6 +25,9 @@ export interface Known {
   readonly isMade: boolean;
 }
 
+/** Whether an answer tells of what its call made: 201 says so, another success may tell of what was there. */
+type Making = 'yes' | 'unless there' | 'no';
+
 const most = 60;
 
 /** What the server has, as its answers tell: where a call needs the id of something, it is found here. */
@@ -48,16 +51,17 @@ export class Pool {
     if (operation === undefined || answer.status < 200 || answer.status > 299) return;
     this.#follow(exchange);
     if (value === undefined || operation.method === 'DELETE') return;
+    const made: Making = !isMade ? 'no' : answer.status === 201 ? 'yes' : 'unless there';
     const declared = operation.answers.find(({ status }) => status === String(answer.status)) ?? operation.answers[0];
     const schema = declared?.contents[0]?.schema;
     const rows = rowsSchema(this.#document, schema);
     const kinds = kindsOfOperation(this.#document, operation);
     const list = rows === undefined ? undefined : rows.member === '' ? value : at(value, `/${rows.member}`);
-    if (Array.isArray(list)) for (const row of list.slice(0, most)) this.#add(row, kinds, operation.path, isMade);
-    else this.#add(value, kinds, operation.path, isMade);
+    if (Array.isArray(list)) for (const row of list.slice(0, most)) this.#add(row, kinds, operation.path, made);
+    else this.#add(value, kinds, operation.path, made);
     this.#mention(value, 0);
     // What stands in a thing is not what the path picks.
-    for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], `${operation.path}#${kind}`, isMade);
+    for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], `${operation.path}#${kind}`, made);
   }
 
   /** What is deleted is no longer handed out. */
@@ -168,7 +172,7 @@ export class Pool {
     return this.#things.filter(({ isMade }) => isMade);
   }
 
-  #add(row: unknown, kinds: readonly string[], path: string, isMade: boolean): void {
+  #add(row: unknown, kinds: readonly string[], path: string, made: Making): void {
     // What failed is nothing that is there.
     if (!isObject(row) || isObject(row.error) || /^fail/i.test(String(row.status ?? ''))) return;
     const known = this.#things.findIndex(
@@ -177,7 +181,7 @@ export class Pool {
     const [before] = known >= 0 ? this.#things.splice(known, 1) : [];
     const all = [...new Set([...kinds, ...(before?.kinds ?? [])])];
     const isThere = before?.isMade === false || this.#hasAs(row, all, false);
-    const isNew = isMade && !isThere && !isOld(row);
+    const isNew = (made === 'yes' || (made === 'unless there' && !isThere)) && !isOld(row);
     this.#things.unshift({
       kinds: all,
       path,

@@ -52,9 +52,9 @@ beforeEach(() => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-function learn(id: string, value: unknown): void {
+function learn(id: string, value: unknown, status = 200): void {
   const operation = operations.find((one) => one.id === id) as Operation;
-  pool.learn({ operation, request: {}, answer: { status: 200, json: { value } } } as Exchange, isMaking(operation));
+  pool.learn({ operation, request: {}, answer: { status, json: { value } } } as Exchange, isMaking(operation));
 }
 
 const deleted = () => pool.deletable(operations).map(({ operation, id }) => `${operation.id} ${id}`);
@@ -72,6 +72,12 @@ describe('what a run deletes at its end', () => {
     learn('createShip', { id: 6, created: false });
     learn('createShip', { id: 7, status: 'UNCHANGED' });
     expect(deleted()).toEqual([]);
+  });
+
+  it('is what the server says that it has created, whatever it was known by before', () => {
+    learn('listShip', [{ id: 4 }]);
+    learn('createShip', { id: 4 }, 201);
+    expect(deleted()).toEqual(['deleteShip 4']);
   });
 
   it('is nothing of another kind that has the number of what it made', () => {

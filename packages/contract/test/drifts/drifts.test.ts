@@ -16,6 +16,9 @@ const serviceSample = [
   'listIndustries: a page of one row is refused',
   'listClients: PUT is answered with 404',
   'listOffices: a body that is no JSON gives 500',
+  'listTaxRegions: a total cannot be asked for',
+  'getClient: a client is shown to another tenant',
+  'deleteRecords: a deleted record stays active',
 ];
 const workshopSample = [
   'getJob: the status in the problem is another one',
@@ -24,6 +27,7 @@ const workshopSample = [
   'createJob: inspections are refused',
   'createTool: an emoji gives 500',
   'listTools: the order is ignored',
+  'findBoxes: volumes are in gallons where nothing is said',
 ];
 
 let stage: OpenStage<World>;
