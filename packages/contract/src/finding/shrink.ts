@@ -85,7 +85,8 @@ function* smallerScalars(value: unknown, isBody: boolean): Iterable<unknown> {
   const most = 6;
   // Outside of a body, not every character can be sent, and spaces at the ends are lost.
   const texts = fc.string({ unit: isBody ? 'binary' : 'grapheme-ascii', minLength: isBody ? 0 : 1 });
-  if (typeof value === 'string' && value.length > 1)
+  // fast-check shrinks a text that it could have made itself, and throws at others.
+  if (typeof value === 'string' && value.length > 1 && texts.canShrinkWithoutContext(value))
     for (const { value: text } of texts.shrink(value, undefined).take(most))
       if (isBody || text.trim() === text) yield text;
   if (typeof value === 'number' && Number.isSafeInteger(value))

@@ -84,6 +84,14 @@ describe('a call that shows a finding', () => {
     );
   });
 
+  it('keeps a text that fast-check could not have made, and loses what stands beside it', async () => {
+    for (const text of ['größer', '\ud800', '👩‍👩‍👧‍👦', 'é'.repeat(300)]) {
+      const found = await smallest(callOf({ text, other: text }, { q: text }), ({ query }) => query.q === text);
+      expect(found.query).toEqual({ q: text });
+      expect(Object.keys(found.body as object)).toEqual([]);
+    }
+  });
+
   it('is left alone where its text is written by hand', async () => {
     const call = { ...callOf({ name: 'Ada' }), raw: { body: '{' } };
     expect((await smallest(call, () => true)).sent).toBe(0);
