@@ -11,7 +11,7 @@ import type { CheckContext } from './checks.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Refusal, refusesForm } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isTellable, placesOf, pointerInCall } from './places.ts';
-import { renewed } from './renewal.ts';
+import { renewed, withKeys } from './renewal.ts';
 import { sampled } from './sample.ts';
 
 /**
@@ -328,6 +328,7 @@ async function sendRenewed(
   const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
   const ready = isValid ? { ...call, body } : call;
   const send = (depth: number) => session.send(renewed(session, ready, pointer, label, depth));
-  const exchange = await send(1);
-  return exchange.answer.status === 409 || hasItemErrors(exchange) ? send(9) : exchange;
+  let exchange = await send(1);
+  if (exchange.answer.status === 409 || hasItemErrors(exchange)) exchange = await send(9);
+  return exchange.answer.status === 409 ? send(withKeys) : exchange;
 }

@@ -12,7 +12,7 @@ import type { CheckContext } from './checks.ts';
 import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRefused, itemErrorsIn, type Refusal } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isTellable, placesOf, pointerInCall } from './places.ts';
-import { renewedAround } from './renewal.ts';
+import { renewedAround, withKeys } from './renewal.ts';
 import { sampled } from './sample.ts';
 
 /** A request that breaks the contract in one thing. */
@@ -79,7 +79,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
 /** Sends a probe; once more with other texts, where what is there already hides whether its form was looked at. */
 async function send(session: Session, { call, base }: Probe, label: string): Promise<Exchange> {
   let exchange = await session.send(call);
-  for (const depth of [1, 9]) {
+  for (const depth of [1, 9, withKeys]) {
     if (exchange.answer.status !== 409 || base === undefined) break;
     exchange = await session.send(renewedAround(session, call, base.call, `broken ${label} ${depth}`, depth));
   }

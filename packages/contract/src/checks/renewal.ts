@@ -3,11 +3,15 @@ import { isObject } from '../json.ts';
 import { isOwnId, kindOfReference } from '../run/names.ts';
 import type { Session } from '../run/session.ts';
 
+/** Deep enough for all texts, and for keys. */
+export const withKeys = 99;
+
 /**
  * A call that makes something with other texts than the calls before it, so that it does not meet what they made.
  *
  * @param pointer what in the body stays as it is.
- * @param depth how deep texts change: those further down may have to agree with each other.
+ * @param depth how deep texts change: those further down may have to agree with each other. Deeper than all, the keys by which
+ * things are known change, too.
  */
 export function renewed(session: Session, call: Call, pointer: string | undefined, label: string, depth: number): Call {
   const { operation, body } = call;
@@ -16,8 +20,8 @@ export function renewed(session: Session, call: Call, pointer: string | undefine
   const isFree = (at: string, key: string) =>
     at.split('/').length - 1 <= depth &&
     (pointer === undefined || (at !== pointer && !at.startsWith(`${pointer}/`))) &&
-    kindOfReference(key) === undefined &&
-    !isOwnId(key);
+    !isOwnId(key) &&
+    (kindOfReference(key) === undefined || (depth === withKeys && session.pool.isKey(operation, key)));
   return { ...call, body: session.values.fresh(schema, body, session.seedFor(`${operation.id} ${label}`), isFree) };
 }
 
