@@ -4,14 +4,14 @@ import type { Call, Exchange } from '../http/call.ts';
 import { isObject } from '../json.ts';
 import { at, type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
-import { isOwnId, kindOfReference } from '../run/names.ts';
+import { isMaking, isOwnId, kindOfReference } from '../run/names.ts';
+import { renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { type Bound, boundsOf } from '../schema/bounds.ts';
 import type { CheckContext } from './checks.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Refusal, refusesForm } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isTellable, placesOf, pointerInCall } from './places.ts';
-import { renewed, withKeys } from './renewal.ts';
 import { sampled } from './sample.ts';
 
 /**
@@ -41,7 +41,7 @@ export async function acceptBounds(
   await inParallel(probes, session.options.concurrency ?? 8, async ({ place, bound }, index) => {
     if (session.isOver) return;
     const send = (value: unknown, label: string) =>
-      sendRenewed(context, operation, place.with(value), bound.pointer, `${index} ${label}`);
+      sendReady(context, place.with(value), bound.pointer, `${index} ${label}`);
     const exchange = await send(bound.value, 'bound');
     session.observed(operation, 'acceptance');
     session.coverage.tried(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
@@ -202,7 +202,10 @@ async function isTakenElsewhere(
   const isScalar = !['object', 'undefined'].includes(typeof at(bound.value, bound.pointer));
   const kept = isScalar ? bound.pointer : undefined;
   const calls: { readonly call: Call; readonly pointer: string | undefined }[] = [
-    { call: renewed(session, place.with(bound.value), kept, `${label} other words`, 9), pointer: kept ?? '' },
+    {
+      call: renewed(session, place.with(bound.value), `${label} other words`, { depth: 9, keys: false }, kept),
+      pointer: kept ?? '',
+    },
   ];
   if (place.parameter === undefined) {
     for (const value of besideOthers(context, place, bound)) {
@@ -221,7 +224,7 @@ async function isTakenElsewhere(
     }
   }
   for (const [index, { call, pointer }] of calls.entries()) {
-    const exchange = await sendRenewed(context, operation, call, pointer, `${label} elsewhere ${index}`);
+    const exchange = await sendReady(context, call, pointer, `${label} elsewhere ${index}`);
     if (!refusesForm(exchange, refusal)) return true;
   }
   return false;
@@ -308,27 +311,20 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   return sampled(tellable, session.options.probes ?? most, session.seedFor(`bounds ${place.name}`), kindOf);
 }
 
-/**
- * Sends a call that makes something with other texts than the calls before it, so that it does not meet what they made: those
- * at the top first, and all of them where that is not enough, because texts further down may have to agree with each other.
- */
-async function sendRenewed(
-  context: CheckContext,
-  operation: Operation,
+/** Sends a call with ids that the server knows, and in other words than the calls before it. */
+async function sendReady(
+  { session, baselines }: CheckContext,
   call: Call,
   pointer: string | undefined,
   label: string,
 ): Promise<Exchange> {
-  const { session, baselines } = context;
+  const { operation } = call;
   // A branch is made up as a whole, and its ids with it; but what is probed stays as it is.
-  const known = call.body === undefined ? undefined : baselines.withKnownIds(operation, call.body);
+  const known =
+    call.body === undefined ? undefined : baselines.withKnownIds(operation, call.body, 0, isMaking(operation));
   const isScalar = pointer !== undefined && !['object', 'undefined'].includes(typeof at(call.body, pointer));
   const body = isScalar ? put(known, pointer, at(call.body, pointer)) : known;
   const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
   const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
-  const ready = isValid ? { ...call, body } : call;
-  const send = (depth: number) => session.send(renewed(session, ready, pointer, label, depth));
-  let exchange = await send(1);
-  if (exchange.answer.status === 409 || hasItemErrors(exchange)) exchange = await send(9);
-  return exchange.answer.status === 409 ? send(withKeys) : exchange;
+  return baselines.sendAnew(isValid ? { ...call, body } : call, label, pointer);
 }

@@ -4,7 +4,8 @@ import { isObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
-import { isRemoving } from '../run/names.ts';
+import { isMaking, isRemoving } from '../run/names.ts';
+import { renewedAround } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { breaksOf } from '../schema/breaks.ts';
 import { malformedBodies } from '../schema/hostile.ts';
@@ -12,7 +13,6 @@ import type { CheckContext } from './checks.ts';
 import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRefused, itemErrorsIn, type Refusal } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isTellable, placesOf, pointerInCall } from './places.ts';
-import { renewedAround, withKeys } from './renewal.ts';
 import { sampled } from './sample.ts';
 
 /** A request that breaks the contract in one thing. */
@@ -45,7 +45,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
   const halfRefused: { readonly probe: Probe; readonly exchange: Exchange }[] = [];
   await inParallel(probes, session.options.concurrency ?? 8, async (probe, index) => {
     if (session.isOver) return;
-    const exchange = await send(session, probe, `${index}`);
+    const exchange = await send(context, probe, `${index}`);
     session.observed(operation, 'refusals');
     session.coverage.tried(operation, probe.place);
     if (isRefused(exchange)) {
@@ -59,7 +59,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
     if (hasItemErrors(exchange)) halfRefused.push({ probe, exchange });
     if (!isAccepted(exchange)) return;
     const again = async () => {
-      const second = await send(session, probe, `${index} again`);
+      const second = await send(context, probe, `${index} again`);
       // What it made the first time is in the way of the second.
       if (isAccepted(second)) return [second];
       const isGone = isRemoving(operation) && ([404, 410].includes(second.answer.status) || hasItemErrors(second));
@@ -76,12 +76,13 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
   return { statuses, codes };
 }
 
-/** Sends a probe; once more with other texts, where what is there already hides whether its form was looked at. */
-async function send(session: Session, { call, base }: Probe, label: string): Promise<Exchange> {
+/** Sends a probe; once more in other words, where what is there already hides whether its form was looked at. */
+async function send({ session, baselines }: CheckContext, { call, base }: Probe, label: string): Promise<Exchange> {
   let exchange = await session.send(call);
-  for (const depth of [1, 9, withKeys]) {
-    if (exchange.answer.status !== 409 || base === undefined) break;
-    exchange = await session.send(renewedAround(session, call, base.call, `broken ${label} ${depth}`, depth));
+  if (exchange.answer.status !== 409 || base === undefined) return exchange;
+  for (const [index, freshness] of (await baselines.freshnesses(call.operation)).entries()) {
+    exchange = await session.send(renewedAround(session, call, base.call, `broken ${label} ${index}`, freshness));
+    if (exchange.answer.status !== 409) break;
   }
   return exchange;
 }
@@ -152,7 +153,7 @@ function withKnownIds(
   value: unknown,
 ): unknown {
   if (parameter !== undefined) return value;
-  const known = baselines.withKnownIds(operation, value);
+  const known = baselines.withKnownIds(operation, value, 0, isMaking(operation));
   const breaches = (one: unknown) =>
     session.validators
       .breaches(schema, one, 'request')

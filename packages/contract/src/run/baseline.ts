@@ -7,6 +7,7 @@ import { isObject } from '../json.ts';
 import { at } from '../judge/judge.ts';
 import { collectionPath, isMaking, isOwnId, isReadingPost, kindOfReference, rowsSchema, singular } from './names.ts';
 import { idOf, lastParameter } from './pool.ts';
+import { type Freshnesses, freshnesses, renewed } from './renewal.ts';
 import type { Session } from './session.ts';
 
 /** A call that succeeded: what every probe changes in one thing. */
@@ -22,6 +23,7 @@ export class Baselines {
   readonly #refusals = new Map<string, string>();
   readonly #branches = new Map<string, Promise<readonly Call[]>>();
   readonly #variants = new Map<string, Promise<readonly Call[]>>();
+  readonly #freshnesses = new Map<string, Promise<Freshnesses>>();
 
   constructor(session: Session) {
     this.#session = session;
@@ -63,13 +65,13 @@ export class Baselines {
   async again(operation: Operation, label: string): Promise<Baseline | undefined> {
     const known = this.#known.get(operation.id);
     if (known === undefined) return undefined;
-    for (const extent of freshnesses) {
-      const call = this.#freshened(known.call, label, extent);
+    for (const extent of await this.freshnesses(operation)) {
+      const call = renewed(this.#session, known.call, `fresh ${label}`, extent);
       const target = isDestructive(operation) ? await this.#onNewThing(call, label) : call;
       if (target === undefined) return undefined;
       const exchange = await this.#session.send(target);
       if (isSuccess(exchange) && !hasItemErrors(exchange)) return { call: target, exchange };
-      if (exchange.answer.status !== 409 && !hasItemErrors(exchange)) return undefined;
+      if (!isConflict(exchange)) return undefined;
     }
     return undefined;
   }
@@ -148,11 +150,51 @@ export class Baselines {
     const found: Call[] = [];
     for (const [index, { body }] of this.#bodies(operation, 7).entries()) {
       if (found.length >= 4 || this.#session.isOver) break;
-      const variant = this.#freshened({ ...call, body }, `variant ${index}`, atTheTop);
-      const exchange = await this.#session.send(variant);
+      const exchange = await this.sendAnew({ ...call, body }, `variant ${index}`);
       if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
     }
     return found;
+  }
+
+  /**
+   * Sends a call; one that makes something in other words than those before it, and in more of them as long as it conflicts.
+   *
+   * @param kept a JSON Pointer to what in the body stays as it is.
+   */
+  async sendAnew(call: Call, label: string, kept?: string): Promise<Exchange> {
+    const session = this.#session;
+    if (!isMaking(call.operation)) return session.send(call);
+    const [least, ...more] = await this.freshnesses(call.operation);
+    let exchange = await session.send(renewed(session, call, label, least, kept));
+    for (const freshness of more) {
+      if (!isConflict(exchange)) break;
+      exchange = await session.send(renewed(session, call, label, freshness, kept));
+    }
+    return exchange;
+  }
+
+  /**
+   * How much must be told anew for what an operation makes to be new, and what may be tried where that is not enough. Found out
+   * once: else every probe would learn it again.
+   */
+  freshnesses(operation: Operation): Promise<Freshnesses> {
+    let found = this.#freshnesses.get(operation.id);
+    if (found === undefined) {
+      found = isMaking(operation) ? this.#findFreshnesses(operation) : Promise.resolve(freshnesses);
+      this.#freshnesses.set(operation.id, found);
+    }
+    return found;
+  }
+
+  async #findFreshnesses(operation: Operation): Promise<Freshnesses> {
+    const known = this.#known.get(operation.id);
+    let [least, ...more] = freshnesses;
+    while (known !== undefined && more.length > 0) {
+      const exchange = await this.#session.send(renewed(this.#session, known.call, 'how fresh', least));
+      if (!isConflict(exchange)) break;
+      [least = least, ...more] = more;
+    }
+    return [least, ...more];
   }
 
   /** The operation that makes what a path's parameter names. */
@@ -173,7 +215,7 @@ export class Baselines {
       let exchange = await this.#session.send(sent);
       for (const extent of freshnesses) {
         if (exchange.answer.status !== 409) break;
-        sent = this.#freshened(call, `conflict ${round} ${index}`, extent);
+        sent = renewed(this.#session, call, `fresh conflict ${round} ${index}`, extent);
         exchange = await this.#session.send(sent);
       }
       const lessened = hasItemErrors(exchange) ? withoutFailed(sent, exchange) : undefined;
@@ -407,18 +449,6 @@ export class Baselines {
     return String(id).replace(/[\da-f]{8}$/i, (seed % 0xffffffff).toString(16).padStart(8, '0'));
   }
 
-  #freshened(call: Call, label: string, { depth, keys }: Freshness): Call {
-    const { operation, body, mediaType } = call;
-    const content = operation.body?.contents.find((one) => one.mediaType === mediaType);
-    if (content?.schema === undefined || body === undefined) return call;
-    const seed = this.#session.seedFor(`${operation.id} fresh ${label}`);
-    const isFree = (pointer: string, key: string) =>
-      pointer.split('/').length - 1 <= depth &&
-      !isOwnId(key) &&
-      (kindOfReference(key) === undefined || (keys && this.#session.pool.isKey(operation, key)));
-    return { ...call, body: this.#session.values.fresh(content.schema, body, seed, isFree) };
-  }
-
   /** The call on a thing that is made for it: what one probe deletes, no other misses. */
   async #onNewThing(call: Call, label: string): Promise<Call | undefined> {
     const maker = this.makerFor(call.operation);
@@ -446,27 +476,17 @@ function withoutFailed(call: Call, exchange: Exchange): Call | undefined {
   return kept.length === 0 || kept.length === items.length ? undefined : { ...call, body: { ...body, [name]: kept } };
 }
 
-/** How much of a body is told anew. */
-interface Freshness {
-  readonly depth: number;
-  /** Also the keys by which things are known. */
-  readonly keys: boolean;
-}
-
-const atTheTop: Freshness = { depth: 1, keys: false };
-
-/**
- * What conflicts is usually named at the top; texts further down may have to agree with each other, and keys with what is there:
- * these change only where the others are not enough.
- */
-const freshnesses: readonly Freshness[] = [atTheTop, { depth: 9, keys: false }, { depth: 9, keys: true }];
-
 /** A list that is empty: another call may find more. */
 function hasNoRows({ document }: Session, { operation, answer }: Exchange): boolean {
   const schema = operation?.answers.find(({ status }) => status === String(answer.status))?.contents[0]?.schema;
   const rows = rowsSchema(document, schema);
   const list = rows === undefined ? undefined : at(answer.json?.value, rows.member === '' ? '' : `/${rows.member}`);
   return Array.isArray(list) && list.length === 0;
+}
+
+/** Whether other words may help: what is there already is in the way, or of an item that may be. */
+function isConflict(exchange: Exchange): boolean {
+  return exchange.answer.status === 409 || hasItemErrors(exchange);
 }
 
 export function isSuccess({ answer }: Exchange): boolean {

@@ -1,27 +1,42 @@
 import type { Call } from '../http/call.ts';
 import { isObject } from '../json.ts';
-import { isOwnId, kindOfReference } from '../run/names.ts';
-import type { Session } from '../run/session.ts';
+import { isOwnId, kindOfReference } from './names.ts';
+import type { Session } from './session.ts';
 
-/** Deep enough for all texts, and for keys. */
-export const withKeys = 99;
+/** How much of a body is told anew, so that it does not meet what calls before it made. */
+export interface Freshness {
+  readonly depth: number;
+  /** Also the keys by which things are known. */
+  readonly keys: boolean;
+}
+
+/** The least that may be enough, and more. */
+export type Freshnesses = readonly [Freshness, ...Freshness[]];
 
 /**
- * A call that makes something with other texts than the calls before it, so that it does not meet what they made.
- *
- * @param pointer what in the body stays as it is.
- * @param depth how deep texts change: those further down may have to agree with each other. Deeper than all, the keys by which
- * things are known change, too.
+ * What conflicts is usually named at the top; texts further down may have to agree with each other, and keys with what is there:
+ * these change only where the others are not enough.
  */
-export function renewed(session: Session, call: Call, pointer: string | undefined, label: string, depth: number): Call {
+export const freshnesses: Freshnesses = [
+  { depth: 1, keys: false },
+  { depth: 9, keys: false },
+  { depth: 9, keys: true },
+];
+
+/**
+ * A call with other texts than those before it.
+ *
+ * @param kept a JSON Pointer to what in the body stays as it is.
+ */
+export function renewed(session: Session, call: Call, label: string, { depth, keys }: Freshness, kept?: string): Call {
   const { operation, body } = call;
   const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
-  if (schema === undefined || body === undefined || operation.method !== 'POST') return call;
+  if (schema === undefined || body === undefined) return call;
   const isFree = (at: string, key: string) =>
     at.split('/').length - 1 <= depth &&
-    (pointer === undefined || (at !== pointer && !at.startsWith(`${pointer}/`))) &&
+    (kept === undefined || (at !== kept && !at.startsWith(`${kept}/`))) &&
     !isOwnId(key) &&
-    (kindOfReference(key) === undefined || (depth === withKeys && session.pool.isKey(operation, key)));
+    (kindOfReference(key) === undefined || (keys && session.pool.isKey(operation, key)));
   return { ...call, body: session.values.fresh(schema, body, session.seedFor(`${operation.id} ${label}`), isFree) };
 }
 
@@ -29,8 +44,8 @@ export function renewed(session: Session, call: Call, pointer: string | undefine
  * The same of a call that is broken: it has other texts wherever it has those of the call that it was made from, and is broken
  * as it was.
  */
-export function renewedAround(session: Session, broken: Call, whole: Call, label: string, depth: number): Call {
-  const fresh = renewed(session, whole, undefined, label, depth);
+export function renewedAround(session: Session, broken: Call, whole: Call, label: string, freshness: Freshness): Call {
+  const fresh = renewed(session, whole, label, freshness);
   const change = (node: unknown, before: unknown, after: unknown): unknown => {
     if (typeof node === 'string') return node === before && typeof after === 'string' ? after : node;
     if (Array.isArray(node))
