@@ -5,8 +5,18 @@ import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { isObject } from '../json.ts';
 import { at } from '../judge/judge.ts';
-import { collectionPath, isMaking, isOwnId, isReadingPost, kindOfReference, rowsSchema, singular } from './names.ts';
-import { idOf, lastParameter } from './pool.ts';
+import {
+  collectionPath,
+  isMaking,
+  isOwnId,
+  isPutCreation,
+  isReadingPost,
+  kindOfReference,
+  lastParameter,
+  rowsSchema,
+  singular,
+} from './names.ts';
+import { idOf } from './pool.ts';
 import { type Freshnesses, freshnesses, renewed } from './renewal.ts';
 import type { Session } from './session.ts';
 
@@ -67,7 +77,11 @@ export class Baselines {
     if (known === undefined) return undefined;
     for (const extent of await this.freshnesses(operation)) {
       const call = renewed(this.#session, known.call, `fresh ${label}`, extent);
-      const target = isDestructive(operation) ? await this.#onNewThing(call, label) : call;
+      const target = isPutCreation(operation, this.#session.operations)
+        ? this.putAnew(call, label)
+        : isDestructive(operation)
+          ? await this.#onNewThing(call, label)
+          : call;
       if (target === undefined) return undefined;
       const exchange = await this.#session.send(target);
       if (isSuccess(exchange) && !hasItemErrors(exchange)) return { call: target, exchange };
@@ -202,8 +216,13 @@ export class Baselines {
     const name = lastParameter(operation.path);
     if (name === undefined) return undefined;
     const collection = collectionPath(operation.path, name);
-    return this.#session.operations.find(
-      (one) => one.path === collection && one.method === 'POST' && this.#known.has(one.id),
+    const { operations } = this.#session;
+    return operations.find(
+      (one) =>
+        this.#known.has(one.id) &&
+        (one.method === 'POST'
+          ? one.path === collection
+          : one.path === operation.path && isPutCreation(one, operations)),
     );
   }
 
@@ -317,13 +336,13 @@ export class Baselines {
     const sameName = possible.flatMap((value) => this.#fit(parameter, value));
     // An id that nobody has is no call that could succeed; but a path may take a word from a list, or a date.
     const isChosen = isClosedList(this.#session, parameter);
-    if (parameter.in === 'path' && onlyMade && !isChosen) return [];
-    const sampled = values.sample(
-      parameter.schema,
-      'request',
-      'most',
-      this.#session.seedFor(`${operation.id} ${parameter.name} ${round}`),
-    );
+    const seed = this.#session.seedFor(`${operation.id} ${parameter.name} ${round}`);
+    const sampled = values.sample(parameter.schema, 'request', 'most', seed);
+    if (parameter.in === 'path' && onlyMade && !isChosen) {
+      const isPut =
+        isPutCreation(operation, this.#session.operations) && parameter.name === lastParameter(operation.path);
+      return isPut && sampled !== undefined ? [values.fresh(parameter.schema, sampled.value, seed)] : [];
+    }
     const examples = parameter.examples.filter((value) => validators.accepts(parameter.schema, value, 'request'));
     const isReference = kindOfReference(parameter.name) !== undefined;
     const ids = this.#isId(parameter) ? pool.ids().flatMap((value) => this.#fit(parameter, value)) : [];
@@ -447,6 +466,17 @@ export class Baselines {
     if (!pool.has(id)) return id;
     if (typeof id === 'number') return 100_000 + (seed % 800_000);
     return String(id).replace(/[\da-f]{8}$/i, (seed % 0xffffffff).toString(16).padStart(8, '0'));
+  }
+
+  /** A call that puts a thing where none is: under an id that is new, also where the body repeats it. */
+  putAnew(call: Call, label: string): Call {
+    const name = lastParameter(call.operation.path) ?? '';
+    const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
+    if (parameter === undefined) return call;
+    const seed = this.#session.seedFor(`${call.operation.id} put ${label}`);
+    const id = this.#session.values.fresh(parameter.schema, call.path[name], seed);
+    const body = isObject(call.body) && name in call.body ? { ...call.body, [name]: id } : call.body;
+    return { ...call, path: { ...call.path, [name]: id }, body };
   }
 
   /** The call on a thing that is made for it: what one probe deletes, no other misses. */

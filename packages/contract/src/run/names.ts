@@ -145,6 +145,22 @@ export function isMaking(operation: Operation): boolean {
   return operation.method === 'POST' && !isReadingPost(operation) && !isRemoving(operation);
 }
 
+/** Whether things are made by putting them where they are to be, because nothing else makes them. */
+export function isPutCreation({ method, path, answers }: Operation, operations: readonly Operation[]): boolean {
+  const name = lastParameter(path);
+  if (method !== 'PUT' || name === undefined || !path.endsWith(`{${name}}`)) return false;
+  const collection = collectionPath(path, name);
+  return (
+    answers.some(({ status }) => status === '201') &&
+    !operations.some((one) => one.method === 'POST' && one.path === collection)
+  );
+}
+
+/** The last parameter of a path: the one that picks the thing itself. */
+export function lastParameter(path: string): string | undefined {
+  return /\{([^}]+)\}[^{}]*$/.exec(path)?.[1];
+}
+
 /** A DELETE, or a POST that takes away, as its name or the end of its path says. */
 export function isRemoving({ method, path, id }: Operation): boolean {
   const isNamed = /^(?:bulk|batch)?_?(?:delete|remove)/i.test(id) || /\/(?:delete|remove)[^/]*$/i.test(path);

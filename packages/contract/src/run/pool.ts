@@ -11,6 +11,7 @@ import {
   kindOfReference,
   kindsOfOperation,
   kindsOfSchema,
+  lastParameter,
   rowsSchema,
   singular,
 } from './names.ts';
@@ -51,14 +52,17 @@ export class Pool {
     if (operation === undefined || answer.status < 200 || answer.status > 299) return;
     this.#follow(exchange);
     if (value === undefined || operation.method === 'DELETE') return;
-    const made: Making = !isMade ? 'no' : answer.status === 201 ? 'yes' : 'unless there';
+    const isPut = operation.method === 'PUT' && answer.status === 201;
+    const made: Making = !isMade && !isPut ? 'no' : answer.status === 201 ? 'yes' : 'unless there';
+    // What is put under an id of its own is one of its collection.
+    const path = isPut ? collectionPath(operation.path, lastParameter(operation.path) ?? '') : operation.path;
     const declared = operation.answers.find(({ status }) => status === String(answer.status)) ?? operation.answers[0];
     const schema = declared?.contents[0]?.schema;
     const rows = rowsSchema(this.#document, schema);
     const kinds = kindsOfOperation(this.#document, operation);
     const list = rows === undefined ? undefined : rows.member === '' ? value : at(value, `/${rows.member}`);
-    if (Array.isArray(list)) for (const row of list.slice(0, most)) this.#add(row, kinds, operation.path, made);
-    else this.#add(value, kinds, operation.path, made);
+    if (Array.isArray(list)) for (const row of list.slice(0, most)) this.#add(row, kinds, path, made);
+    else this.#add(value, kinds, path, made);
     this.#mention(value, 0);
     // What stands in a thing is not what the path picks.
     for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], `${operation.path}#${kind}`, made);
@@ -276,11 +280,6 @@ function deleterOf(operations: readonly Operation[], collection: string): Operat
       collectionPath(path, name) === collection
     );
   });
-}
-
-/** The last parameter of a path: the one that picks the thing itself. */
-export function lastParameter(path: string): string | undefined {
-  return /\{([^}]+)\}[^{}]*$/.exec(path)?.[1];
 }
 
 /** The id of an object: its `id`, or what is named so. */

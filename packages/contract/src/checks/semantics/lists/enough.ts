@@ -1,7 +1,6 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Call } from '../../../http/call.ts';
-import { isMaking, kindsOfOperation } from '../../../run/names.ts';
-import { lastParameter } from '../../../run/pool.ts';
+import { isMaking, kindsOfOperation, lastParameter } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import type { FullList, Listing } from './listing.ts';
 import { Reader } from './reader.ts';

@@ -2,8 +2,7 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject } from '../../../json.ts';
 import { at } from '../../../judge/judge.ts';
-import { isOwnId, kindOfReference } from '../../../run/names.ts';
-import { lastParameter } from '../../../run/pool.ts';
+import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
 import type { Resource } from './resources.ts';
 import { thingIn } from './thing-in.ts';
 
@@ -30,6 +29,8 @@ export function addressesOf(resource: Resource, call: Call, made: Exchange): Fou
     ['answer kind', ofKind === undefined ? undefined : body[ofKind]],
     ['location', located?.[name]],
     [`request ${name}`, sent[name]],
+    // What is put is where it was put.
+    ['path', resource.create.method === 'PUT' ? call.path[name] : undefined],
   ];
   return found
     .filter(([, value]) => ['string', 'number'].includes(typeof value))

@@ -4,8 +4,7 @@ import type { Call, Exchange } from '../../../http/call.ts';
 import { isJson } from '../../../http/serialize.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { type Baseline, isSuccess } from '../../../run/baseline.ts';
-import { isOwnId, kindOfReference } from '../../../run/names.ts';
-import { lastParameter } from '../../../run/pool.ts';
+import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
 import type { Identity, SendOptions, Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../checks.ts';
 import { hasItemErrors } from '../../outcome.ts';
@@ -91,7 +90,8 @@ export class Bench {
       if (this.session.isOver) return undefined;
       const call = way();
       const made = await this.session.send({ ...call, headers: { ...call.headers, ...headers } });
-      if (isSuccess(made) && !hasItemErrors(made)) {
+      const isNew = call.operation.method !== 'PUT' || made.answer.status === 201;
+      if (isNew && isSuccess(made) && !hasItemErrors(made)) {
         if (turn === 2 || turn === 3) this.#depth = 1;
         if (turn === 4) [this.#rich, this.#depth] = [plain, 1];
         return this.thingOf(call, made);
@@ -115,7 +115,8 @@ export class Bench {
     if (schema === undefined || !isObject(base.body)) return base;
     const body = filling === 'least' ? this.#least(schema, base.body) : base.body;
     const fresh = this.#freshened(schema, body, seed, depth);
-    return { ...base, body: filling === 'varied' && isObject(fresh) ? this.varied(create, fresh, seed) : fresh };
+    const call = { ...base, body: filling === 'varied' && isObject(fresh) ? this.varied(create, fresh, seed) : fresh };
+    return create.method === 'PUT' ? this.context.baselines.putAnew(call, label) : call;
   }
 
   /** The body with each scalar changed that may be changed alone. */
@@ -155,8 +156,11 @@ export class Bench {
   }
 
   /** The call of an operation on a thing, without a body. */
-  callOn(operation: Operation, thing: Thing): Call | undefined {
-    const known = this.context.baselines.of(operation)?.call ?? conditional(operation);
+  callOn(
+    operation: Operation,
+    thing: Thing,
+    known: Call | undefined = this.context.baselines.of(operation)?.call ?? conditional(operation),
+  ): Call | undefined {
     if (known === undefined) return undefined;
     const path = this.#pathOf(operation, thing);
     return path === undefined ? undefined : { ...withoutKey(known), path, body: undefined };

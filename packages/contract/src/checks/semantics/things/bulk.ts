@@ -3,8 +3,15 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { isOwnId, isReadingPost, isRemoving, kindOfPath, kindOfReference, rowsSchema } from '../../../run/names.ts';
-import { lastParameter } from '../../../run/pool.ts';
+import {
+  isOwnId,
+  isReadingPost,
+  isRemoving,
+  kindOfPath,
+  kindOfReference,
+  lastParameter,
+  rowsSchema,
+} from '../../../run/names.ts';
 import type { Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../checks.ts';
 import { hasItemErrors, type ItemResult, itemResultsIn } from '../../outcome.ts';

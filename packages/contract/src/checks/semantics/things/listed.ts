@@ -70,8 +70,8 @@ function sameId(bench: Bench, thing: Thing, exchanges: Difference['exchanges']):
 
 /** Whether the rows are things that can be read by their ids; a list at the path of the creation surely has them. */
 async function isSameKind(bench: Bench, list: Operation, { rows }: Collection): Promise<boolean> {
-  const { create, read } = bench.resource;
-  if (list.path === create.path) return true;
+  const { collection, read } = bench.resource;
+  if (list.path === collection) return true;
   const [row] = rows;
   // Of what cannot be read, nobody knows whether it is of the kind at all.
   if (read === undefined || row === undefined || !bench.isReadable) return false;

@@ -3,6 +3,7 @@ import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import type { Bench } from './bench.ts';
+import { isSame } from './compare.ts';
 import { isGone } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { memberNames, memberOf, requestSchema, says, targetOf } from './schema.ts';
@@ -13,7 +14,9 @@ export function ownedInCreation(bench: Bench): Look {
   const { create } = bench.resource;
   return async (label) => {
     const call = bench.callTo(create, label);
-    const forged = forgedFor(bench, create, label);
+    const usual = await bench.make(`${label} usual`);
+    if (usual === undefined) return undefined;
+    const forged = forgedFor(bench, create, label, (await bench.shown(usual))?.row ?? usual.body);
     if (Object.keys(forged).length === 0 || !isObject(call.body)) return undefined;
     const made = await bench.session.send({ ...call, body: { ...call.body, ...forged } });
     const thing = isSuccess(made) ? bench.thingOf(call, made) : undefined;
@@ -26,9 +29,11 @@ export function ownedInCreation(bench: Bench): Look {
 /** Nor from a change. */
 export function ownedInChange(bench: Bench, update: Operation): Look {
   return async (label) => {
-    const forged = forgedFor(bench, update, label);
-    const made = Object.keys(forged).length === 0 ? undefined : await madeAndRead(bench, label);
+    if (ownedNames(bench, update).length === 0) return undefined;
+    const made = await madeAndRead(bench, label);
     if (made === undefined) return undefined;
+    const forged = forgedFor(bench, update, label, made.row);
+    if (Object.keys(forged).length === 0) return undefined;
     const [right] = changesOf(bench, update, requestSchema(update) ?? {}, made, label);
     const answer = right === undefined ? undefined : await bench.change(update, made.thing, { ...right, ...forged });
     if (answer === undefined || !isSuccess(answer)) return [];
@@ -39,20 +44,27 @@ export function ownedInChange(bench: Bench, update: Operation): Look {
   };
 }
 
-/** Values for the members that only the server may set. */
-function forgedFor(bench: Bench, operation: Operation, label: string): JsonObject {
+/** The members that only the server may set. */
+function ownedNames(bench: Bench, operation: Operation): string[] {
   const schema = requestSchema(operation);
-  if (schema === undefined) return {};
-  const seed = bench.session.seedFor(`${operation.id} ${label} owned`);
-  const names = memberNames(bench.document, schema).filter((name) =>
+  if (schema === undefined) return [];
+  return memberNames(bench.document, schema).filter((name) =>
     says(bench.document, memberOf(bench.document, [schema], name), 'readOnly'),
   );
-  const entries = names.map((name) => {
-    const member = targetOf(bench.document, memberOf(bench.document, [schema], name));
-    return [
-      name,
-      member === undefined ? undefined : bench.session.values.sample(member, 'answer', 'some', seed)?.value,
-    ] as const;
+}
+
+/** Values for them that are others than the server chooses by itself. */
+function forgedFor(bench: Bench, operation: Operation, label: string, usual: JsonObject): JsonObject {
+  const { session } = bench;
+  const entries = ownedNames(bench, operation).map((name) => {
+    const member = targetOf(bench.document, memberOf(bench.document, [requestSchema(operation) ?? {}], name));
+    const samples = [0, 1, 2, 3].map((turn) =>
+      member === undefined
+        ? undefined
+        : session.values.sample(member, 'answer', 'some', session.seedFor(`${operation.id} ${label} owned ${turn}`))
+            ?.value,
+    );
+    return [name, samples.find((value) => !isSame(value, usual[name], { name }))] as const;
   });
   return Object.fromEntries(entries.filter(([, value]) => ['string', 'number'].includes(typeof value)));
 }

@@ -9,9 +9,9 @@ import {
   kindOfPath,
   kindOfReference,
   kindsOfSchema,
+  lastParameter,
   rowsSchema,
 } from '../../../run/names.ts';
-import { lastParameter } from '../../../run/pool.ts';
 import type { CheckContext } from '../../checks.ts';
 import { rowsIn } from '../lists/told.ts';
 import { readCollection } from './collection.ts';

@@ -8,12 +8,12 @@ import { madeAndRead, untouched } from './update.ts';
 
 /** What is deleted is gone, or shown as deleted, and nothing else is. */
 export function removed(bench: Bench): Look {
-  const { remove, read, lists, create } = bench.resource;
+  const { remove, read, lists } = bench.resource;
   return async (label) => {
     const made = await madeAndRead(bench, label);
     const other = await madeAndRead(bench, `${label} other`);
     if (remove === undefined || read === undefined || made === undefined) return undefined;
-    const list = lists.find((one) => one.path === create.path);
+    const list = lists.find((one) => one.path === bench.resource.collection);
     const before = list === undefined ? undefined : await bench.list(list);
     const answer = await bench.remove(made.thing);
     if (answer === undefined || !isSuccess(answer) || answer.answer.status === 202) return undefined;

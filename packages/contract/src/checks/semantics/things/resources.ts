@@ -2,20 +2,23 @@ import type { OpenApiDocument } from '../../../document/document.ts';
 import type { Operation } from '../../../document/operation.ts';
 import {
   collectionPath,
+  isPutCreation,
   isReadingPost,
   kindOfPath,
   kindOfReference,
   kindsOfSchema,
+  lastParameter,
   rowsSchema,
   singular,
 } from '../../../run/names.ts';
-import { lastParameter } from '../../../run/pool.ts';
 import { answerSchema, memberNames } from './schema.ts';
 import { saidFlag, saidKind } from './vocabulary.ts';
 
 /** A kind of thing that a caller can make, and what else can be done with one. */
 export interface Resource {
   readonly kind: string;
+  /** The path of all things of the kind. */
+  readonly collection: string;
   readonly create: Operation;
   readonly read: Operation | undefined;
   /** Whether paths, links or the contract say that what is created can be read there, and not names alone. */
@@ -23,37 +26,53 @@ export interface Resource {
   readonly updates: readonly Operation[];
   readonly remove: Operation | undefined;
   readonly lists: readonly Operation[];
+  /** What is done to one of them beneath its path: `POST /orders/{id}/cancel`. */
+  readonly actions: readonly Operation[];
 }
 
 /** The resources of a contract, as paths, links and names tell. Nothing here becomes a finding by itself. */
 export function resourcesOf(document: OpenApiDocument, operations: readonly Operation[]): Resource[] {
   return operations
-    .filter((operation) => isCreation(document, operation))
+    .filter((operation) => isCreation(document, operation) || isPutCreation(operation, operations))
     .map((create) => resourceOf(document, operations, create));
 }
 
 function resourceOf(document: OpenApiDocument, operations: readonly Operation[], create: Operation): Resource {
   const kind = kindOf(create, 'creates') ?? '';
-  const items = operations.filter((one) => isOfItem(one, create, kind));
-  const sure = operations.find((one) => one.method === 'GET' && isSurelyRead(document, one, create));
+  const collection =
+    create.method === 'PUT' ? collectionPath(create.path, lastParameter(create.path) ?? '') : create.path;
+  const items = operations.filter((one) => isOfItem(one, collection, kind));
+  const sure = operations.find((one) => one.method === 'GET' && isSurelyRead(document, one, create, collection));
   const read =
     sure ?? items.find((one) => one.method === 'GET' && saidKind(one, 'reads') !== false && !hasRows(document, one));
   const updates = items.filter(
     (one) =>
       saidKind(one, 'updates') !== false &&
-      (['PATCH', 'PUT'].includes(one.method) || (one.method === 'POST' && /\/(?:update|edit|modify)$/.test(one.path))),
+      (['PATCH', 'PUT'].includes(one.method) || (one.method === 'POST' && isUpdatePath.test(one.path))),
   );
   const remove = items.find((one) => one.method === 'DELETE' && saidKind(one, 'deletes') !== false);
+  const [item = read] = [...updates, remove].filter((one) => one?.path.endsWith('}'));
   return {
     kind,
+    collection,
     create,
     read,
     isReadSure: sure !== undefined,
     updates,
     remove,
-    lists: listsOf(document, operations, create, read, kind),
+    lists: listsOf(document, operations, collection, read, kind),
+    actions: operations.filter((one) => isAction(one, (read ?? item)?.path, operations)),
   };
 }
+
+/** Whether an operation does something to one thing and says what in the last segment of its path, which is no collection. */
+function isAction({ method, path }: Operation, item: string | undefined, operations: readonly Operation[]): boolean {
+  if (item === undefined || !['POST', 'PUT', 'PATCH'].includes(method) || !path.startsWith(`${item}/`)) return false;
+  const isWord = /^[a-z_-]+$/i.test(path.slice(item.length + 1)) && !isUpdatePath.test(path);
+  return isWord && !operations.some((one) => one.path.startsWith(`${path}/{`));
+}
+
+const isUpdatePath = /\/(?:update|edit|modify)$/;
 
 function isCreation(document: OpenApiDocument, operation: Operation): boolean {
   const said = saidKind(operation, 'creates');
@@ -75,8 +94,8 @@ function kindOf(operation: Operation, member: Parameters<typeof saidKind>[1]): s
 }
 
 /** Whether an operation works on one of what another creates: beneath its path, or of its kind. */
-function isOfItem(operation: Operation, create: Operation, kind: string): boolean {
-  const path = operation.path.replace(/\/(?:update|edit|modify)$/, '');
+function isOfItem(operation: Operation, collectionOfAll: string, kind: string): boolean {
+  const path = operation.path.replace(isUpdatePath, '');
   const name = lastParameter(path);
   if (name === undefined || !path.endsWith(`{${name}}`)) return false;
   const collection = collectionPath(path, name);
@@ -85,11 +104,11 @@ function isOfItem(operation: Operation, create: Operation, kind: string): boolea
   if (member === undefined) return false;
   const said = saidKind(operation, member);
   if (typeof said === 'string') return singular(said) === kind;
-  if (collection === create.path) return true;
-  return !create.path.includes('{') && !collection.includes('{') && kindOfPath(collection) === kind;
+  if (collection === collectionOfAll) return true;
+  return !collectionOfAll.includes('{') && !collection.includes('{') && kindOfPath(collection) === kind;
 }
 
-function isSurelyRead(document: OpenApiDocument, read: Operation, create: Operation): boolean {
+function isSurelyRead(document: OpenApiDocument, read: Operation, create: Operation, collection: string): boolean {
   const name = lastParameter(read.path);
   if (
     name === undefined ||
@@ -98,7 +117,7 @@ function isSurelyRead(document: OpenApiDocument, read: Operation, create: Operat
     saidKind(read, 'reads') === false
   )
     return false;
-  return collectionPath(read.path, name) === create.path || isLinked(create, read);
+  return collectionPath(read.path, name) === collection || isLinked(create, read);
 }
 
 /** Whether a declared link leads from one operation to another. */
@@ -111,7 +130,7 @@ function isLinked(from: Operation, to: Operation): boolean {
 function listsOf(
   document: OpenApiDocument,
   operations: readonly Operation[],
-  create: Operation,
+  collection: string,
   read: Operation | undefined,
   kind: string,
 ): Operation[] {
@@ -122,7 +141,7 @@ function listsOf(
     const said = saidKind(operation, 'lists');
     if (rows === undefined || said === false) return false;
     if (typeof said === 'string') return singular(said) === kind;
-    if (operation.path === create.path) return true;
+    if (operation.path === collection) return true;
     if (operation.path.includes('{') || kindOfPath(operation.path) !== kind) return false;
     return kindsOfSchema(document, rows.schema).some((one) => schemas.includes(one));
   });

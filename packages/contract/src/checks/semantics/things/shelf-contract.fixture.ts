@@ -62,7 +62,7 @@ const book = {
   publishedOn: '2020-02-29',
 };
 
-const list = (id: string, name: string, more: JsonObject[] = []) => ({
+const list = (id: string, name: string, more: JsonObject[] = [], ...refused: number[]) => ({
   operationId: id,
   parameters: [...pages, ...more],
   responses: {
@@ -74,7 +74,7 @@ const list = (id: string, name: string, more: JsonObject[] = []) => ({
         properties: { data: { type: 'array', items: ref(name) }, total: { type: 'integer' } },
       }),
     },
-    ...refusals(),
+    ...refusals(...refused),
   },
 });
 
@@ -144,6 +144,60 @@ export const contract: JsonObject = {
       delete: {
         operationId: 'deleteBook',
         parameters: [ifMatch],
+        responses: { 204: { description: 'Gone.' }, ...refusals(404, 412) },
+      },
+    },
+    '/books/{bookId}/lend': {
+      parameters: [idOf('bookId')],
+      post: {
+        operationId: 'lendBook',
+        responses: { 200: { description: 'Lent.', ...json(ref('Book')) }, ...refusals(404, 409) },
+      },
+    },
+    '/books/{bookId}/notes': {
+      parameters: [idOf('bookId')],
+      get: list('listNotes', 'Note', [], 404),
+      post: {
+        operationId: 'createNote',
+        requestBody: { required: true, content: { 'application/json': { schema: ref('NoteInput') } } },
+        responses: { 201: { description: 'Made.', ...json(ref('Note')) }, ...refusals(400, 404) },
+      },
+    },
+    '/books/{bookId}/notes/{noteId}': {
+      parameters: [idOf('bookId'), idOf('noteId')],
+      get: {
+        operationId: 'getNote',
+        responses: { 200: { description: 'It.', ...json(ref('Note')) }, ...refusals(404) },
+      },
+    },
+    '/shelves': { get: list('listShelves', 'Shelf') },
+    '/shelves/{code}': {
+      parameters: [parameter('path', 'code', { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9-]{2,39}$' })],
+      get: {
+        operationId: 'getShelf',
+        parameters: [parameter('header', 'If-Modified-Since', { type: 'string' })],
+        responses: {
+          200: {
+            description: 'It.',
+            headers: { 'Last-Modified': { schema: { type: 'string' } } },
+            ...json(ref('Shelf')),
+          },
+          304: { description: 'As it was.' },
+          ...refusals(404),
+        },
+      },
+      put: {
+        operationId: 'putShelf',
+        requestBody: { required: true, content: { 'application/json': { schema: ref('ShelfInput') } } },
+        responses: {
+          200: { description: 'Replaced.', ...json(ref('Shelf')) },
+          201: { description: 'Made.', ...json(ref('Shelf')) },
+          ...refusals(400),
+        },
+      },
+      delete: {
+        operationId: 'deleteShelf',
+        parameters: [parameter('header', 'If-Unmodified-Since', { type: 'string' })],
         responses: { 204: { description: 'Gone.' }, ...refusals(404, 412) },
       },
     },
@@ -222,7 +276,12 @@ export const contract: JsonObject = {
       Book: {
         type: 'object',
         required: ['id', 'title', 'pages', 'version', 'createdAt', 'updatedAt'],
-        properties: { ...own, ...bookMembers, secret: { type: 'string', writeOnly: true } },
+        properties: {
+          ...own,
+          ...bookMembers,
+          state: { type: 'string', enum: ['free', 'lent'], readOnly: true },
+          secret: { type: 'string', writeOnly: true },
+        },
       },
       BookChange: { type: 'object', minProperties: 1, additionalProperties: false, properties: bookMembers },
       AuthorInput: {
@@ -256,6 +315,28 @@ export const contract: JsonObject = {
           note: { type: ['string', 'null'] },
           active: { type: 'boolean' },
         },
+      },
+      NoteInput: {
+        type: 'object',
+        required: ['text'],
+        additionalProperties: false,
+        properties: { text: word },
+      },
+      Note: {
+        type: 'object',
+        required: ['id', 'bookId', 'text'],
+        properties: { ...own, bookId: { type: 'string' }, text: word },
+      },
+      ShelfInput: {
+        type: 'object',
+        required: ['place'],
+        additionalProperties: false,
+        properties: { place: word, height: { type: 'integer', minimum: 1, maximum: 300 } },
+      },
+      Shelf: {
+        type: 'object',
+        required: ['code', 'place'],
+        properties: { code: { type: 'string' }, place: word, height: { type: 'integer' } },
       },
       CopyInput: {
         type: 'object',

@@ -48,14 +48,18 @@ const bookMembers = [
   'secret',
 ];
 const defaults: Readonly<Record<string, JsonObject>> = {
-  books: { genre: 'novel', inPrint: true, subtitle: null, tags: [] },
+  books: { state: 'free', genre: 'novel', inPrint: true, subtitle: null, tags: [] },
   authors: { country: 'DE', note: null },
   copies: { condition: 'good', note: null },
+  notes: {},
+  shelves: {},
 };
 const required: Readonly<Record<string, readonly string[]>> = {
   books: ['title', 'pages'],
   authors: ['name'],
   copies: ['code'],
+  notes: ['text'],
+  shelves: ['place'],
 };
 const types: Readonly<Record<string, string>> = {
   title: 'string',
@@ -70,6 +74,9 @@ const types: Readonly<Record<string, string>> = {
   code: 'string',
   condition: 'string',
   publishedOn: 'string',
+  text: 'string',
+  place: 'string',
+  height: 'number',
 };
 
 export async function startShelf(): Promise<Shelf> {
@@ -147,6 +154,8 @@ class Library {
     if (!(kind in required)) return problem(404, 'There is no such path');
     if (id === undefined) return method === 'POST' ? this.#createOnce(kind, ask) : this.#list(kind, ask);
     if (kind === 'copies' && id === 'upsert') return this.#upsert(ask);
+    if (kind === 'shelves') return this.#onShelf(id, ask);
+    if (segments.length > 2) return this.#beneath(id, ask);
     return this.#onItem(kind, id, ask);
   }
 
@@ -237,7 +246,8 @@ class Library {
       } as unknown as Ask);
     const data = rows
       .slice(offset, offset + limit)
-      .map(({ row }) => shown(this.#has('list with another title') ? { ...row, title: 'Listed' } : row));
+      .map(({ row }) => (kind === 'shelves' ? shelfOf(row) : row))
+      .map((row) => shown(this.#has('list with another title') ? { ...row, title: 'Listed' } : row));
     const total = this.#has('total constant') ? 3 : rows.length;
     const reply: Reply = { status: 200, body: { data, total } };
     this.#cached.set(`${tenant} ${kind} ${query}`, reply);
@@ -273,6 +283,61 @@ class Library {
     if (method === 'PUT' || method === 'PATCH') return this.#update(kind, found, ask);
     if (method === 'DELETE') return this.#remove(kind, found, ask);
     return problem(405, 'No');
+  }
+
+  /** What is beneath a book: its notes, and the lending of it. */
+  #beneath(bookId: string, ask: Ask): Reply {
+    const [, , what, noteId] = ask.segments;
+    const found = this.#rows('books').find(({ row, tenant }) => row.id === bookId && tenant === ask.tenant);
+    if (found === undefined) return problem(404, 'There is no such book');
+    if (what === 'lend') return this.#lend(found);
+    if (ask.method === 'POST') return this.#create('notes', { ...ask, body: { ...ask.body, bookId } });
+    const isOf = ({ row, tenant }: Kept, flaw: string) =>
+      tenant === ask.tenant && (row.bookId === bookId || this.#has(flaw));
+    if (noteId === undefined) {
+      const rows = this.#rows('notes').filter((one) => isOf(one, 'notes of all books'));
+      const [offset, limit] = [Number(ask.query.get('offset') ?? 0), Number(ask.query.get('limit') ?? 20)];
+      const data = rows.slice(offset, offset + limit).map(({ row }) => row);
+      return { status: 200, body: { data, total: rows.length } };
+    }
+    const note = this.#rows('notes').find((one) => one.row.id === noteId && isOf(one, 'notes under any book'));
+    return note === undefined ? problem(404, 'There is none') : { status: 200, body: note.row };
+  }
+
+  #lend(found: Kept): Reply {
+    const { row } = found;
+    if (row.state === 'lent') return problem(409, 'It is lent');
+    if (this.#has('lending does nothing')) return { status: 200, body: shown(row) };
+    const lent = { ...row, state: 'lent', version: row.version + 1 };
+    if (!this.#has('lending is not stored')) found.row = lent;
+    return { status: 200, body: shown(lent) };
+  }
+
+  /** Shelves have names that callers give them, and are put where they are to be. */
+  #onShelf(code: string, ask: Ask): Reply {
+    const rows = this.#rows('shelves');
+    const found = rows.find(({ row, tenant }) => row.id === code && tenant === ask.tenant);
+    if (ask.method === 'PUT') {
+      const wrong = refusal('shelves', ask.body, true);
+      if (wrong !== undefined) return wrong;
+      const stored = { ...writable('shelves', ask.body) };
+      if (this.#has('height lost')) delete stored.height;
+      const row: Row = { ...stored, id: code, version: 1, changed: new Date().toUTCString() };
+      if (found === undefined && !this.#has('put not stored')) rows.push({ tenant: ask.tenant, row });
+      if (found !== undefined && !this.#has('replacement not stored')) found.row = row;
+      return { status: found === undefined ? 201 : 200, body: shelfOf({ ...row, ...ask.body }) };
+    }
+    if (found === undefined) return problem(404, 'There is none');
+    const changed = String(found.row.changed);
+    if (ask.method === 'GET') {
+      const since = Date.parse(ask.headers['if-modified-since'] ?? '');
+      if (since >= Date.parse(changed) && !this.#has('never 304')) return { status: 304 };
+      return { status: 200, headers: { 'last-modified': changed }, body: shelfOf(found.row) };
+    }
+    const unless = Date.parse(ask.headers['if-unmodified-since'] ?? '');
+    if (unless < Date.parse(changed) && !this.#has('time ignored')) return problem(412, 'It has changed since');
+    rows.splice(rows.indexOf(found), 1);
+    return { status: 204 };
   }
 
   #read(kind: string, found: Kept, { headers, method }: Ask): Reply {
@@ -355,9 +420,12 @@ class Library {
       condition !== undefined &&
       condition !== '*' &&
       condition !== etagOf(found.row) &&
-      !this.#has('If-Match ignored')
-    )
+      !this.#has('If-Match ignored') &&
+      !this.#has('DELETE ignores If-Match')
+    ) {
+      if (this.#has('refused and deleted')) rows.splice(rows.indexOf(found), 1);
       return problem(412, 'It has changed since');
+    }
     if (this.#has('delete does nothing'))
       return kind === 'authors' ? { status: 200, body: shown(found.row) } : { status: 204 };
     if (kind === 'authors') {
@@ -414,6 +482,10 @@ class Library {
   }
 }
 
+function shelfOf({ id, changed: _changed, version: _version, ...row }: JsonObject): JsonObject {
+  return { ...row, code: id };
+}
+
 function shown(row: JsonObject): JsonObject {
   const { secret: _secret, ...rest } = row;
   return rest;
@@ -421,9 +493,13 @@ function shown(row: JsonObject): JsonObject {
 
 function writable(kind: string, body: JsonObject): JsonObject {
   const names =
-    { books: bookMembers, authors: ['name', 'country', 'note'], copies: ['code', 'condition', 'note', 'bookId'] }[
-      kind
-    ] ?? [];
+    {
+      books: bookMembers,
+      authors: ['name', 'country', 'note'],
+      copies: ['code', 'condition', 'note', 'bookId'],
+      notes: ['text', 'bookId'],
+      shelves: ['place', 'height'],
+    }[kind] ?? [];
   return Object.fromEntries(Object.entries(body).filter(([name]) => names.includes(name)));
 }
 

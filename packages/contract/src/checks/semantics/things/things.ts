@@ -1,6 +1,7 @@
 import type { Operation } from '../../../document/operation.ts';
 import { isMaking, isRemoving } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
+import { acted } from './actions.ts';
 import { Bench } from './bench.ts';
 import { bulked, bulkRemoved, bulksOf } from './bulk.ts';
 import { defaulted, echoed } from './create.ts';
@@ -8,8 +9,10 @@ import { keyed, keyOf } from './keys.ts';
 import { linked } from './links.ts';
 import { listed } from './listed.ts';
 import { located } from './location.ts';
+import { misplaced } from './misplaced.ts';
 import { omitted } from './omitted.ts';
 import { ownedInChange, ownedInCreation } from './owned.ts';
+import { changedUnmodified, readUnmodified, removedUnchanged } from './preconditions.ts';
 import { probe } from './probe.ts';
 import { agreed, readingsOf, unknown } from './read.ts';
 import { removed } from './remove.ts';
@@ -61,12 +64,12 @@ async function checkOperation(context: CheckContext, operation: Operation): Prom
 
 async function checkResource(context: CheckContext, resource: Resource): Promise<void> {
   const { session, baselines } = context;
-  const baseline = baselines.of(resource.create);
-  const concerned = [resource.create, resource.read, resource.remove, ...resource.updates, ...resource.lists];
+  const { read, create, remove, updates, lists, actions } = resource;
+  const baseline = baselines.of(create);
+  const concerned = [create, read, remove, ...updates, ...lists, ...actions];
   if (baseline === undefined || !concerned.some((one) => one !== undefined && session.isJudged(one))) return;
   const bench = new Bench(context, resource, baseline);
   if ((await bench.start()) === undefined) return;
-  const { create, remove, updates, lists } = resource;
   // A call that makes nothing may answer the same names with other meanings.
   if (bench.isReadable || resource.isReadSure || baseline.exchange.answer.status === 201) {
     await probe(session, create, 'echo', echoed(bench));
@@ -81,11 +84,11 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
     await probe(session, update, 'owned', ownedInChange(bench, update));
     await probe(session, update, 'tags', tagged(bench, update));
     await probe(session, update, 'version', versioned(bench, update));
+    await probe(session, update, 'unmodified', changedUnmodified(bench, update));
   }
-  if (updates.length === 0 && resource.read !== undefined)
-    await probe(session, resource.read, 'tags', tagged(bench, undefined));
+  if (updates.length === 0 && read !== undefined) await probe(session, read, 'tags', tagged(bench, undefined));
   const key = keyOf(create);
-  const list = lists.find((one) => one.path === create.path);
+  const list = lists.find((one) => one.path === resource.collection);
   if (key !== undefined)
     await probe(
       session,
@@ -94,5 +97,13 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
       keyed(context, create, key, list, (label) => bench.callTo(create, label)),
     );
   if (session.can('stranger')) await probe(session, create, 'stranger', separated(bench), concerned);
-  if (remove !== undefined) await probe(session, remove, 'delete', removed(bench));
+  if (read !== undefined) {
+    await probe(session, read, 'modified', readUnmodified(bench));
+    await probe(session, read, 'elsewhere', misplaced(bench), concerned);
+  }
+  const [action] = actions;
+  if (action !== undefined) await probe(session, action, 'actions', acted(bench, actions), actions);
+  if (remove === undefined) return;
+  await probe(session, remove, 'delete', removed(bench));
+  await probe(session, remove, 'delete unchanged', removedUnchanged(bench));
 }

@@ -1,0 +1,168 @@
+import type { Operation } from '../../../document/operation.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
+import type { JsonObject } from '../../../json.ts';
+import { isSuccess } from '../../../run/baseline.ts';
+import { isOwnId } from '../../../run/names.ts';
+import type { Bench, Thing } from './bench.ts';
+import { isSame } from './compare.ts';
+import { isScalar } from './create.ts';
+import { type Difference, type Look, text } from './probe.ts';
+import { answerSchema, memberNames, memberOf, partsOf, requestSchema } from './schema.ts';
+import { thingIn } from './thing-in.ts';
+import { madeAndRead } from './update.ts';
+
+/** What is done to a thing is so where it is read afterwards. */
+export function acted(bench: Bench, actions: readonly Operation[]): Look {
+  return async (label) => {
+    const made = await madeAndRead(bench, label);
+    if (made === undefined) return undefined;
+    const found: Difference[] = [];
+    const done = new Set<Operation>();
+    let { row } = made;
+    // One may have to come before another, and what ends things comes last.
+    for (let isNews = true; isNews; ) {
+      isNews = false;
+      for (const action of [...actions].sort((one, other) => Number(isEnd(one)) - Number(isEnd(other)))) {
+        if (done.has(action) || bench.session.isOver) continue;
+        const exchange = await act(bench, action, made.thing, label);
+        if (exchange === undefined || !isSuccess(exchange) || exchange.answer.status === 202) continue;
+        const after = await bench.shown(made.thing);
+        done.add(action);
+        if (after === undefined) continue;
+        isNews = true;
+        found.push(
+          ...otherwise(bench, action, made.thing, exchange, after),
+          ...idle(bench, action, row, exchange, after),
+        );
+        row = after.row;
+      }
+    }
+    return done.size === 0 ? undefined : found;
+  };
+}
+
+async function act(bench: Bench, action: Operation, thing: Thing, label: string): Promise<Exchange | undefined> {
+  const { baselines, session } = bench.context;
+  const schema = requestSchema(action);
+  const known = baselines.of(action)?.call;
+  const sample = (extent: 'least' | 'most') =>
+    schema === undefined
+      ? undefined
+      : baselines.withKnownIds(
+          action,
+          session.values.sample(schema, 'request', extent, session.seedFor(`${action.id} ${label}`))?.value,
+        );
+  const bodies = action.body === undefined ? [undefined] : [known?.body, sample('least'), sample('most')];
+  let last: Exchange | undefined;
+  for (const body of bodies) {
+    if (action.body?.required === true && body === undefined) continue;
+    const empty: Call = {
+      operation: action,
+      path: {},
+      query: {},
+      headers: {},
+      cookies: {},
+      body,
+      mediaType: undefined,
+    };
+    const base = bench.callOn(action, thing, known ?? empty);
+    if (base === undefined) return undefined;
+    const mediaType = body === undefined ? undefined : action.body?.contents[0]?.mediaType;
+    last = await session.send({ ...base, body, mediaType });
+    if (isSuccess(last)) return last;
+  }
+  return last;
+}
+
+/** What may be another at every look. */
+const isFleeting = /url|href|link|token|secret|expires|remaining|age$|seen|position|rank|etag/i;
+
+interface After {
+  readonly row: JsonObject;
+  readonly exchange: Exchange;
+}
+
+/** Members of the answer that are others where the thing is read. */
+function otherwise(bench: Bench, action: Operation, thing: Thing, exchange: Exchange, after: After): Difference[] {
+  const told = thingIn(exchange);
+  const { read } = bench.resource;
+  const schema = answerSchema(action, exchange.answer.status);
+  if (read === undefined || schema === undefined || !isItself(bench, thing, told)) return [];
+  return memberNames(bench.document, schema)
+    .filter((name) => !isFleeting.test(name) && isScalar(told[name]) && isScalar(after.row[name]))
+    .filter((name) => !isSame(told[name], after.row[name], { name }))
+    .map((name) => ({
+      check: 'action-lost',
+      operation: action,
+      about: name,
+      title: `${action.id} answers another ${name} than is read after it`,
+      expected: `${name}: ${text(told[name])}, as it was answered`,
+      actual: `${name}: ${text(after.row[name])}`,
+      node: memberOf(bench.document, [schema], name)[0],
+      fix: `Store what the answer says, or answer ${name} as it is stored.`,
+      exchanges: [exchange, after.exchange],
+    }));
+}
+
+/** Whether an answer shows the thing, and not another that names it. */
+function isItself(bench: Bench, thing: Thing, told: JsonObject): boolean {
+  const own = Object.entries(told).find(([name]) => isOwnId(name))?.[1];
+  return own === undefined ? bench.isOf(thing, told) : String(own) === String(thing.id);
+}
+
+/** An action whose name is that of a state, and which leaves the state as it was. */
+function idle(bench: Bench, action: Operation, before: JsonObject, exchange: Exchange, after: After): Difference[] {
+  const { read } = bench.resource;
+  const schema = read === undefined ? undefined : answerSchema(read);
+  if (schema === undefined) return [];
+  const verb = action.path.slice(action.path.lastIndexOf('/') + 1);
+  return memberNames(bench.document, schema).flatMap((name) => {
+    const states = memberOf(bench.document, [schema], name)
+      .flatMap((one) => partsOf(bench.document, one))
+      .flatMap((part) => (Array.isArray(part.enum) ? part.enum : []))
+      .filter((state) => typeof state === 'string');
+    const goal = states.find((state) => isStateOf(verb, state));
+    if (goal === undefined || before[name] === goal || before[name] !== after.row[name]) return [];
+    return [
+      {
+        check: 'action-idle',
+        operation: action,
+        about: name,
+        title: `${action.id} succeeds and leaves ${name} as it was`,
+        expected: `${name}: ${text(goal)}`,
+        actual: `${name}: ${text(after.row[name])}`,
+        node: memberOf(bench.document, [schema], name)[0],
+        fix: `Do what ${action.id} says, or refuse it.`,
+        exchanges: [exchange, after.exchange],
+      },
+    ];
+  });
+}
+
+/** States that cannot be told by the beginning of the verb. */
+const unlikeTheirVerb: Readonly<Record<string, string>> = {
+  pay: 'paid',
+  send: 'sent',
+  hold: 'held',
+  begin: 'begun',
+  withdraw: 'withdrawn',
+  lend: 'lent',
+  sell: 'sold',
+  activate: 'active',
+  deactivate: 'inactive',
+};
+
+/** Whether a state is what comes of doing what the verb says: `cancelled` of `cancel`. */
+function isStateOf(verb: string, state: string): boolean {
+  const [plain, word] = [verb, state].map((one) => one.toLowerCase().replaceAll(/[^a-z]/g, ''));
+  if (plain === undefined || word === undefined || plain.length < 3) return false;
+  if (unlikeTheirVerb[plain] === word) return true;
+  const stem = plain.replace(/[ey]$/, '');
+  return stem.length > 3 && word.startsWith(stem) && /^(?:e|i?ed|[a-z]?ed|d)$/.test(word.slice(stem.length));
+}
+
+function isEnd({ path }: Operation): boolean {
+  return /cancel|close|archive|void|reject|deactivate|delete|remove|end|finish|complete|expire|revoke/i.test(
+    path.slice(path.lastIndexOf('/')),
+  );
+}
