@@ -15,7 +15,7 @@ export default defineConfig({
     // Two at least: by itself vitest leaves a core out, which of two is half.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
-      { test: { name: 'contract-check', include: ['packages/contract/**/*.test.ts'] } },
+      { test: { name: 'contract-check', include: ['packages/contract/**/*.test.ts'], testTimeout: 30_000 } },
       'packages/client',
       {
         test: {

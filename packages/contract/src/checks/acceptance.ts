@@ -41,7 +41,7 @@ export async function acceptBounds(
   await inParallel(probes, session.options.concurrency ?? 8, async ({ place, bound }, index) => {
     if (session.isOver) return;
     const send = (value: unknown, label: string) =>
-      sendReady(context, place.with(value), bound.pointer, `${index} ${label}`);
+      sendReady(context, place.with(value), keptIn(place, bound), `${index} ${label}`);
     const exchange = await send(bound.value, 'bound');
     session.observed(operation, 'acceptance');
     session.coverage.tried(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
@@ -153,6 +153,11 @@ async function someOf<Item>(items: readonly Item[], is: (item: Item) => Promise<
   return false;
 }
 
+/** What stays as it is of a body when it is told anew: all of it may change around a parameter. */
+function keptIn({ parameter }: CallPlace, { pointer }: Bound): string | undefined {
+  return parameter === undefined ? pointer : undefined;
+}
+
 /** Whether nothing in a value has to be what the server knows or has handed out. */
 function mayBeGiven(value: unknown, pointer: string): boolean {
   const name = pointer.split('/').findLast((segment) => !/^\d+$/.test(segment)) ?? '';
@@ -200,11 +205,11 @@ async function isTakenElsewhere(
   const { session, baselines } = context;
   // A text on its boundary would not be one in other words.
   const isScalar = !['object', 'undefined'].includes(typeof at(bound.value, bound.pointer));
-  const kept = isScalar ? bound.pointer : undefined;
+  const kept = isScalar ? keptIn(place, bound) : undefined;
   const calls: { readonly call: Call; readonly pointer: string | undefined }[] = [
     {
       call: renewed(session, place.with(bound.value), `${label} other words`, { depth: 9, keys: false }, kept),
-      pointer: kept ?? '',
+      pointer: place.parameter === undefined ? (kept ?? '') : undefined,
     },
   ];
   if (place.parameter === undefined) {

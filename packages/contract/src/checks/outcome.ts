@@ -109,7 +109,9 @@ export function itemErrorsIn({ answer }: Exchange): unknown[] {
     if (Array.isArray(value.errors) && value.errors.length > 0) return value.errors;
     if (isObject(value.error)) return [value.error];
     if (value.success === false) return [value];
-    return Object.values(value).flatMap((member) => visit(member, depth + 1));
+    return Object.entries(value).flatMap(([name, member]) =>
+      isListOfFailures(name) && Array.isArray(member) ? member.filter(isObject) : visit(member, depth + 1),
+    );
   };
   return visit(answer.json?.value, 0);
 }
@@ -142,9 +144,14 @@ export function itemResultsIn(exchange: Exchange | undefined): ItemResult[] | un
   return found.length === 0 ? undefined : found;
 }
 
+/** A batch may tell what failed in a list of its own. */
+function isListOfFailures(name: string): boolean {
+  return /fail|error|reject/i.test(name);
+}
+
 function isFailure(list: string, row: JsonObject): boolean {
   return (
-    /fail|error|reject/i.test(list) ||
+    isListOfFailures(list) ||
     (row.error !== undefined && row.error !== null) ||
     row.success === false ||
     (Array.isArray(row.errors) && row.errors.length > 0) ||
