@@ -54,10 +54,7 @@ export async function acceptBounds(
     // An optional parameter stands beside its absence, which the baseline has shown to be taken.
     const isMadeUp = isMadeUpId(place, bound);
     const beside = bound.neighbour ?? place.value;
-    const seed = session.seedFor(`${operation.id} ${place.name}`);
-    const ordinary = isMadeUp
-      ? session.values.fresh(place.schema, beside, seed, (pointer) => pointer === bound.pointer)
-      : beside;
+    const ordinary = isMadeUp ? withAnotherId(session, place, bound, beside) : beside;
     let neighbour = bound === asItIs.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
     let [keyword, pointer, note] = [bound.keyword, bound.pointer, bound.note];
     // An id that no server has to know must be taken as it is before one can say that another is refused for its form.
@@ -127,7 +124,7 @@ async function absentAt(
     if (await someOf(others.slice(0, 4), (other) => isTaken(other.bound.value))) continue;
     // Of an item nothing can be said but by what is in it.
     if (/\/\d+$/.test(path)) continue;
-    if (!mayBeGiven(at(bound.value, path), path)) return undefined;
+    if (!mayBeGiven(session, at(bound.value, path), path)) return undefined;
     // What stands beside it may be to blame.
     const rest = withoutAt(bound.value, path);
     const isValid = session.validators.accepts(place.schema, rest, 'request');
@@ -159,12 +156,13 @@ function keptIn({ parameter }: CallPlace, { pointer }: Bound): string | undefine
 }
 
 /** Whether nothing in a value has to be what the server knows or has handed out. */
-function mayBeGiven(value: unknown, pointer: string): boolean {
+function mayBeGiven({ pool }: Pick<Session, 'pool'>, value: unknown, pointer: string): boolean {
   const name = pointer.split('/').findLast((segment) => !/^\d+$/.test(segment)) ?? '';
-  if (isHandedOut.test(name) || kindOfReference(name) !== undefined || isOwnId(name)) return false;
-  if (Array.isArray(value)) return value.every((item) => mayBeGiven(item, pointer));
+  const isReference = kindOfReference(name) !== undefined || isOwnId(name) || pool.mayRefer(name);
+  if (isHandedOut.test(name) || isReference) return false;
+  if (Array.isArray(value)) return value.every((item) => mayBeGiven({ pool }, item, pointer));
   if (!isObject(value)) return true;
-  return Object.entries(value).every(([key, member]) => mayBeGiven(member, `/${key}`));
+  return Object.entries(value).every(([key, member]) => mayBeGiven({ pool }, member, `/${key}`));
 }
 
 /** Names of what a server hands out, and takes back only as it was. */
@@ -261,6 +259,19 @@ function isMadeUpId({ parameter }: CallPlace, { pointer, value }: Bound): boolea
     pointer.split('/').findLast((segment) => segment !== '' && !/^\d+$/.test(segment)) ?? parameter?.name ?? '';
   const isReference = kindOfReference(name) !== undefined || isOwnId(name);
   return isReference && ['string', 'number'].includes(typeof at(value, pointer));
+}
+
+/** The value with an id that is as good as any, and that nobody has, where the bound stands. */
+function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, value: unknown): unknown {
+  const seed = session.seedFor(`${place.call.operation.id} ${place.name}`);
+  if (typeof at(value, pointer) !== 'number')
+    return session.values.fresh(place.schema, value, seed, (one) => one === pointer);
+  const numbers = [987_654_321, 765_432, 43_210].map((one) => one + (Math.abs(seed) % 1000));
+  return (
+    numbers
+      .map((number) => (pointer === '' ? number : put(value, pointer, number)))
+      .find((one) => session.validators.accepts(place.schema, one, 'request')) ?? value
+  );
 }
 
 /** The value with members beside the probed one that the request left out: all of them, and each by itself. */

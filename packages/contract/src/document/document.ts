@@ -84,6 +84,12 @@ export class OpenApiDocument {
     return typeof node.$ref === 'string' ? this.#target(node, node.$ref) : undefined;
   }
 
+  /** `resolveOnce`, for a schema that is made of what it refers to; none where it refers to nothing. */
+  referred(schema: JsonObject): JsonObject[] {
+    const target = this.resolveOnce(schema);
+    return isObject(target) ? [target] : [];
+  }
+
   /** `resolve`, for what must be an object: empty where it is none. */
   object(node: unknown): JsonObject {
     const found = this.resolve(node);

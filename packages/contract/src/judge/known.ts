@@ -86,7 +86,7 @@ function itemSchemas(parts: readonly JsonObject[], index: number): JsonObject[] 
 function partsOf(document: OpenApiDocument, schema: JsonObject, depth: number): JsonObject[] {
   if (depth > 30) return [];
   const inner = [
-    ...(typeof schema.$ref === 'string' ? [document.object(schema)] : []),
+    ...document.referred(schema),
     ...['allOf', 'oneOf', 'anyOf'].flatMap((key) => (Array.isArray(schema[key]) ? schema[key].filter(isObject) : [])),
     ...['if', 'then', 'else'].flatMap((key) => (isObject(schema[key]) ? [schema[key]] : [])),
     ...Object.values(isObject(schema.dependentSchemas) ? schema.dependentSchemas : {}).filter(isObject),

@@ -52,7 +52,7 @@ export function kindsOfSchema(document: OpenApiDocument, schema: JsonObject | un
   const kinds = new Set<string>();
   const visit = (node: JsonObject, depth: number): void => {
     if (depth > 6) return;
-    const target = typeof node.$ref === 'string' ? document.object(node) : undefined;
+    const [target] = document.referred(node);
     if (typeof node.$ref === 'string') {
       const name = nameOfReference(node.$ref);
       if (name !== undefined) kinds.add(name);
@@ -133,10 +133,7 @@ function isObjectSchema(document: OpenApiDocument, schema: JsonObject): boolean 
 /** A schema, what it refers to and what it is merged from. */
 export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
   if (depth > 20) return [];
-  const inner = [
-    ...(typeof schema.$ref === 'string' ? [document.object(schema)] : []),
-    ...(Array.isArray(schema.allOf) ? schema.allOf.filter(isObject) : []),
-  ];
+  const inner = [...document.referred(schema), ...(Array.isArray(schema.allOf) ? schema.allOf.filter(isObject) : [])];
   return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
 }
 

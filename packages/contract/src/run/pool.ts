@@ -134,6 +134,12 @@ export class Pool {
     );
   }
 
+  /** Whether a member may name a thing that the server knows by another word than an id: `voucherCode` where there are vouchers. */
+  mayRefer(name: string): boolean {
+    const [, kind] = /^(.+?)[-_]?(?:code|number|no|slug|handle|sku)$/i.exec(name) ?? [];
+    return kind !== undefined && this.ofKind(singular(kind)).length > 0;
+  }
+
   /** Whether something is known by an id. */
   has(id: unknown): boolean {
     return this.#things.some(({ row }) => idOf(row) === id);

@@ -51,7 +51,7 @@ export class Validators {
     // Ajv loses its way from a file where a reference with nothing but words beside it is all that stands at the address.
     let schema = given;
     while (typeof schema.$ref === 'string' && Object.keys(schema).every(isWords))
-      schema = this.#document.object(schema);
+      [schema = {}] = this.#document.referred(schema);
     let validate = this.#compiled[direction].get(schema);
     if (validate === undefined) {
       // What stands for a schema that the document leaves out is not of the document.
@@ -149,10 +149,7 @@ function requireByDirection(ajv: Ajv2020, document: OpenApiDocument, direction: 
 function membersNamed(document: OpenApiDocument, schema: JsonObject, name: string, depth = 0): JsonObject[] {
   if (depth > 10) return [];
   const own = isObject(schema.properties) ? schema.properties[name] : undefined;
-  const parts = [
-    ...(typeof schema.$ref === 'string' ? [document.object(schema)] : []),
-    ...(Array.isArray(schema.allOf) ? schema.allOf : []),
-  ];
+  const parts = [...document.referred(schema), ...(Array.isArray(schema.allOf) ? schema.allOf : [])];
   return [
     ...(isObject(own) ? [own, document.object(own)] : []),
     ...parts.filter(isObject).flatMap((part) => membersNamed(document, part, name, depth + 1)),

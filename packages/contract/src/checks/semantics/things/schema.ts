@@ -19,7 +19,7 @@ export function answerSchema({ answers }: Operation, status?: number): JsonObjec
 export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
   if (depth > 20) return [];
   const inner = [
-    ...(typeof schema.$ref === 'string' ? [document.object(schema)] : []),
+    ...document.referred(schema),
     ...['allOf', 'oneOf', 'anyOf'].flatMap((key) => (Array.isArray(schema[key]) ? schema[key].filter(isObject) : [])),
     ...['then', 'else'].flatMap((key) => (isObject(schema[key]) ? [schema[key]] : [])),
   ];
