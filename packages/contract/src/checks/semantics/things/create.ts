@@ -194,6 +194,8 @@ export function defaulted(bench: Bench): Look {
         return [];
       const fallback = source.default;
       if (typeof fallback === 'object' && fallback !== null) return [];
+      // A branch that does not have it has no default of it.
+      if (!bench.session.validators.accepts(schema, { ...thing.sent, [name]: fallback }, 'request')) return [];
       if (
         isSame(fallback, row[name], { name, isWord: true }) ||
         (row[name] === undefined && (isNothing(fallback) || fallback === false || fallback === 0))

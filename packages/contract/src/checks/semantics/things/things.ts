@@ -20,7 +20,7 @@ import { type Resource, resourcesOf } from './resources.ts';
 import { checkSafety, headed } from './safe.ts';
 import { separated, unshared } from './strangers.ts';
 import { tagged, versioned } from './tags.ts';
-import { changed, refused } from './update.ts';
+import { changed, refused, replaced } from './update.ts';
 
 /** What operations that create, read, change and delete do to the things that they name. */
 export async function checkThings(context: CheckContext): Promise<void> {
@@ -80,6 +80,7 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
   for (const list of lists.slice(0, 3)) await probe(session, create, `list ${list.id}`, listed(bench, list));
   for (const update of updates.slice(0, 3)) {
     await probe(session, update, 'change', changed(bench, update));
+    await probe(session, update, 'replace', replaced(bench, update));
     await probe(session, update, 'refused', refused(bench, update));
     await probe(session, update, 'owned', ownedInChange(bench, update));
     await probe(session, update, 'tags', tagged(bench, update));

@@ -1,19 +1,21 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
 import { isSuccess } from '../../../run/baseline.ts';
+import { isOwnId, kindOfReference } from '../../../run/names.ts';
 import { anothers } from './another.ts';
 import type { Bench, Thing } from './bench.ts';
 import { isNothing, isSame, isServerOwned, unlikes } from './compare.ts';
 import { innerSchemas, isScalar } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { keepsTheRest } from './resources.ts';
-import { answerSchema, memberNames, memberOf, requestSchema, says, targetOf } from './schema.ts';
+import { answerSchema, itemOf, memberNames, memberOf, partsOf, requestSchema, says, targetOf } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 
 /** The members that one change may set alone. */
-const mostMembers = 8;
+const mostMembers = 20;
 
 interface Made {
   readonly thing: Thing;
@@ -53,6 +55,51 @@ export function changed(bench: Bench, update: Operation): Look {
   };
 }
 
+/** What replaces a thing leaves nothing of what it does not say (RFC 9110, 9.3.4). */
+export function replaced(bench: Bench, update: Operation): Look {
+  return async (label) => {
+    const schema = requestSchema(update);
+    if (update.method !== 'PUT' || schema === undefined || keepsTheRest(bench.document, update)) return undefined;
+    const made = await madeAndRead(bench, label);
+    if (made === undefined) return undefined;
+    const names = memberNames(bench.document, schema).filter((name) => isWritable(bench, schema, name));
+    const whole = wholeOf(bench, update, schema, names, made.thing, made.row);
+    const optional = names.filter((name) => {
+      const { [name]: value, ...rest } = whole;
+      const isLeft = !isNothing(value) && isScalar(value) && isSame(value, made.row[name], { name });
+      return isLeft && bench.session.validators.accepts(schema, rest, 'request');
+    });
+    const least = Object.fromEntries(Object.entries(whole).filter(([name]) => !optional.includes(name)));
+    if (optional.length === 0 || !bench.session.validators.accepts(schema, least, 'request')) return undefined;
+    const answer = await bench.change(update, made.thing, least);
+    const after = answer !== undefined && isSuccess(answer) ? await bench.shown(made.thing) : undefined;
+    if (answer === undefined || after === undefined) return undefined;
+    const kept = optional.filter(
+      (name) => isSame(made.row[name], after.row[name], { name }) && !isDefault(bench, schema, name, after.row[name]),
+    );
+    // What is left alone in part may be so for a reason of its own.
+    if (kept.length < optional.length) return [];
+    return [
+      {
+        check: 'replace-kept',
+        operation: update,
+        about: '',
+        title: `${update.id} keeps what it is not sent: ${kept.slice(0, 3).join(', ')}`,
+        expected: `no ${kept[0]}, or its default: PUT replaces the whole`,
+        actual: `${kept[0]}: ${text(after.row[kept[0] ?? ''])}`,
+        fix: 'Clear what is left out, or say in the contract that it is kept (x-contract-check: merges).',
+        exchanges: [made.exchange, answer, after.exchange],
+      },
+    ];
+  };
+}
+
+function isDefault(bench: Bench, schema: JsonObject, name: string, value: unknown): boolean {
+  return memberOf(bench.document, [schema], name)
+    .flatMap((one) => partsOf(bench.document, one))
+    .some((part) => 'default' in part && isSame(part.default, value, { name, isWord: true }));
+}
+
 /** A thing of its own, and how it is read. */
 export async function madeAndRead(bench: Bench, label: string): Promise<Made | undefined> {
   const thing = await bench.make(label);
@@ -82,13 +129,18 @@ export function changesOf(
       session.values.sample(targetOf(bench.document, members) ?? {}, 'request', 'some', seed + index)?.value;
     const values = isObject(now)
       ? objectsLike(bench, members, now, seed + index)
-      : anothers(session, members, now, name, seed + index);
+      : Array.isArray(now)
+        ? listsLike(bench, members, now, seed + index)
+        : anothers(session, members, now, name, seed + index);
     // What keeps the rest is sent one member alone, where that is allowed.
     const bases = isMerged ? [{}, whole] : [whole];
     const bodiesWith = (all: readonly unknown[]) =>
       bases.flatMap((base) => all.map((value) => ({ ...base, [name]: value })));
     const body = bodiesWith(values).find(accepts);
-    const clears = isMerged && isScalar(now) ? bodiesWith([null]).filter(accepts).slice(0, 1) : [];
+    // Nothing and zero are values like others, and easily taken for none.
+    const empty = typeof now === 'number' && now !== 0 ? [0, null] : [null];
+    const clears =
+      isMerged && isScalar(now) ? empty.flatMap((value) => bodiesWith([value]).filter(accepts).slice(0, 1)) : [];
     return body === undefined ? [] : [{ body, clears }];
   });
   const sets = bodies.map(({ body }) => body).slice(0, mostMembers);
@@ -122,6 +174,23 @@ function objectsLike(bench: Bench, members: readonly JsonObject[], now: JsonObje
       .slice(0, 1)
       .map((other) => ({ ...now, [name]: other }));
   });
+}
+
+/** A list with other items: as many, and one of them alone. What refers to other things stays. */
+function listsLike(bench: Bench, members: readonly JsonObject[], now: readonly unknown[], seed: number): unknown[] {
+  const schema = targetOf(bench.document, members);
+  if (schema === undefined || now.length === 0) return [];
+  const words = itemOf(bench.document, members).flatMap((one) => partsOf(bench.document, one));
+  const listed = words.flatMap((part) => (Array.isArray(part.enum) ? part.enum : []));
+  if (listed.length > 0) return listed.filter((word) => !now.includes(word)).map((word) => [word]);
+  const fresh = bench.session.values.fresh(
+    schema,
+    now,
+    seed,
+    (_pointer, key) => !isOwnId(key) && kindOfReference(key) === undefined,
+  );
+  const all = Array.isArray(fresh) && !isDeepStrictEqual(fresh, now) ? fresh : [];
+  return all.length === 0 ? [] : [all, all.slice(0, 1)];
 }
 
 function wholeOf(
@@ -286,7 +355,7 @@ async function unmoved(
     // To the second, nothing may have happened yet.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, 1100 - (performance.now() - started))));
     const schema = requestSchema(update);
-    const [body] = schema === undefined ? [] : changesOf(bench, update, schema, last, 'later');
+    const [body] = schema === undefined ? [] : changesOf(bench, update, schema, last, `${text(first.thing.id)} later`);
     const answer = body === undefined ? undefined : await bench.change(update, first.thing, body);
     const later = answer !== undefined && isSuccess(answer) ? await bench.shown(first.thing) : undefined;
     if (later !== undefined && later.row[moment] === first.row[moment]) {
