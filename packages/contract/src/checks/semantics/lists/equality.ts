@@ -1,19 +1,10 @@
 import type { JsonObject } from '../../../json.ts';
-import {
-  compare,
-  folded,
-  instantOf,
-  isBlank,
-  isDay,
-  isEqual,
-  isInstant,
-  isScalar,
-  mentions,
-  numberOf,
-} from './compare.ts';
+import { inRange, rangeOf } from './bounds.ts';
+import { elements, inferred, middleOut, usable } from './candidates.ts';
+import { folded, isDay, isEqual, isInstant, isScalar, mentions } from './compare.ts';
 import type { Condition } from './condition.ts';
 import type { FullList, Listing } from './listing.ts';
-import { distinct, type Match, matchBeginning, matchOf, type Property, valueIn } from './properties.ts';
+import { distinct, type Match, matchOf, type Property, valueIn } from './properties.ts';
 import type { Slot } from './slot.ts';
 import { withoutContainer } from './words.ts';
 
@@ -83,44 +74,6 @@ function byMatch(listing: Listing, list: FullList, slot: Slot, match: Match | un
   return isExact ? all : inferred(all);
 }
 
-/** A condition whose meaning is only likely is not judged without a second one. */
-function inferred(conditions: readonly Condition[]): Condition[] {
-  return conditions.flatMap((condition, index) => {
-    const second = conditions.find((_other, at) => at !== index);
-    return second === undefined ? [] : [{ ...condition, second }];
-  });
-}
-
-/** The values of a property, those within lists one by one. */
-function elements(list: FullList, property: Property): unknown[] {
-  return [...new Set(distinct(list.rows, property).flat())].filter(isScalar);
-}
-
-/** From the middle of the list outwards: the first row and the last one are where mistakes are hidden. */
-function middleOut(values: readonly unknown[]): unknown[] {
-  const middle = Math.floor(values.length / 2);
-  return [...values.slice(middle), ...values.slice(0, middle)];
-}
-
-/** Values as the slot takes them. */
-function usable({ reader }: Listing, slot: Slot, values: readonly unknown[], isList: boolean): unknown[] {
-  return values
-    .flatMap((value) =>
-      [value, ...otherForms(value)]
-        .filter((form) => reader.callOf([[slot, isList ? [form] : form]]) !== undefined)
-        .slice(0, 1),
-    )
-    .filter((value) => value !== '');
-}
-
-function otherForms(value: unknown): unknown[] {
-  const number = typeof value === 'string' ? numberOf(value) : undefined;
-  if (number !== undefined) return [number];
-  if (isInstant(value)) return [String(value).slice(0, 10)];
-  if (isDay(value)) return [`${value}T00:00:00Z`];
-  return typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : [];
-}
-
 /** Values that no row of the list has. */
 export function strangers(
   { session, operation }: Pick<Listing, 'session' | 'operation'>,
@@ -160,96 +113,6 @@ function isOf(slot: Slot, row: JsonObject, property: Property, wanted: unknown):
 function either(results: readonly (boolean | undefined)[]): boolean | undefined {
   if (results.includes(true)) return true;
   return results.includes(undefined) ? undefined : false;
-}
-
-interface Range {
-  readonly match: Match;
-  readonly side: 'least' | 'most';
-  /** Whether the bound itself is meant; undefined where the word does not tell. */
-  readonly includes: boolean | undefined;
-}
-
-const bounds: Readonly<Record<string, Pick<Range, 'side' | 'includes'>>> = {
-  ...words('least', undefined, [
-    'min',
-    'minimum',
-    'from',
-    'after',
-    'since',
-    'start',
-    'least',
-    'above',
-    'over',
-    'newer',
-    'begin',
-    'low',
-    'lower',
-  ]),
-  ...words('most', undefined, [
-    'max',
-    'maximum',
-    'to',
-    'before',
-    'until',
-    'till',
-    'end',
-    'most',
-    'below',
-    'under',
-    'older',
-    'high',
-    'upper',
-  ]),
-  ...words('least', true, ['gte', 'ge']),
-  ...words('least', false, ['gt']),
-  ...words('most', true, ['lte', 'le']),
-  ...words('most', false, ['lt']),
-};
-
-function words(side: Range['side'], includes: boolean | undefined, list: readonly string[]) {
-  return Object.fromEntries(list.map((word) => [word, { side, includes }]));
-}
-
-/** `minPrice`, `price_max`, `createdAfter`, `price[gte]`, `since`: the property, and the side of the bound. */
-function rangeOf(list: FullList, name: readonly string[]): Range | undefined {
-  const [first = '', ...rest] = name;
-  const last = name.at(-1) ?? '';
-  const forms = [
-    { bound: bounds[first], words: rest },
-    { bound: bounds[last], words: name.slice(0, -1) },
-  ];
-  for (const form of forms) {
-    if (form.bound === undefined || form.words.length === 0) continue;
-    const match = matchBeginning(list.properties, form.words);
-    if (match !== undefined) return { match, ...form.bound };
-  }
-  return undefined;
-}
-
-function inRange(listing: Listing, list: FullList, slot: Slot, { match, side, includes }: Range): Condition[] {
-  const { property, isExact } = match;
-  const values = distinct(list.rows, property).filter(
-    (value) => numberOf(value) !== undefined || instantOf(value) !== undefined,
-  );
-  if (values.length < 2 || slot.shape.types.has('array') || slot.shape.types.has('object')) return [];
-  const sorted = [...values].sort((left, right) => compare(left, right) ?? 0);
-  const made = usable(listing, slot, middleOut(sorted), false).map(
-    (bound): Condition => ({
-      slot,
-      settings: [[slot, bound]],
-      label: `${property.name} ${side === 'least' ? 'from' : 'up to'} ${JSON.stringify(bound)}`,
-      holds: (row) => {
-        const value = valueIn(row, property);
-        if (isBlank(value)) return undefined;
-        const result = compare(value, bound);
-        if (result === undefined) return undefined;
-        if (result === 0) return isInstant(value) ? undefined : includes;
-        return side === 'least' ? result > 0 : result < 0;
-      },
-    }),
-  );
-  const telling = made.filter(({ holds }) => list.rows.some((row) => holds(row) === false)).slice(0, 2);
-  return isExact ? telling : inferred(telling);
 }
 
 /** `nameContains` and the like. */

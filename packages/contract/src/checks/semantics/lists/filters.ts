@@ -9,7 +9,7 @@ import { searchProbes } from './search.ts';
 import type { Slot } from './slot.ts';
 import { and, isWhere, whereConditions } from './where.ts';
 
-const mostSimple = 24;
+const mostSimple = 40;
 
 /** Probes of the filters: each by itself, two together, and one over more than one page. */
 export function filterProbes(listing: Listing, list: FullList): Probe[] {

@@ -13,7 +13,7 @@ import { sizes, wholeList } from './sizes.ts';
 import { walk } from './walk.ts';
 
 /** Requests that one list may take, those that confirm a finding aside. */
-const requestsForOne = 90;
+const requestsForOne = 150;
 
 /** What names and shapes say of a list, held against what it answers: defaults, pages, totals, order and filters. */
 export async function checkLists(context: CheckContext): Promise<void> {

@@ -299,6 +299,46 @@ const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
     },
     'filter-page',
   ],
+  [
+    'a least price leaves out what costs just that',
+    rows('listBooks', (list, { minPrice }) => list.filter(({ price }) => Number(price) !== Number(minPrice))),
+    'filter-lost',
+  ],
+  [
+    'a greatest price leaves out what costs just that',
+    rows('listBooks', (list, { maxPrice }) => list.filter(({ price }) => Number(price) !== Number(maxPrice))),
+    'filter-lost',
+  ],
+  [
+    'after a day takes the day itself',
+    {
+      operation: 'listBooks',
+      request: ({ publishedAfter, ...rest }) =>
+        publishedAfter === undefined ? rest : { ...rest, publishedAfter: String(publishedAfter).replace(/.$/, '0') },
+    },
+    'filter-ignored',
+  ],
+  [
+    'a moment is cut to its day',
+    {
+      operation: 'listLoans',
+      request: ({ lentFrom, ...rest }) =>
+        lentFrom === undefined ? rest : { ...rest, lentFrom: `${String(lentFrom).slice(0, 10)}T00:00:00Z` },
+    },
+    'filter-ignored',
+  ],
+  [
+    'from a moment leaves out the moment itself',
+    rows('listLoans', (list, { lentFrom }) =>
+      list.filter(({ lentAt }) => Date.parse(String(lentAt)) !== Date.parse(String(lentFrom))),
+    ),
+    'filter-lost',
+  ],
+  [
+    'up to a day leaves out the day itself',
+    rows('listLoans', (list, { lentTo }) => list.filter(({ lentAt }) => String(lentAt).slice(0, 10) !== lentTo)),
+    'filter-lost',
+  ],
   ['the condition is ignored', ignore('searchBooks', 'where'), 'filter-ignored'],
   ['a condition on one column is ignored', where((condition) => without(condition, 'authorId')), 'filter-ignored'],
   ['a condition on what rows contain is ignored', where((condition) => without(condition, 'copies')), 'filter-ignored'],

@@ -171,10 +171,13 @@ function searchBooks(settings: Settings): JsonObject {
 }
 
 function listLoans(settings: Settings): JsonObject {
-  const { sort = 'lentAt', order = 'asc', limit = '5', cursor, filter } = settings;
+  const { sort = 'lentAt', order = 'asc', limit = '5', cursor, filter, lentFrom, lentTo } = settings;
   const wanted = isObject(filter) ? filter : {};
-  const rows = loans.filter((loan) =>
-    Object.entries(wanted).every(([name, value]) => String(loan[name]) === String(value)),
+  const rows = loans.filter(
+    (loan) =>
+      Object.entries(wanted).every(([name, value]) => String(loan[name]) === String(value)) &&
+      (lentFrom === undefined || Date.parse(String(loan.lentAt)) >= Date.parse(String(lentFrom))) &&
+      (lentTo === undefined || String(loan.lentAt).slice(0, 10) <= String(lentTo)),
   );
   const all = sorted(rows, [[String(sort), order === 'desc']]);
   const start = typeof cursor === 'string' ? Number(cursor.slice(1)) : 0;
@@ -294,7 +297,11 @@ const contract = {
           parameter('tag', text),
           parameter('minPrice', { type: 'number' }),
           parameter('maxPrice', { type: 'number' }),
-          parameter('publishedAfter', { type: 'string', format: 'date' }),
+          parameter(
+            'publishedAfter',
+            { type: 'string', format: 'date' },
+            { description: 'Only those published after this day.' },
+          ),
           parameter('titleContains', text),
           parameter('q', text),
           parameter('onlyShort', { type: 'boolean', default: false }),
@@ -359,6 +366,12 @@ const contract = {
           parameter('cursor', text),
           parameter('sort', { type: 'string', enum: ['lentAt', 'priority'], default: 'lentAt' }),
           parameter('order', { type: 'string', enum: ['asc', 'desc'], default: 'asc' }),
+          parameter('lentFrom', { type: 'string', format: 'date-time' }),
+          parameter(
+            'lentTo',
+            { type: 'string', format: 'date' },
+            { description: 'Lent on this day (UTC) or earlier.' },
+          ),
           parameter(
             'filter',
             { type: 'object', properties: { bookId: uuid, priority: integer } },

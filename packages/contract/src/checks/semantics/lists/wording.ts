@@ -1,0 +1,30 @@
+/** What the words of a description say beyond doubt. Where they say it loosely, or two ways, they say nothing here. */
+
+export interface BoundSaid {
+  readonly includes: boolean;
+  /** Whether it is said in so many words, rather than by `before this day`. */
+  readonly isExplicit: boolean;
+}
+
+const inclusive =
+  /\bor (?:later|after|newer|younger|more|greater|higher|above|longer|larger|bigger|earlier|before|older|less|fewer|lower|below|shorter|smaller|equal)\b|\b(?:at|on) or (?:after|before)\b|\bat (?:least|most)\b|\bno (?:more|less|fewer|earlier|later|older|newer) than\b|\b(?<!not )inclusive(?:ly)?\b|\b(?:up to|from) and including\b|[<>]=|[≤≥]/i;
+const exclusive = /\bexclusive(?:ly)?\b|\bnot inclu(?:ding|sive)\b|\bstrictly\b/i;
+const beyond = {
+  least: /\b(?:after|later than|newer than|younger than)\b/i,
+  most: /\b(?:before|earlier than|older than)\b/i,
+};
+const beyondThis =
+  /\b(?:after|later than|before|earlier than) th(?:is|at) (?:moment|time|timestamp|instant|day|date|point in time)\b/i;
+
+/** Whether a bound is itself within the range. */
+export function boundSaid(description: string, side: 'least' | 'most'): BoundSaid | 'contradictory' | undefined {
+  const [isIn, isOut] = [inclusive.test(description), exclusive.test(description)];
+  if (isIn && isOut) return 'contradictory';
+  if (isIn || isOut) return { includes: isIn, isExplicit: true };
+  if (!beyond[side].test(description)) return undefined;
+  return beyondThis.test(description) ? { includes: false, isExplicit: false } : 'contradictory';
+}
+
+export function saysUtc(description: string): boolean {
+  return /\b(?:UTC|GMT)\b/.test(description);
+}
