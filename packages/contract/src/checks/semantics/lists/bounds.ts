@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../json.ts';
 import { memberOf, partsOf } from '../things/schema.ts';
-import { inferred, middleOut, usable } from './candidates.ts';
+import { both, middleOut, usable } from './candidates.ts';
 import { compare, instantOf, isBlank, isDay, isInstant, numberOf } from './compare.ts';
 import type { Condition } from './condition.ts';
 import type { FullList, Listing } from './listing.ts';
@@ -36,7 +36,7 @@ function words(side: Bound['side'], includes: Bound['includes'], list: readonly 
 }
 
 /** `minPrice`, `price_max`, `createdAfter`, `price[gte]`, `since`: the property, and the side of the bound. */
-export function rangeOf(list: FullList, name: readonly string[]): Range | undefined {
+export function rangeOf(list: FullList, name: readonly string[], description: string): Range | undefined {
   const [first = '', ...rest] = name;
   const last = name.at(-1) ?? '';
   const forms = [
@@ -45,10 +45,18 @@ export function rangeOf(list: FullList, name: readonly string[]): Range | undefi
   ];
   for (const form of forms) {
     if (form.bound === undefined || form.words.length === 0) continue;
-    const match = matchBeginning(list.properties, form.words);
+    const match = matchBeginning(list.properties, form.words) ?? matchSaid(list, form.words, description);
     if (match !== undefined) return { match, ...form.bound };
   }
   return undefined;
+}
+
+/** `minSeats` is about the `seatCount`, and `bornBefore` about the `birthDate`, where the words name that one member alone. */
+function matchSaid({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
+  const isNamed = ({ path, words: own }: Property) =>
+    path.length === 1 && own.length > 1 && new RegExp(`(?<![\\w-])${path[0]}(?![\\w-])`).test(description);
+  const [only, ...others] = properties.filter(isNamed);
+  return only === undefined || others.length > 0 || words.length === 0 ? undefined : { property: only, isExact: false };
 }
 
 const mostTried = 12;
@@ -78,7 +86,8 @@ export function inRange(listing: Listing, list: FullList, slot: Slot, range: Ran
     .sort((left, right) => Number(tells(right.one, false)) - Number(tells(left.one, false)))
     .map(({ one }) => one)
     .slice(0, 2);
-  return [...(isExact ? between : inferred(between)), ...inferred(exactly)];
+  const sure = isExact ? between : both(between);
+  return [...sure.slice(0, 1), ...both(exactly), ...sure.slice(1)];
 }
 
 /** Whether a condition says something of a row with the very value of the bound. */

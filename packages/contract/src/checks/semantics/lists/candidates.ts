@@ -12,6 +12,11 @@ export function inferred(conditions: readonly Condition[]): Condition[] {
   });
 }
 
+/** One condition that must fail together with another one: where it holds, the other one is not asked for. */
+export function both(conditions: readonly Condition[]): Condition[] {
+  return inferred(conditions.slice(0, 2)).slice(0, 1);
+}
+
 /** The values of a property, those within lists one by one. */
 export function elements(list: FullList, property: Property): unknown[] {
   return [...new Set(distinct(list.rows, property).flat())].filter(isScalar);

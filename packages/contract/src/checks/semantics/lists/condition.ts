@@ -17,6 +17,16 @@ export interface Condition {
   readonly second?: Condition | undefined;
 }
 
+export function and(results: readonly (boolean | undefined)[]): boolean | undefined {
+  if (results.includes(false)) return false;
+  return results.includes(undefined) ? undefined : true;
+}
+
+export function or(results: readonly (boolean | undefined)[]): boolean | undefined {
+  if (results.includes(true)) return true;
+  return results.includes(undefined) ? undefined : false;
+}
+
 /** How many rows of the list a condition surely means, and how many it surely does not. */
 export function reach(list: FullList, { holds }: Condition): { yes: number; no: number } {
   const results = list.rows.map(holds);

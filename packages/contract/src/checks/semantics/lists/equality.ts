@@ -1,12 +1,13 @@
 import type { JsonObject } from '../../../json.ts';
 import { inRange, rangeOf } from './bounds.ts';
-import { elements, inferred, middleOut, usable } from './candidates.ts';
+import { both, elements, inferred, middleOut, usable } from './candidates.ts';
 import { folded, isDay, isEqual, isInstant, isScalar, mentions } from './compare.ts';
-import type { Condition } from './condition.ts';
+import { and, type Condition, or } from './condition.ts';
 import type { FullList, Listing } from './listing.ts';
 import { distinct, type Match, matchOf, type Property, valueIn } from './properties.ts';
 import type { Slot } from './slot.ts';
-import { withoutContainer } from './words.ts';
+import { joinSaid, saysExactly } from './wording.ts';
+import { keyOfName, withoutContainer, wordsOf } from './words.ts';
 
 /** The conditions that a slot can be asked for, by its name alone: a value that rows have, one that none has, a range. */
 export function conditionsOf(listing: Listing, list: FullList, slot: Slot): Condition[] {
@@ -17,16 +18,25 @@ export function conditionsOf(listing: Listing, list: FullList, slot: Slot): Cond
   const words = given === undefined ? withoutContainer(slot.words) : given.split('.');
   if (given !== undefined) return byMatch(listing, list, slot, matchGiven(list, given));
   const exact = matchOf(list.properties, words);
-  const range = exact === undefined ? rangeOf(list, words) : undefined;
+  const range = exact === undefined ? rangeOf(list, words, slot.description) : undefined;
   if (range !== undefined) return inRange(listing, list, slot, range);
   const part = exact === undefined ? partOf(list, words) : undefined;
   if (part !== undefined) return containing(listing, list, slot, part);
-  return byMatch(listing, list, slot, exact ?? referenceOf(list, words));
+  return byMatch(listing, list, slot, exact ?? referenceOf(list, words) ?? memberSaid(list, words, slot.description));
 }
 
 function matchGiven({ properties }: FullList, name: string): Match | undefined {
   const property = properties.find((one) => one.name === name);
   return property === undefined ? undefined : { property, isExact: true };
+}
+
+/** `country` is that of the `address` in a row where the words speak of the address, and rows have no other country. */
+function memberSaid({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
+  const alike = properties.filter(({ path }) => keyOfName(path.at(-1) ?? '') === words.join(''));
+  const [only] = alike;
+  if (only === undefined || alike.length > 1 || only.path.length !== 2) return undefined;
+  const container = wordsOf(only.path[0] ?? '').join(' ');
+  return wordsOf(description).join(' ').includes(container) ? { property: only, isExact: false } : undefined;
 }
 
 /** `client` may mean `clientId`, or the id of the `client` in a row. */
@@ -48,30 +58,88 @@ function byMatch(listing: Listing, list: FullList, slot: Slot, match: Match | un
   });
   const values = usable(listing, slot, middleOut(elements(list, property)), isList);
   const present = values.map(one);
-  const [first, second] = values;
-  const several: Condition[] =
-    isList &&
-    first !== undefined &&
-    second !== undefined &&
-    listing.reader.callOf([[slot, [first, second]]]) !== undefined
-      ? [
-          {
-            slot,
-            settings: [[slot, [first, second]]],
-            label: `${property.name} one of ${JSON.stringify([first, second])}`,
-            holds: (row) => {
-              const either = [isOf(slot, row, property, first), isOf(slot, row, property, second)];
-              // Of a list in the row, some filters want any of the values, others want all.
-              if (Array.isArray(valueIn(row, property)))
-                return either.every((one) => one === false) ? false : undefined;
-              return either.includes(true) ? true : either.every((one) => one === false) ? false : undefined;
-            },
-          },
-        ]
-      : [];
+  const pairs = isList ? several(listing, list, slot, property, values) : [];
   const absent = usable(listing, slot, strangers(listing, list, slot, property), isList).map(one);
-  const all = [...present.slice(0, 2), ...several, ...absent.slice(0, 1)];
-  return isExact ? all : inferred(all);
+  const alike = isList || !saysExactly(slot.description) ? [] : nearly(listing, list, slot, property, values);
+  const all = [...present.slice(0, isList ? 1 : 2), ...absent.slice(0, 1)];
+  const sure = isExact ? all : inferred(all);
+  // What several values mean shows on other several values.
+  return [...sure.slice(0, 1), ...both(pairs), ...alike, ...sure.slice(1)];
+}
+
+const mostPairs = 60;
+
+/** Two values at once: a row has either of them, or both where words say so. */
+function several(
+  listing: Listing,
+  list: FullList,
+  slot: Slot,
+  property: Property,
+  values: readonly unknown[],
+): Condition[] {
+  const joined = joinSaid(slot.description);
+  const pairs = values
+    .flatMap((first) => values.filter((second) => second !== first).map((second) => [first, second]))
+    .slice(0, mostPairs)
+    .filter((pair) => listing.reader.callOf([[slot, pair]]) !== undefined)
+    .map((pair): Condition => {
+      const each = (row: JsonObject) => pair.map((value) => isOf(slot, row, property, value));
+      return {
+        slot,
+        settings: [[slot, pair]],
+        label: `${property.name} ${joined === 'all' ? 'all' : 'one'} of ${JSON.stringify(pair)}`,
+        holds: (row) => {
+          const isMany = Array.isArray(valueIn(row, property));
+          if (joined === 'all' && isMany) return and(each(row));
+          // Of a list in the row, some filters want any of the values, others want all; of one value, `all` can mean any.
+          const isOpen = joined === 'all' || (joined === undefined && isMany);
+          return isOpen && or(each(row)) !== false ? undefined : or(each(row));
+        },
+      };
+    });
+  // Most is told by rows that have the second value without the first one, and the other way round.
+  const worth = ({ settings }: Condition) => {
+    const [[, pair] = []] = settings;
+    const [first, second] = Array.isArray(pair) ? pair : [];
+    const has = (row: JsonObject, value: unknown) => isOf(slot, row, property, value) === true;
+    const isOne = list.rows.some((row) => has(row, second) && !has(row, first));
+    const isOther = list.rows.some((row) => has(row, first) && !has(row, second));
+    return Number(isOne) + Number(isOther);
+  };
+  return pairs.sort((left, right) => worth(right) - worth(left)).slice(0, 2);
+}
+
+/** Texts that are those of rows but for their case or their end: no row has them. */
+function nearly(
+  listing: Listing,
+  list: FullList,
+  slot: Slot,
+  property: Property,
+  values: readonly unknown[],
+): Condition[] {
+  const known = new Set(elements(list, property));
+  const texts = values
+    .filter((value) => typeof value === 'string' && /^[A-Za-z]{3}/.test(value))
+    .slice(0, 6)
+    .map(String);
+  const made = [
+    texts.map((text) => (text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase())),
+    texts.map((text) => text.slice(0, -1)),
+  ].map((list) =>
+    usable(
+      listing,
+      slot,
+      list.filter((text) => !known.has(text)),
+      false,
+    ).slice(0, 2),
+  );
+  const exactly = (wanted: unknown): Condition => ({
+    slot,
+    settings: [[slot, wanted]],
+    label: `${property.name} exactly ${JSON.stringify(wanted)}`,
+    holds: (row) => (typeof valueIn(row, property) === 'string' ? valueIn(row, property) === wanted : undefined),
+  });
+  return made.flatMap((wanted) => both(wanted.map(exactly)));
 }
 
 /** Values that no row of the list has. */
@@ -101,18 +169,13 @@ function isOf(slot: Slot, row: JsonObject, property: Property, wanted: unknown):
   if (value === undefined) return undefined;
   if (Array.isArray(value)) {
     const scalars = value.filter(isScalar);
-    return scalars.length < value.length ? undefined : either(scalars.map((item) => isEqual(item, wanted)));
+    return scalars.length < value.length ? undefined : or(scalars.map((item) => isEqual(item, wanted)));
   }
   const isSame = value === null ? false : isEqual(value, wanted);
   if (isSame !== false || typeof wanted !== 'string') return isSame;
   const isClosed = slot.shape.enum !== undefined || property.enum !== undefined || isDay(wanted) || isInstant(wanted);
   // A free text may be looked for in part, or elsewhere in the row as well.
   return !isClosed && mentions(row, wanted) ? undefined : false;
-}
-
-function either(results: readonly (boolean | undefined)[]): boolean | undefined {
-  if (results.includes(true)) return true;
-  return results.includes(undefined) ? undefined : false;
 }
 
 /** `nameContains` and the like. */

@@ -1,5 +1,6 @@
-import { type Condition, filtered, reach } from './condition.ts';
+import { and, type Condition, filtered, reach } from './condition.ts';
 import { conditionsOf } from './equality.ts';
+import { flagProbes } from './flags.ts';
 import type { FullList, Listing } from './listing.ts';
 import { sized, widest } from './listing.ts';
 import { positionsOf } from './page-starts.ts';
@@ -7,7 +8,7 @@ import { shuffled } from './pick.ts';
 import type { Difference, Probe } from './probe.ts';
 import { searchProbes } from './search.ts';
 import type { Slot } from './slot.ts';
-import { and, isWhere, whereConditions } from './where.ts';
+import { isWhere, whereConditions } from './where.ts';
 
 const mostSimple = 40;
 
@@ -34,6 +35,7 @@ export function filterProbes(listing: Listing, list: FullList): Probe[] {
         (one, whole) =>
           filtered(one, whole, condition),
     ),
+    ...flagProbes(listing),
     ...searchProbes(listing, list),
   ];
 }

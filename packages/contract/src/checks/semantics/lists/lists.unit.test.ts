@@ -299,6 +299,41 @@ const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
     },
     'filter-page',
   ],
+  ...['ids', 'anyTag', 'allTags'].map((name): [string, Twist, string] => [
+    `of several ${name} the first one counts`,
+    { operation: 'listBooks', request: (settings) => ({ ...settings, [name]: [settings[name]].flat()[0] }) },
+    'filter-lost|filter-ignored',
+  ]),
+  [
+    'any of the tags is all of them',
+    { operation: 'listBooks', request: ({ anyTag, ...rest }) => ({ ...rest, allTags: anyTag }) },
+    'filter-lost',
+  ],
+  [
+    'all of the tags are any of them',
+    { operation: 'listBooks', request: ({ allTags, ...rest }) => ({ ...rest, anyTag: allTags }) },
+    'filter-ignored',
+  ],
+  [
+    'a part of what must be exact will do',
+    {
+      operation: 'listBooks',
+      request: ({ publisherName, ...rest }) => {
+        const whole = ['Reclam', 'Faber', 'Diogenes'].find((one) => one.startsWith(String(publisherName)));
+        return publisherName === undefined ? rest : { ...rest, publisherName: whole ?? publisherName };
+      },
+    },
+    'filter-ignored',
+  ],
+  ['a condition on what the words name is ignored', ignore('listBooks', 'country'), 'filter-ignored'],
+  [
+    'a flag is ignored where it is false',
+    {
+      operation: 'listBooks',
+      request: ({ hasSubtitle, ...rest }) => (hasSubtitle === 'true' ? { ...rest, hasSubtitle } : rest),
+    },
+    'filter-ignored',
+  ],
   [
     'a least price leaves out what costs just that',
     rows('listBooks', (list, { minPrice }) => list.filter(({ price }) => Number(price) !== Number(minPrice))),

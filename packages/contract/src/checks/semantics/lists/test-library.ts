@@ -30,7 +30,8 @@ export const books: readonly JsonObject[] = titles.map((title, index) => ({
   price: ['9.50', '12.00', '9.50', '100.00', '7.25'][index % 5],
   publishedOn: `19${20 + ((index * 3) % 11)}-0${1 + (index % 9)}-15`,
   subtitle: index % 3 === 0 ? null : `About ${title}`,
-  tags: index % 2 === 0 ? ['novel'] : ['novel', 'classic'],
+  tags: index % 2 === 0 ? ['novel'] : index % 3 === 0 ? ['classic'] : ['novel', 'classic'],
+  publisher: { name: ['Reclam', 'Faber', 'Diogenes'][index % 3], country: ['DE', 'GB', 'CH'][index % 3] },
   copies: [{ shelf: `S${index % 4}` }],
 }));
 
@@ -83,13 +84,23 @@ function sorted(rows: readonly JsonObject[], keys: readonly Key[]): JsonObject[]
 
 const number = (value: unknown, otherwise: number) => (value === undefined ? otherwise : Number(value));
 
+const tagsOf = ({ tags }: JsonObject): unknown[] => (Array.isArray(tags) ? tags : []);
+const publisherOf = ({ publisher }: JsonObject): JsonObject => (isObject(publisher) ? publisher : {});
+
 function listBooks(settings: Settings): JsonObject {
+  const { ids, anyTag, allTags, publisherName, country, hasSubtitle } = settings;
   const { status, authorId, tag, minPrice, maxPrice, publishedAfter, titleContains, q, onlyShort = 'false' } = settings;
   const text = (value: unknown) => String(value).toLowerCase();
   const rows = books.filter(
     (book) =>
       (status === undefined || (Array.isArray(status) ? status : [status]).includes(book.status)) &&
       (authorId === undefined || book.authorId === authorId) &&
+      (ids === undefined || [ids].flat().some((one: unknown) => one === book.id)) &&
+      (anyTag === undefined || [anyTag].flat().some((one: unknown) => tagsOf(book).includes(one))) &&
+      (allTags === undefined || [allTags].flat().every((one: unknown) => tagsOf(book).includes(one))) &&
+      (publisherName === undefined || publisherOf(book).name === publisherName) &&
+      (country === undefined || publisherOf(book).country === country) &&
+      (hasSubtitle === undefined || (book.subtitle !== null) === (hasSubtitle === 'true')) &&
       (tag === undefined || (Array.isArray(book.tags) && book.tags.includes(tag))) &&
       (minPrice === undefined || Number(book.price) >= Number(minPrice)) &&
       (maxPrice === undefined || Number(book.price) <= Number(maxPrice)) &&
@@ -252,6 +263,7 @@ const book = {
     publishedOn: { type: 'string', format: 'date' },
     subtitle: nullable,
     tags: { type: 'array', items: text },
+    publisher: { type: 'object', properties: { name: text, country: text } },
     copies: { type: 'array', items: { type: 'object', properties: { shelf: text } } },
   },
 };
@@ -295,6 +307,22 @@ const contract = {
           parameter('status', list(status)),
           parameter('authorId', uuid),
           parameter('tag', text),
+          parameter('ids', list(uuid)),
+          parameter('anyTag', list(text), {
+            description: 'With any of these tags.',
+            'x-contract-check': { filter: 'tags' },
+          }),
+          parameter('allTags', list(text), {
+            description: 'With all of these tags.',
+            'x-contract-check': { filter: 'tags' },
+          }),
+          parameter('publisherName', text, { description: 'The publisher, exactly as it is written.' }),
+          parameter('country', text, { description: 'Where the publisher is.' }),
+          parameter(
+            'hasSubtitle',
+            { type: 'boolean' },
+            { description: 'true: only with a subtitle; false: only without.' },
+          ),
           parameter('minPrice', { type: 'number' }),
           parameter('maxPrice', { type: 'number' }),
           parameter(

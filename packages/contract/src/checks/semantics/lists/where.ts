@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../../json.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { compare, isBlank, isInstant, isScalar, numberOf } from './compare.ts';
-import { type Condition, reach } from './condition.ts';
+import { and, type Condition, or, reach } from './condition.ts';
 import { strangers } from './equality.ts';
 import type { FullList, Listing } from './listing.ts';
 import { connectiveOf, type Operator, operatorKey, operatorOf } from './operators.ts';
@@ -259,14 +259,4 @@ function negation(slot: Slot, name: string, inner: Candidate): Condition {
       return result === undefined || isBlankThere ? undefined : !result;
     },
   };
-}
-
-export function and(results: readonly (boolean | undefined)[]): boolean | undefined {
-  if (results.includes(false)) return false;
-  return results.includes(undefined) ? undefined : true;
-}
-
-function or(results: readonly (boolean | undefined)[]): boolean | undefined {
-  if (results.includes(true)) return true;
-  return results.includes(undefined) ? undefined : false;
 }

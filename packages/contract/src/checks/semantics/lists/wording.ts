@@ -28,3 +28,25 @@ export function boundSaid(description: string, side: 'least' | 'most'): BoundSai
 export function saysUtc(description: string): boolean {
   return /\b(?:UTC|GMT)\b/.test(description);
 }
+
+/** Whether a row is meant that has any of several values, or all of them. */
+export function joinSaid(description: string): 'any' | 'all' | undefined {
+  const ofThese = '(?: of)? (?:these|the given|the listed|the specified)\\b';
+  const isAny = new RegExp(`\\b(?:any|at least one|one or more|either)${ofThese}`, 'i').test(description);
+  const isAll = new RegExp(`\\b(?:all|every one|each)${ofThese}`, 'i').test(description);
+  return isAny === isAll ? undefined : isAny ? 'any' : 'all';
+}
+
+/** Whether a text must be the same to the letter. */
+export function saysExactly(description: string): boolean {
+  return /\bexactly as (?:it is |they are )?(?:written|stored|spelled|spelt|shown)\b|\bcase[- ]sensitive(?:ly)?\b/i.test(
+    description,
+  );
+}
+
+/** Whether each value of a flag leaves out what the other one leaves: `true: only those with; false: only those without`. */
+export function saysBothWays(description: string): boolean {
+  return /\bonly\b.*\bor only (?:those|the ones|ones)\b|\btrue\b.{0,6}\bonly\b.*\bfalse\b.{0,6}\bonly\b/is.test(
+    description,
+  );
+}
