@@ -260,6 +260,27 @@ const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
   ['the search is ignored', ignore('listBooks', 'q'), 'search-ignored'],
   ['the search finds nothing', rows('listBooks', (list, { q }) => (q === undefined ? list : [])), 'search-lost'],
   [
+    'the search minds the case',
+    rows('listBooks', (list, { q }) =>
+      list.filter(({ title, subtitle }) => q === undefined || `${title} ${subtitle}`.includes(String(q))),
+    ),
+    'search-lost',
+  ],
+  [
+    'the search looks at titles alone',
+    rows('listBooks', (list, { q }) =>
+      list.filter(({ title }) => q === undefined || RegExp(String(q), 'i').test(String(title))),
+    ),
+    'search-lost',
+  ],
+  [
+    'the search finds what begins so',
+    rows('listBooks', (list, { q }) =>
+      list.filter(({ title }) => q === undefined || RegExp(`^${q}`, 'i').test(String(title))),
+    ),
+    'search-lost',
+  ],
+  [
     'of several values the first one counts',
     {
       operation: 'listBooks',

@@ -1,10 +1,11 @@
 import { folded, mentions } from './compare.ts';
 import type { FullList, Listing } from './listing.ts';
-import { widest } from './listing.ts';
+import { largest, widest } from './listing.ts';
 import type { Difference, Probe } from './probe.ts';
-import { distinct } from './properties.ts';
+import { distinct, matchOf, type Property, valueIn } from './properties.ts';
 import { isSameSet, shown } from './rows.ts';
 import type { Slot } from './slot.ts';
+import { ignoresCase, placesSaid, saysPart } from './wording.ts';
 
 /** What surely holds of a search by free text: a word that nobody has leaves rows out, and a word of a name finds it. */
 export function searchProbes(listing: Listing, list: FullList): Probe[] {
@@ -13,7 +14,17 @@ export function searchProbes(listing: Listing, list: FullList): Probe[] {
   if (list.rows.length < 2) return [];
   const stranger: Probe = (one, whole) => nobody(one, whole, search);
   const known: Probe = (one, whole) => named(one, whole, search);
-  return [stranger, known];
+  const places = searched(list, search.description);
+  return [
+    stranger,
+    ...(places.length === 0
+      ? [known]
+      : places.map(
+          (place): Probe =>
+            (one, whole) =>
+              inPlace(one, whole, search, place),
+        )),
+  ];
 }
 
 async function nobody(listing: Listing, list: FullList, search: Slot): Promise<Difference[] | undefined> {
@@ -36,6 +47,100 @@ async function nobody(listing: Listing, list: FullList, search: Slot): Promise<D
       exchanges: [...list.pages.map(({ exchange }) => exchange), page.exchange],
     },
   ];
+}
+
+/** The members that the words say are searched. */
+function searched({ rows, properties }: FullList, description: string): Property[] {
+  if (/\b(?:begin|start|prefix|exact)/i.test(description)) return [];
+  const found = placesSaid(description).flatMap((words) => {
+    const match = matchOf(properties, words);
+    return match?.isExact === true ? [match.property] : [];
+  });
+  return found.filter((property) => distinct(rows, property).every((value) => typeof value === 'string'));
+}
+
+interface Sought {
+  readonly text: string;
+  readonly lost: readonly string[];
+  readonly exchange: Difference['exchanges'][number];
+}
+
+/** Rows are found by texts of each member that is told, in the other case and within words where that is told. */
+async function inPlace(
+  listing: Listing,
+  list: FullList,
+  search: Slot,
+  property: Property,
+): Promise<Difference[] | undefined> {
+  const anyCase = ignoresCase(search.description);
+  const isPart = saysPart(search.description);
+  const words = distinct(list.rows, property).flatMap((value) => longestWord(value));
+  const chosen = [...new Set(words)].sort(
+    (left, right) => elsewhere(list, property, left) - elsewhere(list, property, right),
+  );
+  const plain = chosen.slice(0, 2);
+  const hardest = plain.map((word) => {
+    const part = isPart && word.length > 4 ? word.slice(1) : word;
+    return anyCase ? inOtherCase(part) : part;
+  });
+  const wrong = await losses(listing, list, search, property, hardest);
+  const [first] = wrong;
+  if (first === undefined || wrong.length < 2) return plain.length < 2 ? undefined : [];
+  const easier = plain.map((word) => (isPart && word.length > 4 ? word.slice(1) : word));
+  const withCase = anyCase ? await losses(listing, list, search, property, easier) : wrong;
+  const isCase = withCase.length === 0;
+  const isPlace = !isCase && (await losses(listing, list, search, property, plain)).length > 1;
+  return [
+    {
+      check: 'search-lost',
+      title: isCase
+        ? `A search by \`${search.name}\` does not find rows by their \`${property.name}\` in another case`
+        : isPlace
+          ? `A search by \`${search.name}\` does not find rows by a word of their \`${property.name}\``
+          : `A search by \`${search.name}\` does not find rows by a part of their \`${property.name}\``,
+      expected: `rows with ${JSON.stringify(first.text)}`,
+      actual: `without ${shown(first.lost)}`,
+      slot: search,
+      fix: 'Find rows as the description says.',
+      exchanges: [...list.pages.map(({ exchange }) => exchange), first.exchange],
+    },
+  ];
+}
+
+/** In how many rows a word stands in another place: the fewer, the more it tells of this one. */
+function elsewhere({ rows }: FullList, property: Property, word: string): number {
+  return rows.filter((row) => mentions({ ...row, [property.path[0] ?? '']: '' }, word)).length;
+}
+
+function inOtherCase(text: string): string {
+  return text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
+}
+
+/** The texts that do not find all rows whose member has them. */
+async function losses(
+  listing: Listing,
+  list: FullList,
+  search: Slot,
+  property: Property,
+  texts: readonly string[],
+): Promise<Sought[]> {
+  const { reader, controls } = listing;
+  const isPart = saysPart(search.description);
+  const found: Sought[] = [];
+  for (const text of texts) {
+    const page = await reader.read([...widest(listing), [search, text]]);
+    const isCut = page?.told.next !== undefined || page?.told.hasMore?.value === true;
+    if (page === undefined || isCut || (controls.size !== undefined && page.rows.length >= largest(controls.size)))
+      continue;
+    const keys = page.rows.map(list.keyOf);
+    const meant = list.rows.filter((row) => {
+      const value = folded(valueIn(row, property));
+      return isPart ? value.includes(folded(text)) : value.split(/[^a-z\d]+/).includes(folded(text));
+    });
+    const lost = meant.map(list.keyOf).filter((key) => !keys.includes(key));
+    if (lost.length > 0) found.push({ text, lost, exchange: page.exchange });
+  }
+  return found;
 }
 
 /** Which properties are searched is not told; a name that is searched for any word is searched for all of them. */

@@ -29,7 +29,7 @@ export const books: readonly JsonObject[] = titles.map((title, index) => ({
   pages: [310, 730, 310, 120, 320, 400, 880, 310, 520, 90, 470][index],
   price: ['9.50', '12.00', '9.50', '100.00', '7.25'][index % 5],
   publishedOn: `19${20 + ((index * 3) % 11)}-0${1 + (index % 9)}-15`,
-  subtitle: index % 3 === 0 ? null : `About ${title}`,
+  subtitle: index % 3 === 0 ? null : `The ${[...title].reverse().join('')} Affair`,
   tags: index % 2 === 0 ? ['novel'] : index % 3 === 0 ? ['classic'] : ['novel', 'classic'],
   publisher: { name: ['Reclam', 'Faber', 'Diogenes'][index % 3], country: ['DE', 'GB', 'CH'][index % 3] },
   copies: [{ shelf: `S${index % 4}` }],
@@ -106,7 +106,7 @@ function listBooks(settings: Settings): JsonObject {
       (maxPrice === undefined || Number(book.price) <= Number(maxPrice)) &&
       (publishedAfter === undefined || String(book.publishedOn) > String(publishedAfter)) &&
       (titleContains === undefined || text(book.title).includes(text(titleContains))) &&
-      (q === undefined || text(book.title).includes(text(q))) &&
+      (q === undefined || [book.title, book.subtitle].some((one) => text(one).includes(text(q)))) &&
       (String(onlyShort) === 'false' || Number(book.pages) < 320),
   );
   const sort = String(settings.sort ?? 'title');
@@ -331,7 +331,7 @@ const contract = {
             { description: 'Only those published after this day.' },
           ),
           parameter('titleContains', text),
-          parameter('q', text),
+          parameter('q', text, { description: 'Only books with this text in their title or subtitle, in any case.' }),
           parameter('onlyShort', { type: 'boolean', default: false }),
         ],
         responses: answer({ data: list(book), total: integer, page: integer, perPage: integer, totalPages: integer }),

@@ -1,3 +1,5 @@
+import { wordsOf } from './words.ts';
+
 /** What the words of a description say beyond doubt. Where they say it loosely, or two ways, they say nothing here. */
 
 export interface BoundSaid {
@@ -49,4 +51,37 @@ export function saysBothWays(description: string): boolean {
   return /\bonly\b.*\bor only (?:those|the ones|ones)\b|\btrue\b.{0,6}\bonly\b.*\bfalse\b.{0,6}\bonly\b/is.test(
     description,
   );
+}
+
+export function ignoresCase(description: string): boolean {
+  return /\b(?:in any case|in either case|case[- ]insensitive(?:ly)?|ignor(?:es|ing) (?:the )?case|(?:regardless of|without regard to|irrespective of) (?:the |upper or lower )?case|(?:upper|lower)[- ]? ?case (?:does not|doesn't) matter)\b/i.test(
+    description,
+  );
+}
+
+/** Whether a search finds what stands within a word, too. */
+export function saysPart(description: string): boolean {
+  const isPart =
+    /\bcontain(?:s|ing)? (?:this|the (?:text|given text))\b|\bwith this text\b|\bpart of\b|\bsubstring\b|\banywhere in\b/i;
+  return (
+    isPart.test(description) &&
+    !/\bwords?\b|\bfull[- ]?text\b|\bterms?\b|\btokens?\b|\bbegin|\bstart/i.test(description)
+  );
+}
+
+/** What a text says that a search looks into: `their title or in the name of the organizer` are two places. */
+export function placesSaid(description: string): string[][] {
+  const within =
+    /\b(?:in|within|of) (?:their|its|the|either)\b (.+?)(?:[.;]|, in |, ignor|, regardless|, without|, case|$)/i.exec(
+      description,
+    ) ?? /\bwhose (.+?) (?:contains?|has|includes?|matches) /i.exec(description);
+  return (within?.[1] ?? '')
+    .replaceAll(/[`'"]/g, '')
+    .split(/,\s*(?:or|and)\s+|,\s*|\s+(?:or|and)\s+/)
+    .map((place) => {
+      const plain = place.replace(/^(?:in )?(?:the |their |its |a )*/i, '').replace(/^e-?mail(?: address)?$/i, 'email');
+      const owned = /^(\S+) of (?:the |their |its )?(\S+)$/i.exec(plain);
+      return wordsOf(owned === null ? plain : `${owned[2]} ${owned[1]}`);
+    })
+    .filter((words) => words.length > 0);
 }
