@@ -175,7 +175,7 @@ function hasZone(value: unknown): boolean {
 }
 
 /** Whether what is shown of a value is all of it: numbers may be rounded, and moments have digits that nobody sees. */
-function isSurelyShown(
+export function isSurelyShown(
   { document, rowSchema }: Listing,
   { path }: Property,
   values: readonly unknown[],

@@ -251,6 +251,40 @@ const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
     'page-order',
     'order-ignored',
   ],
+  ['the order that is told is another one', rows('listMembers', (list) => list.reverse()), 'order-ignored'],
+  [
+    'the second key that is told is ignored',
+    rows('listMembers', (list) =>
+      list.sort((left, right) => (`${left.lastName} ${left.id}` < `${right.lastName} ${right.id}` ? -1 : 1)),
+    ),
+    'order-ties',
+  ],
+  [
+    'the one order is turned round',
+    { operation: 'listVisits', request: ({ order }) => ({ order: order === 'asc' ? 'desc' : 'asc' }) },
+    'order-ignored',
+  ],
+  [
+    'ties are not broken as they are told',
+    rows('listVisits', (list, { order }) =>
+      list.sort((left, right) => {
+        const [one, other] = [left, right].map(({ at, id }) => `${at} ${String(id).padStart(2, '0')}`);
+        return (String(one) < String(other) ? -1 : 1) * (order === 'asc' ? 1 : -1);
+      }),
+    ),
+    'order-ties',
+  ],
+  [
+    'ties of an order are turned round',
+    rows('listBooks', (list, { sort }) =>
+      sort !== '-pages'
+        ? list
+        : list.sort(
+            (left, right) => Number(right.pages) - Number(left.pages) || (String(left.id) < String(right.id) ? 1 : -1),
+          ),
+    ),
+    'order-ties',
+  ],
   ...filters.map((name): [string, Twist, string] => [
     `${name} is ignored`,
     ignore('listBooks', name),

@@ -49,8 +49,10 @@ function nullBreach(values: readonly unknown[], { nulls }: OrderKey): Breach | u
   return isFirst || isLast ? undefined : 'rows without a value stand among those with one';
 }
 
-function valueBreach(values: readonly unknown[], { isDescending }: OrderKey): Breach | undefined {
-  const present = values.filter((value) => !isBlank(value));
+function valueBreach(values: readonly unknown[], { isDescending, ignoresCase = false }: OrderKey): Breach | undefined {
+  const present = values
+    .filter((value) => !isBlank(value))
+    .map((value) => (ignoresCase && typeof value === 'string' ? value.toLowerCase() : value));
   const [ascending, descending] = [misplaced(present, 1), misplaced(present, -1)];
   if (isDescending === undefined) return ascending === undefined || descending === undefined ? undefined : ascending;
   return isDescending ? descending : ascending;

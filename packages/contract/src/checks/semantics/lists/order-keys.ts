@@ -13,6 +13,8 @@ export interface OrderKey {
   /** Undefined where a name alone does not tell: `sort=price` may be either. */
   readonly isDescending: boolean | undefined;
   readonly nulls: Direction['nulls'];
+  /** Whether words say that capitals are nothing else than small letters. */
+  readonly ignoresCase?: boolean;
   /** What is sent: the value of the order, or one item of it. */
   readonly unit: unknown;
   /** What is said besides, as the direction. */

@@ -1,8 +1,10 @@
 import { isScalar } from './compare.ts';
+import { directionProbes } from './direction.ts';
 import type { FullList, Listing } from './listing.ts';
 import { sized, widest } from './listing.ts';
 import { breachOf, isNamed, runsOf } from './order-judge.ts';
 import { type Ordering, type OrderKey, orderingOf } from './order-keys.ts';
+import { judgedAsTold, type OrderTold, orderTold, toldOrderProbes } from './order-told.ts';
 import { positionsOf } from './page-starts.ts';
 import { shuffled } from './pick.ts';
 import type { Difference, Probe } from './probe.ts';
@@ -14,8 +16,10 @@ const mostProperties = 8;
 
 /** Probes of the order: each property both ways, where nulls stand, what decides among equals, and the order across pages. */
 export function orderProbes(listing: Listing, list: FullList): Probe[] {
+  const told = orderTold(listing, list);
+  const plain = [...toldOrderProbes(listing, told), ...directionProbes(listing, list, told)];
   const ordering = orderingOf(listing, list.properties);
-  if (ordering === undefined) return [];
+  if (ordering === undefined) return plain;
   const telling = [...new Set(ordering.keys.map(({ property }) => property))].filter((property) =>
     tells(list, property),
   );
@@ -24,10 +28,11 @@ export function orderProbes(listing: Listing, list: FullList): Probe[] {
   const pair = tiePair(list, ordering);
   const [first] = chosen;
   return [
+    ...plain,
     ...chosen.map(
       (property): Probe =>
         (one, whole) =>
-          bothWays(one, whole, ordering, property),
+          bothWays(one, whole, ordering, property, told),
     ),
     ...perDirection(nulls).map(
       (key): Probe =>
@@ -76,6 +81,7 @@ async function bothWays(
   list: FullList,
   ordering: Ordering,
   property: Property,
+  told: OrderTold,
 ): Promise<Difference[] | undefined> {
   const { ascending, descending, either } = keysOf(ordering, property);
   const pages: { key: OrderKey; page: Page }[] = [];
@@ -85,7 +91,12 @@ async function bothWays(
     if (page !== undefined) pages.push({ key, page });
   }
   if (pages.length === 0) return undefined;
-  const found = pages.flatMap(({ key, page }) => judged(list, ordering, [key], page));
+  const found = pages.flatMap(({ key, page }) => [
+    ...judged(list, ordering, [told.withWords(key)], page),
+    ...(told.ties === undefined
+      ? []
+      : judgedAsTold(listing, page.rows, [key, tieOf(told.ties, key)], [page], ordering.slot)),
+  ]);
   if (found.length > 0) return found.slice(0, 1);
   const [up, down] = pages;
   if (up === undefined || down === undefined || up.key.isDescending === down.key.isDescending) return [];
@@ -107,6 +118,11 @@ async function bothWays(
       exchanges: [up.page.exchange, down.page.exchange],
     },
   ];
+}
+
+/** Where no direction is told, ties go up, or are turned round with the rest of a descending order. */
+function tieOf(ties: OrderKey, { isDescending }: OrderKey): OrderKey {
+  return ties.isDescending === undefined && isDescending === false ? { ...ties, isDescending: false } : ties;
 }
 
 async function ordered(

@@ -42,7 +42,20 @@ export const loans: readonly JsonObject[] = Array.from({ length: 9 }, (_, index)
   lentAt: `2026-01-0${1 + ((index * 2) % 9)}T10:00:00.000Z`,
 }));
 
-export type Name = 'listBooks' | 'searchBooks' | 'listLoans';
+export const people: readonly JsonObject[] = Array.from({ length: 11 }, (_, index) => ({
+  id: `M${(index * 4) % 11}`,
+  lastName: ['Adler', 'Berger', 'Celan', 'Dahl'][(index * 3) % 4],
+  firstName: ['Ida', 'Otto', 'Maya', 'Nils', 'Theo'][(index * 2) % 5],
+  kind: ['adult', 'child', 'staff'][index % 3],
+  favourite: index % 4 === 0 ? null : titles[index],
+}));
+
+export const visits: readonly JsonObject[] = Array.from({ length: 10 }, (_, index) => ({
+  id: ((index * 7) % 10) + 1,
+  at: `2026-03-0${1 + ((index * 3) % 5)}T09:00:00.000Z`,
+}));
+
+export type Name = 'listBooks' | 'searchBooks' | 'listLoans' | 'listMembers' | 'listVisits';
 export type Settings = JsonObject;
 
 /** What is asked of the correct server, and what is made of its answer. */
@@ -52,10 +65,16 @@ export interface Twist {
   answer?(body: JsonObject, settings: Settings, correct: (settings: Settings) => JsonObject, calls: number): JsonObject;
 }
 
-export const members: Readonly<Record<Name, string>> = { listBooks: 'data', searchBooks: 'items', listLoans: 'loans' };
+export const members: Readonly<Record<Name, string>> = {
+  listBooks: 'data',
+  searchBooks: 'items',
+  listLoans: 'loans',
+  listMembers: 'members',
+  listVisits: 'visits',
+};
 
 export function rowsOf(body: JsonObject): JsonObject[] {
-  const list = body.data ?? body.items ?? body.loans;
+  const list = body.data ?? body.items ?? body.loans ?? body.members ?? body.visits;
   return Array.isArray(list) ? list.filter(isObject) : [];
 }
 
@@ -199,6 +218,42 @@ function listLoans(settings: Settings): JsonObject {
   };
 }
 
+function listMembers(settings: Settings): JsonObject {
+  const { fields, include, kind } = settings;
+  const rows = people.filter((one) => kind === undefined || one.kind === kind);
+  const all = sorted(rows, [
+    ['lastName', false],
+    ['firstName', false],
+  ]);
+  const [page, perPage] = [number(settings.page, 1), number(settings.perPage, 5)];
+  const last = Math.max(1, Math.ceil(all.length / perPage));
+  const to = (number: number) => `/members?${query({ ...settings, page: number })}`;
+  const wanted = fields === undefined ? undefined : String(fields).split(',');
+  return {
+    members: all.slice((page - 1) * perPage, page * perPage).map(({ favourite, ...row }) => ({
+      ...Object.fromEntries(
+        Object.entries(row).filter(([name]) => wanted === undefined || name === 'id' || wanted.includes(name)),
+      ),
+      ...(String(include).split(',').includes('favourite') ? { favourite } : {}),
+    })),
+    total: all.length,
+    totalPages: Math.ceil(all.length / perPage),
+    kindCounts: Object.fromEntries(
+      [...Map.groupBy(all, (one) => String(one.kind))].map(([name, list]) => [name, list.length]),
+    ),
+    links: {
+      first: to(1),
+      last: to(last),
+      next: page < last ? to(page + 1) : null,
+      prev: page > 1 ? to(page - 1) : null,
+    },
+  };
+}
+
+function listVisits({ order = 'desc' }: Settings): JsonObject {
+  return { visits: sorted(visits, [['at', order === 'desc']]) };
+}
+
 function query(settings: Settings): string {
   return Object.entries(settings)
     .flatMap(([name, value]) =>
@@ -207,7 +262,13 @@ function query(settings: Settings): string {
     .join('&');
 }
 
-const correct = { listBooks, searchBooks, listLoans };
+const correct = { listBooks, searchBooks, listLoans, listMembers, listVisits };
+const paths: Readonly<Record<string, Name>> = {
+  '/books': 'listBooks',
+  '/loans': 'listLoans',
+  '/members': 'listMembers',
+  '/visits': 'listVisits',
+};
 
 /** Serves the library; with a twist, one operation does one thing otherwise. */
 export function library(twist?: Twist): Server {
@@ -215,7 +276,7 @@ export function library(twist?: Twist): Server {
   return createServer(async (request, response) => {
     const body = await textOf(request);
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
-    const name: Name = pathname === '/books' ? 'listBooks' : pathname === '/loans' ? 'listLoans' : 'searchBooks';
+    const name = paths[pathname] ?? 'searchBooks';
     const asked: Settings = name === 'searchBooks' ? JSON.parse(body || '{}') : fromQuery(searchParams);
     const isTwisted = twist?.operation === name;
     if (isTwisted) calls += 1;
@@ -271,6 +332,11 @@ const loan = {
   type: 'object',
   properties: { id: text, bookId: uuid, priority: integer, lentAt: { type: 'string', format: 'date-time' } },
 };
+const member = {
+  type: 'object',
+  required: ['id'],
+  properties: { id: text, lastName: text, firstName: text, kind: text, favourite: nullable },
+};
 const parameter = (name: string, schema: object, more: object = {}) => ({ name, in: 'query', schema, ...more });
 const answer = (properties: object) => ({
   '200': { description: 'Rows', content: { 'application/json': { schema: { type: 'object', properties } } } },
@@ -296,6 +362,7 @@ const contract = {
     '/books': {
       get: {
         operationId: 'listBooks',
+        description: 'All conditions hold. Ties are broken by id, ascending.',
         parameters: [
           parameter('page', { type: 'integer', minimum: 1, maximum: 100000, default: 1 }),
           parameter('perPage', { type: 'integer', minimum: 1, maximum: 20, default: 4 }),
@@ -407,6 +474,53 @@ const contract = {
           ),
         ],
         responses: answer({ loans: list(loan), next: nullable }),
+      },
+    },
+    '/members': {
+      get: {
+        operationId: 'listMembers',
+        description: 'Sorted by `lastName`, then `firstName`, then `id`.',
+        parameters: [
+          parameter('page', { type: 'integer', minimum: 1, maximum: 100000, default: 1 }),
+          parameter('perPage', { type: 'integer', minimum: 1, maximum: 20, default: 5 }),
+          parameter('kind', text),
+          parameter(
+            'fields',
+            {
+              ...list({ type: 'string', enum: ['id', 'lastName', 'firstName', 'kind'] }),
+              minItems: 1,
+              uniqueItems: true,
+            },
+            { style: 'form', explode: false },
+          ),
+          parameter(
+            'include',
+            { ...list({ type: 'string', enum: ['favourite'] }), minItems: 1, uniqueItems: true },
+            { style: 'form', explode: false },
+          ),
+        ],
+        responses: answer({
+          members: list(member),
+          total: integer,
+          totalPages: integer,
+          kindCounts: {
+            type: 'object',
+            additionalProperties: integer,
+            description: 'The number of matching members over all pages by kind.',
+          },
+          links: { type: 'object', properties: { first: text, last: text, next: nullable, prev: nullable } },
+        }),
+      },
+    },
+    '/visits': {
+      get: {
+        operationId: 'listVisits',
+        description:
+          'Sorted by `at`, the latest first if nothing else is asked for; ties are broken by `id`, ascending.',
+        parameters: [parameter('order', { type: 'string', enum: ['asc', 'desc'], default: 'desc' })],
+        responses: answer({
+          visits: list({ type: 'object', properties: { id: integer, at: { type: 'string', format: 'date-time' } } }),
+        }),
       },
     },
   },
