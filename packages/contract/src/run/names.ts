@@ -31,7 +31,7 @@ export function isOwnId(name: string): boolean {
 }
 
 const verbs =
-  /^(?:v\d+(?:\.\d+)*|api|rest|gql|graphql|search|query|find|filter|list|lookup|batch|bulk|create|update|upsert|delete|remove|by[-_].+|all|new|onboard)$/i;
+  /^(?:v\d+(?:\.\d+)*|api|rest|gql|graphql|search|query|find|filter|list|lookup|(?:batch|bulk)(?:[-_]?[a-z]+)?|create|update|upsert|delete|remove|by[-_].+|all|new|onboard)$/i;
 
 /** The kind of thing that a path is about: its last segment that is a noun, `pet` for `/v1/pets/search`. */
 export function kindOfPath(path: string): string | undefined {
