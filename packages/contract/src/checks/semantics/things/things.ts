@@ -56,7 +56,7 @@ export async function checkThings(context: CheckContext): Promise<void> {
 async function checkOperation(context: CheckContext, operation: Operation): Promise<void> {
   const { session, baselines } = context;
   if (baselines.of(operation) === undefined) return;
-  if (operation.method === 'GET') await probe(session, operation, 'unknown', unknown(context, operation));
+  await probe(session, operation, 'unknown', unknown(context, operation));
   await probe(session, operation, 'omitted', omitted(context, operation));
   if (operation.method === 'HEAD') await probe(session, operation, 'head', headed(context, operation));
   await probe(session, operation, 'links', linked(context, operation));
