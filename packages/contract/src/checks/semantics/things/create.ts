@@ -30,8 +30,17 @@ async function echoOf(bench: Bench, label: string, filling: Filling): Promise<Di
     // An answer may be shorter than what is stored.
     .filter(({ shown }) => shown !== undefined)
     .map((unlike) => notEchoed(bench, thing, unlike, thing.made));
-  const exchange = read === undefined ? undefined : await readSoon(bench, thing);
-  if (read === undefined || exchange === undefined) return inAnswer;
+  if (read === undefined) {
+    // That it is not in its list at all is found by itself.
+    const shown = await bench.shown(thing);
+    const unlike = shown === undefined ? [] : unlikesOf(bench, thing, shown.row, shown.schema);
+    return [
+      ...inAnswer,
+      ...(shown === undefined ? [] : unlike.map((one) => notStored(bench, thing, one, shown.exchange))),
+    ];
+  }
+  const exchange = await readSoon(bench, thing);
+  if (exchange === undefined) return inAnswer;
   if (isGone(exchange)) return isReadSurely(bench, thing) ? [...inAnswer, lost(bench, thing, exchange)] : inAnswer;
   if (!isSuccess(exchange) || !isObject(exchange.answer.json?.value)) return inAnswer;
   const row = thingIn(exchange);
@@ -183,7 +192,7 @@ export function defaulted(bench: Bench): Look {
     if (thing === undefined || schema === undefined) return undefined;
     const shown = await bench.shown(thing);
     const row = shown?.row ?? thing.body;
-    const answer = answerSchema(shown === undefined ? create : (bench.resource.read ?? create));
+    const answer = shown?.schema ?? answerSchema(shown === undefined ? create : (bench.resource.read ?? create));
     const omitted = memberNames(bench.document, schema).filter((name) => !(name in thing.sent) && !isServerOwned(name));
     return omitted.flatMap((name) => {
       const members = memberOf(bench.document, [schema], name);

@@ -1,4 +1,5 @@
 import type { Operation } from '../../../document/operation.ts';
+import type { Baseline } from '../../../run/baseline.ts';
 import { isMaking, isRemoving } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { acted } from './actions.ts';
@@ -62,6 +63,18 @@ async function checkOperation(context: CheckContext, operation: Operation): Prom
   await probe(session, operation, 'links', linked(context, operation));
 }
 
+/** Of a choice between several forms, each is stored. */
+async function checkBranches(context: CheckContext, resource: Resource, baseline: Baseline): Promise<void> {
+  const { session, baselines } = context;
+  const branches = await baselines.branches(resource.create);
+  for (const [index, call] of branches.slice(0, 4).entries()) {
+    const bench = new Bench(context, resource, { ...baseline, call });
+    if ((await bench.start()) === undefined || !(bench.isReadable || resource.isReadSure)) continue;
+    await probe(session, resource.create, `echo branch ${index}`, echoed(bench));
+    await probe(session, resource.create, `default branch ${index}`, defaulted(bench));
+  }
+}
+
 async function checkResource(context: CheckContext, resource: Resource): Promise<void> {
   const { session, baselines } = context;
   const { read, create, remove, updates, lists, actions } = resource;
@@ -76,6 +89,7 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
     await probe(session, create, 'default', defaulted(bench));
     await probe(session, create, 'owned', ownedInCreation(bench));
   }
+  await checkBranches(context, resource, baseline);
   await probe(session, create, 'location', located(bench));
   for (const list of lists.slice(0, 3)) await probe(session, create, `list ${list.id}`, listed(bench, list));
   for (const update of updates.slice(0, 3)) {
