@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { isObject } from '../json.ts';
+import { isObject, put } from '../json.ts';
 import { at, type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { isMaking, isOwnId, kindOfReference } from '../run/names.ts';
@@ -291,19 +291,6 @@ function besideOthers({ session }: CheckContext, place: CallPlace, bound: Bound)
   return [all, ...single].filter(
     (value) => value !== bound.value && validators.accepts(place.schema, value, 'request'),
   );
-}
-
-/** A copy of the value with a member at a pointer whose parent is there. */
-function put(value: unknown, pointer: string, member: unknown): unknown {
-  const copy = structuredClone(value);
-  const end = pointer.lastIndexOf('/');
-  const parent = at(copy, pointer.slice(0, end));
-  const name = pointer
-    .slice(end + 1)
-    .replaceAll('~1', '/')
-    .replaceAll('~0', '~');
-  if (isObject(parent)) parent[name] = member;
-  return copy;
 }
 
 /** What is tried, without the values of this body: that it is null, or left out, or as long as may be. */
