@@ -1,5 +1,6 @@
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
+import { isJson } from '../http/serialize.ts';
 import { isObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
@@ -8,7 +9,7 @@ import { isMaking, isRemoving } from '../run/names.ts';
 import { renewedAround } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { breaksOf } from '../schema/breaks.ts';
-import { malformedBodies } from '../schema/hostile.ts';
+import { malformedAround, malformedBodies } from '../schema/hostile.ts';
 import type { CheckContext } from './checks.ts';
 import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRefused, itemErrorsIn, type Refusal } from './outcome.ts';
 import { inParallel } from './parallel.ts';
@@ -255,7 +256,8 @@ function bodyProbes({ session }: CheckContext, operation: Operation, call: Call)
       call: { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, 'content-type': type }, body: text } },
     }),
   );
-  const broken = malformedBodies(call.mediaType)
+  const around = isJson(call.mediaType) ? malformedAround(text) : [];
+  const broken = [...malformedBodies(call.mediaType), ...around]
     .filter(({ isMalformed }) => isMalformed)
     .map(
       ({ text: malformed, note }): Probe => ({
