@@ -39,6 +39,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
     ...oncePerConstraint([...placesOf(session, baseline.call), ...bodies].flatMap((place) => probesAt(context, place))),
     ...absences(context, baseline.call),
     ...answeredMembers(context, baseline),
+    ...membersOfOthers(context, [baseline.call, ...branches]),
     ...bodyProbes(context, operation, baseline.call),
   ];
   const statuses = new Set<number>();
@@ -230,6 +231,34 @@ function answeredMembers({ session }: CheckContext, { call, exchange }: Baseline
       at: `body/${name}`,
       note: `${name} is not of the body, and only answered`,
       place: session.document.placeOf(schema, closing),
+      call: place.with(whole),
+      base: place,
+    }));
+}
+
+/** A body of one branch with a member of another, where it does not take it. */
+function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Probe[] {
+  const places = calls.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
+  const probes = places.flatMap((place) =>
+    places.flatMap((other) => {
+      const [own, others] = [place.value, other.value];
+      if (!isObject(own) || !isObject(others)) return [];
+      return Object.keys(others)
+        .filter((name) => !(name in own))
+        .map((name) => ({ place, name, whole: { ...own, [name]: others[name] } }));
+    }),
+  );
+  const broken = probes.filter(
+    ({ place, whole }) =>
+      !session.validators.accepts(place.schema, whole, 'request') && isTellable(session, place, whole, true),
+  );
+  return [...new Map(broken.map((probe) => [`${calls.indexOf(probe.place.call)} ${probe.name}`, probe])).values()]
+    .slice(0, 4 * mostAnswered)
+    .map(({ place, name, whole }) => ({
+      keyword: 'oneOf',
+      at: `body/${name}`,
+      note: `${name} is of another branch than the rest`,
+      place: session.document.placeOf(place.schema),
       call: place.with(whole),
       base: place,
     }));
