@@ -280,6 +280,8 @@ function besideOthers({ session }: CheckContext, place: CallPlace, bound: Bound)
   const { document, validators, values } = session;
   const given = boundsOf(document, validators, values, place.schema, place.value).filter(
     ({ pointer, value }) =>
+      // What is tried without a member is not tried with it.
+      pointer !== bound.pointer &&
       pointer.startsWith(parent) &&
       !pointer.slice(parent.length).includes('/') &&
       at(bound.value, pointer) === undefined &&
