@@ -112,10 +112,8 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
       keyed(context, create, key, list, (label) => bench.callTo(create, label)),
     );
   if (session.can('stranger')) await probe(session, create, 'stranger', separated(bench), concerned);
-  if (read !== undefined) {
-    await probe(session, read, 'modified', readUnmodified(bench));
-    await probe(session, read, 'elsewhere', misplaced(bench), concerned);
-  }
+  if (read !== undefined) await probe(session, read, 'modified', readUnmodified(bench));
+  await probe(session, create, 'elsewhere', misplaced(bench), concerned);
   const [action] = actions;
   if (action !== undefined) await probe(session, action, 'actions', acted(bench, actions), actions);
   if (remove === undefined) return;
