@@ -1,3 +1,4 @@
+export { check } from './check.ts';
 export { OpenApiDocument, type Place } from './document/document.ts';
 export { type Operation, operationsOf } from './document/operation.ts';
 export type { Category, Finding } from './finding/finding.ts';

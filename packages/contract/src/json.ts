@@ -15,3 +15,15 @@ export function escapeSegment(segment: string): string {
 export function unescapeSegment(segment: string): string {
   return segment.replaceAll('~1', '/').replaceAll('~0', '~');
 }
+
+/** A copy of the value with a member at a pointer whose parent is there. */
+export function put(value: unknown, pointer: string, member: unknown): unknown {
+  const copy = structuredClone(value);
+  const [name = '', ...path] = pointer.split('/').slice(1).map(unescapeSegment).toReversed();
+  let parent: unknown = copy;
+  for (const segment of path.toReversed())
+    parent = Array.isArray(parent) ? parent[Number(segment)] : isObject(parent) ? parent[segment] : undefined;
+  if (Array.isArray(parent)) parent[Number(name)] = member;
+  else if (isObject(parent)) parent[name] = member;
+  return copy;
+}

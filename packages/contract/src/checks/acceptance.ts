@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { isObject } from '../json.ts';
+import { isObject, put } from '../json.ts';
 import { at, type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { isMaking, isOwnId, kindOfReference } from '../run/names.ts';
@@ -280,6 +280,8 @@ function besideOthers({ session }: CheckContext, place: CallPlace, bound: Bound)
   const { document, validators, values } = session;
   const given = boundsOf(document, validators, values, place.schema, place.value).filter(
     ({ pointer, value }) =>
+      // What is tried without a member is not tried with it.
+      pointer !== bound.pointer &&
       pointer.startsWith(parent) &&
       !pointer.slice(parent.length).includes('/') &&
       at(bound.value, pointer) === undefined &&
@@ -291,19 +293,6 @@ function besideOthers({ session }: CheckContext, place: CallPlace, bound: Bound)
   return [all, ...single].filter(
     (value) => value !== bound.value && validators.accepts(place.schema, value, 'request'),
   );
-}
-
-/** A copy of the value with a member at a pointer whose parent is there. */
-function put(value: unknown, pointer: string, member: unknown): unknown {
-  const copy = structuredClone(value);
-  const end = pointer.lastIndexOf('/');
-  const parent = at(copy, pointer.slice(0, end));
-  const name = pointer
-    .slice(end + 1)
-    .replaceAll('~1', '/')
-    .replaceAll('~0', '~');
-  if (isObject(parent)) parent[name] = member;
-  return copy;
 }
 
 /** What is tried, without the values of this body: that it is null, or left out, or as long as may be. */

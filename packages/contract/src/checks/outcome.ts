@@ -154,6 +154,7 @@ function isFailure(list: string, row: JsonObject): boolean {
     isListOfFailures(list) ||
     (row.error !== undefined && row.error !== null) ||
     row.success === false ||
+    (typeof row.status === 'number' && row.status >= 400) ||
     (Array.isArray(row.errors) && row.errors.length > 0) ||
     /fail|error|reject/i.test(String(row.status ?? ''))
   );

@@ -11,6 +11,8 @@ export interface CallPlace {
   readonly name: string;
   readonly schema: JsonObject;
   readonly parameter: Parameter | undefined;
+  /** Whether it is a body whose members are sent as texts. */
+  readonly isForm: boolean;
   /** The value there in the baseline, or a valid one where the baseline leaves it out; undefined where none is known. */
   readonly value: unknown;
   /** The call that it is a place of. */
@@ -41,11 +43,14 @@ function isTransport(name: string): boolean {
 }
 
 function bodyPlace(call: Call, content: Content | undefined): CallPlace | undefined {
-  if (content?.schema === undefined || !isJson(content.mediaType)) return undefined;
+  if (content?.schema === undefined) return undefined;
+  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(content.mediaType);
+  if (!isJson(content.mediaType) && !(isForm && isObject(call.body))) return undefined;
   return {
     name: 'body',
     schema: content.schema,
     parameter: undefined,
+    isForm,
     value: call.body,
     call,
     with: (value) => ({ ...call, body: value }),
@@ -62,6 +67,7 @@ function parameterPlace(session: Session, call: Call, parameter: Parameter): Cal
     name: `${parameter.in}.${parameter.name}`,
     schema: parameter.schema,
     parameter,
+    isForm: false,
     value,
     call,
     with: (changed) => ({ ...call, [group]: { ...call[group], [parameter.name]: changed } }),
@@ -76,23 +82,39 @@ export function groupOf({ in: place }: Parameter): 'path' | 'query' | 'headers' 
  * Whether a value can be told apart once it is text, and can be sent there at all: `"12"` for a number is 12 again in a
  * query, an empty path segment is another path, and a header carries no line feed.
  */
-export function isTellable(
-  session: Session,
-  { parameter, schema }: CallPlace,
-  value: unknown,
-  isBreak: boolean,
-): boolean {
-  if (parameter === undefined) return true;
+export function isTellable(session: Session, place: CallPlace, value: unknown, isBreak: boolean): boolean {
+  const { parameter, schema, isForm } = place;
+  if (parameter === undefined && !isForm) return true;
   if (value === null || value === undefined) return false;
-  if (parameter.mediaType !== undefined) return true;
-  const types = [session.document.object(schema).type].flat();
+  if (parameter?.mediaType !== undefined) return true;
+  const isSent = parameter === undefined ? canBeForm(value) : canBeParameter(session, parameter, value);
+  return isSent && (!isBreak || !session.validators.accepts(schema, readBack(session, schema, value), 'request'));
+}
+
+/** A form has members, and these have texts; a list is a member said several times. */
+function canBeForm(value: unknown): boolean {
+  const isText = (member: unknown) =>
+    ['number', 'boolean'].includes(typeof member) || (typeof member === 'string' && member.isWellFormed());
+  return (
+    isObject(value) &&
+    Object.values(value).every((member) =>
+      Array.isArray(member) ? member.length > 1 && member.every(isText) : isText(member),
+    )
+  );
+}
+
+function canBeParameter(session: Session, parameter: Parameter, value: unknown): boolean {
+  const types = [session.document.object(parameter.schema).type].flat();
   const isComposite = Array.isArray(value) || isObject(value);
   if (isComposite !== (types.includes('array') || types.includes('object'))) return false;
-  const texts = (Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [value]).map(textOf);
-  if (isComposite && (texts.length === 0 || texts.some((text) => text === '' || /[,|; .=&]/.test(text)))) return false;
-  if (texts.some((text) => !canCarry(parameter, text))) return false;
-  if (!isBreak) return true;
-  return !session.validators.accepts(schema, readBack(session, schema, value), 'request');
+  const members = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [value];
+  if (isComposite && members.some((member) => typeof member === 'object')) return false;
+  const texts = members.map(textOf);
+  // Where each member has a pair of its own, none can be taken for two.
+  const isApart = parameter.style === 'deepObject' || (parameter.style === 'form' && parameter.explode);
+  if (isComposite && (texts.length === 0 || texts.some((text) => text === '' || (!isApart && /[,|; .=&]/.test(text)))))
+    return false;
+  return texts.every((text) => canCarry(parameter, text));
 }
 
 function canCarry(parameter: Parameter, text: string): boolean {

@@ -1,5 +1,6 @@
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
+import { isJson } from '../http/serialize.ts';
 import { isObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
@@ -8,7 +9,7 @@ import { isMaking, isRemoving } from '../run/names.ts';
 import { renewedAround } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { breaksOf } from '../schema/breaks.ts';
-import { malformedBodies } from '../schema/hostile.ts';
+import { malformedAround, malformedBodies } from '../schema/hostile.ts';
 import type { CheckContext } from './checks.ts';
 import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRefused, itemErrorsIn, type Refusal } from './outcome.ts';
 import { inParallel } from './parallel.ts';
@@ -38,6 +39,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
     ...oncePerConstraint([...placesOf(session, baseline.call), ...bodies].flatMap((place) => probesAt(context, place))),
     ...absences(context, baseline.call),
     ...answeredMembers(context, baseline),
+    ...membersOfOthers(context, [baseline.call, ...branches]),
     ...bodyProbes(context, operation, baseline.call),
   ];
   const statuses = new Set<number>();
@@ -234,6 +236,34 @@ function answeredMembers({ session }: CheckContext, { call, exchange }: Baseline
     }));
 }
 
+/** A body of one branch with a member of another, where it does not take it. */
+function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Probe[] {
+  const places = calls.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
+  const probes = places.flatMap((place) =>
+    places.flatMap((other) => {
+      const [own, others] = [place.value, other.value];
+      if (!isObject(own) || !isObject(others)) return [];
+      return Object.keys(others)
+        .filter((name) => !(name in own))
+        .map((name) => ({ place, name, whole: { ...own, [name]: others[name] } }));
+    }),
+  );
+  const broken = probes.filter(
+    ({ place, whole }) =>
+      !session.validators.accepts(place.schema, whole, 'request') && isTellable(session, place, whole, true),
+  );
+  return [...new Map(broken.map((probe) => [`${calls.indexOf(probe.place.call)} ${probe.name}`, probe])).values()]
+    .slice(0, 4 * mostAnswered)
+    .map(({ place, name, whole }) => ({
+      keyword: 'oneOf',
+      at: `body/${name}`,
+      note: `${name} is of another branch than the rest`,
+      place: session.document.placeOf(place.schema),
+      call: place.with(whole),
+      base: place,
+    }));
+}
+
 /** Bodies that are not what their media type says, and media types that the operation does not take. */
 function bodyProbes({ session }: CheckContext, operation: Operation, call: Call): Probe[] {
   const { body } = operation;
@@ -255,7 +285,8 @@ function bodyProbes({ session }: CheckContext, operation: Operation, call: Call)
       call: { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, 'content-type': type }, body: text } },
     }),
   );
-  const broken = malformedBodies(call.mediaType)
+  const around = isJson(call.mediaType) ? malformedAround(text) : [];
+  const broken = [...malformedBodies(call.mediaType), ...around]
     .filter(({ isMalformed }) => isMalformed)
     .map(
       ({ text: malformed, note }): Probe => ({

@@ -36,13 +36,16 @@ export class HttpClient {
     const started = performance.now();
     const answer = (status: number, headers: Record<string, string>, text: string): ServerAnswer =>
       answerOf(status, headers, text, performance.now() - started);
-    try {
-      const got = await this.#pool.request({
+    const ask = () =>
+      this.#pool.request({
         method: wire.method as 'GET',
         path,
         headers: wire.headers,
         ...(wire.body === undefined ? {} : { body: wire.body }),
       });
+    try {
+      // A connection that was kept open may be closed just as it is taken up again: that says nothing of the request.
+      const got = await ask().catch((error: unknown) => (isClosed(error) ? ask() : Promise.reject(error)));
       const text = await got.body.text();
       return { operation, request, answer: answer(got.statusCode, flat(got.headers), text) };
     } catch (error) {
@@ -57,6 +60,12 @@ export class HttpClient {
   close(): Promise<void> {
     return this.#pool.destroy();
   }
+}
+
+/** Whether a connection broke before anything of an answer came. */
+function isClosed(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
 }
 
 /** Characters of a header's value (RFC 9110, 5.5). undici's queue stands still after it has refused one itself. */

@@ -9,6 +9,8 @@ export interface WireRequest {
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | undefined;
+  /** The cookies of the call: they go beside those by which the sender says who it is. */
+  readonly cookie?: string;
   /** Names of headers, in lower case, that are not sent, though the sender would send them with everything. */
   readonly without?: readonly string[];
 }
@@ -26,7 +28,6 @@ export function serialize(call: Call): WireRequest {
     if (value !== undefined) headers[parameter.name.toLowerCase()] = simple(parameter, value, headerText);
   }
   const cookie = cookieOf(call);
-  if (cookie !== '') headers.cookie = cookie;
   for (const [name, value] of Object.entries(raw?.headers ?? {})) {
     if (value === null) delete headers[name.toLowerCase()];
     else headers[name.toLowerCase()] = value;
@@ -36,6 +37,9 @@ export function serialize(call: Call): WireRequest {
     target: query === '' ? path : `${path}?${query}`,
     headers,
     body: raw?.body ?? body,
+    ...(cookie === '' || Object.keys(raw?.headers ?? {}).some((name) => name.toLowerCase() === 'cookie')
+      ? {}
+      : { cookie }),
     without: Object.entries(raw?.headers ?? {}).flatMap(([name, value]) =>
       value === null ? [name.toLowerCase()] : [],
     ),

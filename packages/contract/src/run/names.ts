@@ -31,7 +31,7 @@ export function isOwnId(name: string): boolean {
 }
 
 const verbs =
-  /^(?:v\d+(?:\.\d+)*|api|rest|gql|graphql|search|query|find|filter|list|lookup|batch|bulk|create|update|upsert|delete|remove|by[-_].+|all|new|onboard)$/i;
+  /^(?:v\d+(?:\.\d+)*|api|rest|gql|graphql|search|query|find|filter|list|lookup|(?:batch|bulk)(?:[-_]?[a-z]+)?|create|update|upsert|delete|remove|by[-_].+|all|new|onboard)$/i;
 
 /** The kind of thing that a path is about: its last segment that is a noun, `pet` for `/v1/pets/search`. */
 export function kindOfPath(path: string): string | undefined {
@@ -108,10 +108,10 @@ export function rowsSchema(document: OpenApiDocument, schema: JsonObject | undef
       return items !== undefined && isObjectSchema(document, items) ? [{ member: name, schema: items }] : [];
     }),
   );
-  const usual = lists.find(({ member }) => usualNames.test(member));
-  // Without a usual name, it is the one list of an object that has no id: a thing with an id has lists of its own.
+  // A thing with an id has lists of its own, whatever they are named.
   const hasId = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).some(isOwnId));
-  return usual ?? (lists.length === 1 && !hasId ? lists[0] : undefined);
+  if (hasId) return undefined;
+  return lists.find(({ member }) => usualNames.test(member)) ?? (lists.length === 1 ? lists[0] : undefined);
 }
 
 const usualNames = /^(?:data|items|rows|results|records|content|list|entries|values|elements|collection)$/i;

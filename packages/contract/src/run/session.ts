@@ -268,7 +268,9 @@ export class Session {
     const identity = options.identity ?? 'caller';
     for (let attempt = 0; ; attempt += 1) {
       // Headers that a call sets by itself win over those of the identity.
-      const headers = { ...(await this.#headersOf(identity)), ...wire.headers };
+      const headers: Record<string, string> = { ...(await this.#headersOf(identity)), ...wire.headers };
+      if (wire.cookie !== undefined)
+        headers.cookie = headers.cookie === undefined ? wire.cookie : `${headers.cookie}; ${wire.cookie}`;
       for (const name of wire.without ?? []) delete headers[name];
       this.requests += 1;
       const exchange = await this.#client.send(operation, { ...wire, headers });

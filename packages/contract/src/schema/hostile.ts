@@ -39,6 +39,7 @@ const oddTexts: readonly (readonly [text: string, what: string])[] = [
   ['\u202eabc\u202c', 'text from right to left'],
   ['\ud800', 'half of a surrogate pair'],
   ['%', 'a wildcard of LIKE'],
+  ['50% off', 'a percent sign that escapes nothing'],
   ['../../../../etc/passwd', 'a path that climbs'],
   [`e${'\u0301'.repeat(50)}`, 'many combining marks'],
   ['\ufeffabc', 'a byte order mark'],
@@ -72,6 +73,15 @@ const oddNumbers: readonly (readonly [number: number, what: string])[] = [
   [-0, 'minus zero'],
   [0.1 + 0.2, 'a fraction with many digits'],
 ];
+
+/** Days and moments at the ends of calendars. */
+const oddTimes: Readonly<Record<string, readonly string[]>> = {
+  date: ['0001-01-01', '1582-10-10', '1900-02-28', '1969-12-31', '9999-12-31'],
+  'date-time': [
+    ...['0001-01-01T00:00:00Z', '1900-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '9999-12-31T23:59:59Z'],
+    ...['2024-06-30T23:59:59.999999999Z', '2024-01-01T00:00:00+14:00', '2024-01-01T00:00:00-12:00'],
+  ],
+};
 
 const oddNames: readonly string[] = [
   '__proto__',
@@ -135,15 +145,18 @@ function textsIn(value: unknown, path: readonly (string | number)[] = []): (read
 function* hostileParts(values: Values, direction: Direction, spot: Spot, turn: number): Generator<Hostile> {
   const { shape, value } = spot;
   if (shape.enum !== undefined) return;
-  if (typeof value === 'string') yield* hostileTextsFor(shape, spot.name, value, turn);
+  if (typeof value === 'string') yield* hostileTextsFor(spot, value, turn);
   if (typeof value === 'number') yield* hostileNumbers(shape);
   if (Array.isArray(value)) yield* hostileLists(values, direction, spot, value);
   if (isObject(value)) yield* hostileObjects(values, direction, spot, value);
 }
 
-function* hostileTextsFor(shape: Shape, name: string, value: string, turn: number): Generator<Hostile> {
+function* hostileTextsFor({ shape, name, pointer }: Spot, value: string, turn: number): Generator<Hostile> {
+  for (const part of oddTimes[shape.format ?? ''] ?? [])
+    yield { keyword: 'format', part, note: `is ${part}, at the end of a calendar` };
   if (shape.patterns.length === 0 && shape.format === undefined) {
-    for (let index = 0; index < textsAtOnce; index += 1) {
+    // A parameter is asked for by itself: no other place takes its turns.
+    for (let index = 0; index < (pointer === '' ? oddTexts.length : textsAtOnce); index += 1) {
       // A pattern is where broken patterns do harm.
       const isPattern = index === 0 && /pattern|regex|expression|mask/i.test(name);
       const [text, what] = (isPattern ? brokenPattern : oddTexts[(turn + index) % oddTexts.length]) ?? ['', ''];
@@ -294,6 +307,23 @@ export function malformedBodies(mediaType: string): OddBody[] {
     ];
   }
   return [];
+}
+
+/** A right body of JSON with one fault of JSON in it: what reads over the fault finds nothing else to refuse. */
+export function malformedAround(json: string): OddBody[] {
+  const end = json.at(-1) ?? '';
+  const whole = json.slice(0, -1);
+  const odd: [text: string, note: string][] = [
+    [`${whole},${end}`, 'a comma after the last member'],
+    [`${json} x`, 'something after the end'],
+    [`${json}${json}`, 'the body twice'],
+    [`/* comment */ ${json}`, 'a comment'],
+    [json.replaceAll('"', "'"), 'single quotes'],
+    [whole, 'a body that is cut off'],
+  ];
+  return /^[[{].+[\]}]$/s.test(json) && whole.length > 1
+    ? odd.map(([text, note]) => ({ text, note: `the body has ${note}`, isMalformed: true }))
+    : [];
 }
 
 function malformedJson(): OddBody[] {

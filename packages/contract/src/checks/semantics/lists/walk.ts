@@ -7,9 +7,9 @@ const mostPages = 5;
 const mostRows = 500;
 
 /** Reads the whole list, in pages as large as may be; undefined where it cannot be read at all. */
-export async function walk(listing: Listing): Promise<FullList | undefined> {
+export async function walk(listing: Listing, more: Settings = []): Promise<FullList | undefined> {
   const { reader, controls } = listing;
-  const settings = widest(listing);
+  const settings = [...widest(listing), ...more];
   const first = await reader.read(settings);
   if (first === undefined) return undefined;
   const pages: Page[] = [first];

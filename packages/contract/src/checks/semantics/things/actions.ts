@@ -1,13 +1,14 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
-import type { JsonObject } from '../../../json.ts';
+import { isJson } from '../../../http/serialize.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { isOwnId } from '../../../run/names.ts';
+import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
 import type { Bench, Thing } from './bench.ts';
 import { isSame } from './compare.ts';
 import { isScalar } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
-import { answerSchema, memberNames, memberOf, partsOf, requestSchema } from './schema.ts';
+import { answerSchema, memberNames, memberOf, partsOf } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 import { madeAndRead } from './update.ts';
 
@@ -19,6 +20,7 @@ export function acted(bench: Bench, actions: readonly Operation[]): Look {
     const found: Difference[] = [];
     const done = new Set<Operation>();
     let { row } = made;
+    let before: After = made;
     // One may have to come before another, and what ends things comes last.
     for (let isNews = true; isNews; ) {
       isNews = false;
@@ -30,10 +32,17 @@ export function acted(bench: Bench, actions: readonly Operation[]): Look {
         done.add(action);
         if (after === undefined) continue;
         isNews = true;
+        if (action.method === 'DELETE') {
+          found.push(...undone(bench, action, made.row, before, exchange, after));
+          continue;
+        }
         found.push(
           ...otherwise(bench, action, made.thing, exchange, after),
+          ...unheeded(bench, action, exchange, after),
           ...idle(bench, action, row, exchange, after),
+          ...untagged(bench, action, before, exchange, after),
         );
+        before = after;
         row = after.row;
       }
     }
@@ -43,7 +52,8 @@ export function acted(bench: Bench, actions: readonly Operation[]): Look {
 
 async function act(bench: Bench, action: Operation, thing: Thing, label: string): Promise<Exchange | undefined> {
   const { baselines, session } = bench.context;
-  const schema = requestSchema(action);
+  const content = action.body?.contents.find(({ mediaType }) => isJson(mediaType)) ?? action.body?.contents[0];
+  const schema = content?.schema;
   const known = baselines.of(action)?.call;
   const sample = (extent: 'least' | 'most') =>
     schema === undefined
@@ -67,7 +77,7 @@ async function act(bench: Bench, action: Operation, thing: Thing, label: string)
     };
     const base = bench.callOn(action, thing, known ?? empty);
     if (base === undefined) return undefined;
-    const mediaType = body === undefined ? undefined : action.body?.contents[0]?.mediaType;
+    const mediaType = body === undefined ? undefined : content?.mediaType;
     last = await session.send({ ...base, body, mediaType });
     if (isSuccess(last)) return last;
   }
@@ -80,6 +90,90 @@ const isFleeting = /url|href|link|token|secret|expires|remaining|age$|seen|posit
 interface After {
   readonly row: JsonObject;
   readonly exchange: Exchange;
+}
+
+/** What is taken away again is as it was at first; where there was anything to take away. */
+function undone(
+  bench: Bench,
+  action: Operation,
+  first: JsonObject,
+  before: After,
+  exchange: Exchange,
+  after: After,
+): Difference[] {
+  const { read } = bench.resource;
+  const kind = kindOfPath(action.path);
+  const schema = read === undefined ? undefined : answerSchema(read);
+  const name = Object.keys(after.row).find((one) => kind !== undefined && kindOfReference(one) === kind);
+  if (schema === undefined || name === undefined || first[name] === before.row[name]) return [];
+  if (!isScalar(after.row[name]) || after.row[name] !== before.row[name]) return [];
+  return [
+    {
+      check: 'delete-lost',
+      operation: action,
+      about: name,
+      title: `${action.id} succeeds and leaves ${name} as it was`,
+      expected: `no ${name}`,
+      actual: `${name}: ${text(after.row[name])}`,
+      node: memberOf(bench.document, [schema], name)[0],
+      fix: `Take ${name} away.`,
+      exchanges: [exchange, after.exchange],
+    },
+  ];
+}
+
+/** References that were sent, under names that the thing has, and that it does not have afterwards. */
+function unheeded(bench: Bench, action: Operation, exchange: Exchange, after: After): Difference[] {
+  const { read } = bench.resource;
+  const schema = read === undefined ? undefined : answerSchema(read);
+  const sent = sentIn(exchange);
+  if (schema === undefined) return [];
+  return Object.entries(sent)
+    .filter(([name, value]) => kindOfReference(name) !== undefined && isScalar(value))
+    .filter(([name]) => memberOf(bench.document, [schema], name).length > 0)
+    .filter(([name, value]) => !isSame(value, after.row[name], { name }))
+    .map(([name, value]) => ({
+      check: 'action-lost',
+      operation: action,
+      about: name,
+      title: `${action.id} takes another ${name}, and the thing does not have it afterwards`,
+      expected: `${name}: ${text(value)}`,
+      actual: `${name}: ${text(after.row[name])}`,
+      node: memberOf(bench.document, [schema], name)[0],
+      fix: `Store ${name}, or refuse it.`,
+      exchanges: [exchange, after.exchange],
+    }));
+}
+
+function sentIn({ request }: Exchange): JsonObject {
+  try {
+    const body: unknown = JSON.parse(request.body ?? '');
+    return isObject(body) ? body : {};
+  } catch {
+    return {};
+  }
+}
+
+/** A change that leaves the ETag as it was. */
+function untagged(bench: Bench, action: Operation, before: After, exchange: Exchange, after: After): Difference[] {
+  const [was, is] = [before, after].map((one) => one.exchange.answer.headers.etag);
+  const { read } = bench.resource;
+  const hasMoved = Object.keys(after.row).some(
+    (name) => !isFleeting.test(name) && isScalar(after.row[name]) && after.row[name] !== before.row[name],
+  );
+  if (read === undefined || was === undefined || was !== is || !hasMoved) return [];
+  return [
+    {
+      check: 'etag-stays',
+      operation: read,
+      about: action.id,
+      title: `${action.id} changes the thing, and leaves its ETag as it was`,
+      expected: `an ETag other than ${was}`,
+      actual: String(is),
+      fix: 'Give each version an ETag of its own, whatever changes it.',
+      exchanges: [before.exchange, exchange, after.exchange],
+    },
+  ];
 }
 
 /** Members of the answer that are others where the thing is read. */
@@ -161,7 +255,8 @@ function isStateOf(verb: string, state: string): boolean {
   return stem.length > 3 && word.startsWith(stem) && /^(?:e|i?ed|[a-z]?ed|d)$/.test(word.slice(stem.length));
 }
 
-function isEnd({ path }: Operation): boolean {
+function isEnd({ method, path }: Operation): boolean {
+  if (method === 'DELETE') return true;
   return /cancel|close|archive|void|reject|deactivate|delete|remove|end|finish|complete|expire|revoke/i.test(
     path.slice(path.lastIndexOf('/')),
   );

@@ -12,7 +12,7 @@ import { addressesOf } from './address.ts';
 import { anothers } from './another.ts';
 import { type Collection, readCollection } from './collection.ts';
 import type { Resource } from './resources.ts';
-import { memberNames, memberOf, requestSchema, says } from './schema.ts';
+import { itemOf, memberNames, memberOf, partsOf, requestSchema, says, targetOf } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 
 /** A thing that this run made. */
@@ -25,6 +25,14 @@ export interface Thing {
   /** The values of the parameters that lead to it. */
   readonly address: Readonly<Record<string, unknown>>;
   readonly id: unknown;
+}
+
+/** A thing as the server shows it. */
+export interface Shown {
+  readonly row: JsonObject;
+  readonly exchange: Exchange;
+  /** Of the row, where it is not that of the answer as a whole. */
+  readonly schema?: JsonObject | undefined;
 }
 
 /** How a creation is filled: as it is known to succeed, or with all values that may be others. */
@@ -65,7 +73,7 @@ export class Bench {
       const read = await this.read({ ...thing, address });
       if (read === undefined || !isSuccess(read)) continue;
       this.#way = way;
-      return { ...thing, address, id: this.#idIn(address) };
+      return { ...thing, address, id: this.#idIn(address, thing.body) };
     }
     return thing;
   }
@@ -105,7 +113,7 @@ export class Bench {
     const sent = isObject(call.body) ? call.body : {};
     const found = addressesOf(this.resource, call, made);
     const { address = {} } = found.find(({ way }) => way === this.#way) ?? found[0] ?? {};
-    return { call, made, sent, body, address, id: this.#idIn(address) };
+    return { call, made, sent, body, address, id: this.#idIn(address, body) };
   }
 
   /** A creation with texts of its own. */
@@ -148,11 +156,20 @@ export class Bench {
     );
   }
 
-  /** What reading shows of a thing; undefined where it cannot be read. */
-  async shown(thing: Thing): Promise<{ row: JsonObject; exchange: Exchange } | undefined> {
+  /** What reading shows of a thing, or its list where nothing reads one; undefined where it cannot be read. */
+  async shown(thing: Thing): Promise<Shown | undefined> {
+    if (this.resource.read === undefined) return this.#shownInList(thing);
     const exchange = await this.read(thing);
     if (exchange === undefined || !isSuccess(exchange) || !isObject(exchange.answer.json?.value)) return undefined;
     return { row: thingIn(exchange), exchange };
+  }
+
+  async #shownInList(thing: Thing): Promise<Shown | undefined> {
+    const list = this.resource.lists.find(({ path }) => path === this.resource.collection);
+    const all = list === undefined ? undefined : await readCollection(this.context, list, thing.call.path);
+    const exchange = all?.exchanges.at(-1);
+    const row = all?.rows.find((one) => this.isOf(thing, one));
+    return row === undefined || exchange === undefined ? undefined : { row, exchange, schema: all?.rowSchema };
   }
 
   /** The call of an operation on a thing, without a body. */
@@ -229,11 +246,11 @@ export class Bench {
     return etag === undefined ? headers : { ...headers, 'if-match': etag };
   }
 
-  #idIn(address: Readonly<Record<string, unknown>>): unknown {
+  #idIn(address: Readonly<Record<string, unknown>>, body: JsonObject): unknown {
     const name = lastParameter(
       this.resource.read?.path ?? this.resource.updates[0]?.path ?? this.resource.remove?.path ?? '',
     );
-    return name === undefined ? undefined : address[name];
+    return name === undefined ? body[Object.keys(body).find(isOwnId) ?? ''] : address[name];
   }
 
   #pathOf(operation: Operation, thing: Thing): Record<string, unknown> | undefined {
@@ -283,6 +300,39 @@ export class Bench {
         !says(this.document, memberOf(this.document, [schema], name), 'readOnly'),
     );
     await this.#add(schema, most, missing, { left: 12 });
+    await this.#lengthen(schema);
+  }
+
+  /** Gives lists and maps of one entry a second: of what keeps only the first, one entry shows nothing. */
+  async #lengthen(schema: JsonObject): Promise<void> {
+    const { body } = this.#rich;
+    if (!isObject(body)) return;
+    const seed = this.session.seedFor(`${this.resource.create.id} longer`);
+    let longer = body;
+    for (const [name, value] of Object.entries(body)) {
+      const members = memberOf(this.document, [schema], name);
+      const [one] = Array.isArray(value) ? value : isObject(value) ? Object.entries(value) : [];
+      if (one === undefined || (Array.isArray(value) ? value.length : Object.keys(Object(value)).length) > 1) continue;
+      const more = Array.isArray(value) ? this.#itemBeside(members, one, seed) : entryBeside(one);
+      const whole = {
+        ...longer,
+        [name]: Array.isArray(value) ? [...value, more] : { ...Object(value), ...Object(more) },
+      };
+      if (more !== undefined && this.session.validators.accepts(schema, whole, 'request')) longer = whole;
+    }
+    if (longer === body) return;
+    const made = await this.session.send({ ...this.#rich, body: this.#freshened(schema, longer, seed, 1) });
+    if (isSuccess(made) && !hasItemErrors(made)) this.#rich = { ...this.#rich, body: longer };
+  }
+
+  #itemBeside(members: readonly JsonObject[], one: unknown, seed: number): unknown {
+    const items = itemOf(this.document, members);
+    const words = items
+      .flatMap((item) => partsOf(this.document, item))
+      .flatMap(({ enum: of }) => (Array.isArray(of) ? of : []));
+    if (words.length > 0) return words.find((word) => word !== one);
+    const schema = targetOf(this.document, items);
+    return schema === undefined ? undefined : this.session.values.fresh(schema, one, seed);
   }
 
   async #add(schema: JsonObject, most: JsonObject, names: readonly string[], budget: { left: number }): Promise<void> {
@@ -312,6 +362,14 @@ export class Bench {
     await this.#add(schema, most, names.slice(0, half), budget);
     await this.#add(schema, most, names.slice(half), budget);
   }
+}
+
+/** Another entry of a map, under a key that is like the known one. */
+function entryBeside(entry: unknown): JsonObject | undefined {
+  const [key, value] = Array.isArray(entry) ? entry : [];
+  return typeof key === 'string' && key !== ''
+    ? { [`${key.slice(0, -1)}${key.endsWith('b') ? 'c' : 'b'}`]: value }
+    : undefined;
 }
 
 /** The call of what may not be called without a condition: nobody can have found one that succeeds before a thing was read. */

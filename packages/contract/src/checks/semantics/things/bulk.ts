@@ -28,7 +28,7 @@ import { saidKind } from './vocabulary.ts';
 export interface Bulk {
   readonly kind: string;
   readonly operation: Operation;
-  /** The member of the body that holds the items. */
+  /** The member of the body that holds the items: objects, or the ids of what is to be deleted. */
   readonly member: string;
   readonly items: readonly JsonObject[];
   readonly read: Operation | undefined;
@@ -47,7 +47,10 @@ export function bulksOf({ session: { document, operations } }: CheckContext): Bu
     const isList = (name: string) =>
       schema !== undefined &&
       itemOf(document, memberOf(document, [schema], name)).some((item) =>
-        partsOf(document, item).some(({ properties }) => isObject(properties)),
+        partsOf(document, item).some(
+          ({ properties, type }) =>
+            isObject(properties) || (isRemoving(operation) && /ids$/i.test(name) && /string|integer/.test(`${type}`)),
+        ),
       );
     const lists = memberNames(document, schema).filter(isList);
     const [member] = lists;
@@ -103,15 +106,15 @@ export function bulked(context: CheckContext, bulk: Bulk): Look {
       fix: 'Take each item for itself, and say of each what became of it.',
       exchanges: [exchange, ...exchanges],
     });
-    const found: Difference[] = [];
-    if (results.length !== items.length)
+    const found: Difference[] = [...miscounted(exchange, results, differs)];
+    if (results.length !== items.length || new Set(results.map(({ index }) => index)).size < results.length)
       return [
         differs(
           'bulk-results',
           '',
-          'There are not as many results as items',
-          `${items.length} results`,
-          `${results.length}`,
+          'There is not one result for each item',
+          `${items.length} results, each with an index of its own`,
+          `${results.length} results, of ${results.map(({ index }) => index).join(', ')}`,
         ),
       ];
     for (const { index, row } of results) {
@@ -141,6 +144,29 @@ export function bulked(context: CheckContext, bulk: Bulk): Look {
   };
 }
 
+/** Numbers beside the results that say how many there are, and how many of them are good. */
+function miscounted({ answer }: Exchange, results: readonly ItemResult[], differs: Differs): Difference[] {
+  const body = answer.json?.value;
+  const failed = results.filter(({ isFailure }) => isFailure).length;
+  const counts = Object.entries(isObject(body) ? body : {}).flatMap(([name, told]) => {
+    const [, what] =
+      /^(total|created|updated|succeeded|successful|deleted|failed|failures|errors)[-_]?(?:count|items)?$/i.exec(
+        name,
+      ) ?? [];
+    if (what === undefined || typeof told !== 'number') return [];
+    if (/total/i.test(what)) return [{ name, told, right: told === results.length, count: results.length }];
+    if (/fail|error/i.test(what)) return [{ name, told, right: told === failed, count: failed }];
+    // Of the good ones some may be counted elsewhere, as changed and not made; no more than there are.
+    const good = results.length - failed;
+    return [{ name, told, right: told <= good, count: good }];
+  });
+  return counts
+    .filter(({ right }) => !right)
+    .map(({ name, told, count }) =>
+      differs('bulk-count', name, `${name} is not how many results there are`, `${name}: ${count}`, `${name}: ${told}`),
+    );
+}
+
 /** How items are made of one that was taken. */
 interface ItemWay {
   /** Keys by which items name themselves: others than before, none at all, or those that are known. */
@@ -162,22 +188,29 @@ export function bulkRemoved(context: CheckContext, removal: Bulk, maker: Bulk): 
   const { session, baselines } = context;
   const known = baselines.of(removal.operation);
   return async (label) => {
-    const [pattern] = known === undefined ? [] : itemsIn(known.call, removal.member);
+    const [pattern] = known === undefined ? [] : listIn(known.call, removal.member);
     const made = await take(context, maker, label);
-    const result = made?.results.find(({ isFailure }) => !isFailure);
-    const item =
-      result === undefined || made === undefined ? undefined : itemsIn(made.call, maker.member)[result.index];
-    if (known === undefined || pattern === undefined || result === undefined || item === undefined) return undefined;
-    const target = Object.fromEntries(Object.keys(pattern).map((name) => [name, item[name] ?? result.row[name]]));
-    const body = { ...(isObject(known.call.body) ? known.call.body : {}), [removal.member]: [target] };
-    const before = await seenOf(context, maker, item, result.row);
-    if (before?.row === undefined) return undefined;
+    if (known === undefined || pattern === undefined || made === undefined) return undefined;
+    const there: { readonly item: JsonObject; readonly row: JsonObject; readonly before: Seen }[] = [];
+    for (const { row, index } of made.results.filter(({ isFailure }) => !isFailure)) {
+      const item = itemsIn(made.call, maker.member)[index];
+      const before = item === undefined ? undefined : await seenOf(context, maker, item, row);
+      if (item !== undefined && before?.row !== undefined) there.push({ item, row, before });
+    }
+    if (there.length === 0) return undefined;
+    const targets = there.map(({ item, row }) =>
+      isObject(pattern)
+        ? Object.fromEntries(Object.keys(pattern).map((name) => [name, item[name] ?? row[name]]))
+        : idIn(row),
+    );
+    const body = { ...(isObject(known.call.body) ? known.call.body : {}), [removal.member]: targets };
     const exchange = await session.send({ ...known.call, body });
     if (!isSuccess(exchange) || hasItemErrors(exchange)) return undefined;
-    const after = await seenOf(context, maker, item, result.row);
-    if (after?.row === undefined || print(after.row) !== print(before.row)) return [];
-    return [
-      {
+    const found: Difference[] = [];
+    for (const { item, row, before } of there) {
+      const after = await seenOf(context, maker, item, row);
+      if (after?.row === undefined || before.row === undefined || print(after.row) !== print(before.row)) continue;
+      found.push({
         check: 'delete-lost',
         operation: removal.operation,
         about: '',
@@ -186,9 +219,22 @@ export function bulkRemoved(context: CheckContext, removal: Bulk, maker: Bulk): 
         actual: text(after.row),
         fix: 'Delete what the answer says is deleted.',
         exchanges: [before.exchange, exchange, after.exchange],
-      },
-    ];
+      });
+    }
+    return found.slice(0, 1);
   };
+}
+
+/** The id of what a result tells of: its own, or that of the thing in it. */
+function idIn(row: JsonObject): unknown {
+  const own = (one: JsonObject) => one[Object.keys(one).find(isOwnId) ?? ''];
+  return (
+    own(row) ??
+    Object.values(row)
+      .filter(isObject)
+      .map(own)
+      .find((id) => id !== undefined)
+  );
 }
 
 /** A row without what moves with every change. */
@@ -231,14 +277,13 @@ async function repeated(
   if (!isKeyed || !/upsert/i.test(`${operation.id} ${operation.path}`)) return [];
   const again = await session.send(call);
   const second = isSuccess(again) ? (itemResultsIn(again) ?? []) : [];
-  const idOf = (row: JsonObject) => row[Object.keys(row).find(isOwnId) ?? ''];
   const other = results.find(({ index, row }) => {
     const same = second.find((one) => one.index === index && !one.isFailure);
     return (
       same !== undefined &&
-      typeof idOf(row) === 'string' &&
-      typeof idOf(same.row) === 'string' &&
-      idOf(row) !== idOf(same.row)
+      typeof idIn(row) === 'string' &&
+      typeof idIn(same.row) === 'string' &&
+      idIn(row) !== idIn(same.row)
     );
   });
   if (other === undefined) return [];
@@ -247,8 +292,8 @@ async function repeated(
       'upsert-second',
       '',
       'An upsert of the same key makes a second thing',
-      text(idOf(other.row)),
-      text(second.map(({ row }) => idOf(row))),
+      text(idIn(other.row)),
+      text(second.map(({ row }) => idIn(row))),
       again,
     ),
   ];
@@ -369,7 +414,7 @@ async function seenOf(
   const { session, baselines } = context;
   const known = read === undefined ? undefined : baselines.of(read)?.call;
   const name = read === undefined ? undefined : lastParameter(read.path);
-  const id = result[Object.keys(result).find(isOwnId) ?? ''];
+  const id = idIn(result);
   if (id === undefined || id === null) return undefined;
   if (read !== undefined && known !== undefined && name !== undefined) {
     const exchange = await session.send({ ...known, path: { ...known.path, [name]: id } });
@@ -455,7 +500,11 @@ function isKey(name: string): boolean {
   return isOwnId(name) || /(?:Ref|_ref|Key|_key|^key|^code|^sku|Code|^externalId|^type)$/.test(name);
 }
 
-function itemsIn({ body }: Call, member: string): JsonObject[] {
+function itemsIn(call: Call, member: string): JsonObject[] {
+  return listIn(call, member).filter(isObject);
+}
+
+function listIn({ body }: Call, member: string): unknown[] {
   const items = isObject(body) ? body[member] : undefined;
-  return Array.isArray(items) ? items.filter(isObject) : [];
+  return Array.isArray(items) ? items : [];
 }

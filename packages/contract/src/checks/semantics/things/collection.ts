@@ -25,9 +25,13 @@ export async function readCollection(
   { session, baselines }: CheckContext,
   operation: Operation,
   path: Readonly<Record<string, unknown>> = {},
+  query: Readonly<Record<string, unknown>> = {},
 ): Promise<Collection | undefined> {
   const listing = listingOf({ session, baselines }, operation, requestsForOne, path);
-  const list = listing === undefined ? undefined : await walk(listing);
+  const settings = (listing?.slots ?? []).flatMap((slot) =>
+    Object.hasOwn(query, slot.name) ? [[slot, query[slot.name]] as const] : [],
+  );
+  const list = listing === undefined ? undefined : await walk(listing, settings);
   if (listing === undefined || list === undefined) return undefined;
   return {
     rows: list.rows,

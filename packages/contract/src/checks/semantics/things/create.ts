@@ -1,12 +1,12 @@
 import type { Exchange } from '../../../http/call.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { escapeSegment, isObject, type JsonObject, put } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { locationIn } from './address.ts';
 import type { Bench, Filling, Thing } from './bench.ts';
 import { isNothing, isSame, isServerOwned, type Unlike, unlikes } from './compare.ts';
 import { type Difference, type Look, text } from './probe.ts';
-import { answerSchema, memberNames, memberOf, partsOf, requestSchema, says } from './schema.ts';
+import { answerSchema, itemOf, memberNames, memberOf, partsOf, requestSchema, says } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 import { saidFlag } from './vocabulary.ts';
 
@@ -30,8 +30,17 @@ async function echoOf(bench: Bench, label: string, filling: Filling): Promise<Di
     // An answer may be shorter than what is stored.
     .filter(({ shown }) => shown !== undefined)
     .map((unlike) => notEchoed(bench, thing, unlike, thing.made));
-  const exchange = read === undefined ? undefined : await readSoon(bench, thing);
-  if (read === undefined || exchange === undefined) return inAnswer;
+  if (read === undefined) {
+    // That it is not in its list at all is found by itself.
+    const shown = await bench.shown(thing);
+    const unlike = shown === undefined ? [] : unlikesOf(bench, thing, shown.row, shown.schema);
+    return [
+      ...inAnswer,
+      ...(shown === undefined ? [] : unlike.map((one) => notStored(bench, thing, one, shown.exchange))),
+    ];
+  }
+  const exchange = await readSoon(bench, thing);
+  if (exchange === undefined) return inAnswer;
   if (isGone(exchange)) return isReadSurely(bench, thing) ? [...inAnswer, lost(bench, thing, exchange)] : inAnswer;
   if (!isSuccess(exchange) || !isObject(exchange.answer.json?.value)) return inAnswer;
   const row = thingIn(exchange);
@@ -174,7 +183,7 @@ async function readSoon(bench: Bench, thing: Thing): Promise<Exchange | undefine
   return bench.read(thing);
 }
 
-/** What is left out and has a default comes back as the default. */
+/** What is left out and has a default comes back as the default, in the thing and in what is in it. */
 export function defaulted(bench: Bench): Look {
   const { create } = bench.resource;
   return async (label) => {
@@ -183,38 +192,67 @@ export function defaulted(bench: Bench): Look {
     if (thing === undefined || schema === undefined) return undefined;
     const shown = await bench.shown(thing);
     const row = shown?.row ?? thing.body;
-    const answer = answerSchema(shown === undefined ? create : (bench.resource.read ?? create));
-    const omitted = memberNames(bench.document, schema).filter((name) => !(name in thing.sent) && !isServerOwned(name));
-    return omitted.flatMap((name) => {
-      const members = memberOf(bench.document, [schema], name);
-      const told = answer === undefined ? [] : memberOf(bench.document, innerSchemas(bench, answer, row), name);
-      const parts = members.flatMap((one) => partsOf(bench.document, one));
-      const source = parts.find((part) => 'default' in part);
-      if (source === undefined || told.length === 0 || says(bench.document, [...members, ...told], 'writeOnly'))
-        return [];
-      const fallback = source.default;
-      if (typeof fallback === 'object' && fallback !== null) return [];
-      // A branch that does not have it has no default of it.
-      if (!bench.session.validators.accepts(schema, { ...thing.sent, [name]: fallback }, 'request')) return [];
-      if (
-        isSame(fallback, row[name], { name, isWord: true }) ||
-        (row[name] === undefined && (isNothing(fallback) || fallback === false || fallback === 0))
+    const answer = shown?.schema ?? answerSchema(shown === undefined ? create : (bench.resource.read ?? create));
+    const told = answer === undefined ? [] : innerSchemas(bench, answer, row);
+    const sides = { sent: thing.sent, asked: [schema], shown: row, told, pointer: '' };
+    return leftOut(bench, sides)
+      .filter(({ pointer, source }) =>
+        // A branch that does not have it has no default of it.
+        bench.session.validators.accepts(schema, put(thing.sent, pointer, source.default), 'request'),
       )
-        return [];
-      if (isObject(row[name]) || Array.isArray(row[name])) return [];
-      return [
-        {
+      .map(({ pointer, source, actual }) => {
+        const name = general(pointer).slice(1).replaceAll('/', '.');
+        return {
           check: 'create-default',
           operation: create,
           about: name,
           title: `${name} is left out and does not become its default`,
-          expected: `${name}: ${text(fallback)}`,
-          actual: `${name}: ${text(row[name])}`,
+          expected: `${name}: ${text(source.default)}`,
+          actual: `${name}: ${text(actual)}`,
           node: source,
-          fix: `Store ${text(fallback)} where ${name} is left out, or declare another default.`,
+          fix: `Store ${text(source.default)} where ${name} is left out, or declare another default.`,
           exchanges: [thing.made, shown?.exchange],
-        },
-      ];
-    });
+        };
+      });
   };
+}
+
+/** An object that was sent and what is shown of it, each with its schemas. */
+interface Sides {
+  readonly sent: JsonObject;
+  readonly asked: readonly JsonObject[];
+  readonly shown: JsonObject;
+  readonly told: readonly JsonObject[];
+  readonly pointer: string;
+}
+
+/** Members with a default that were left out, and are shown with another value. */
+function leftOut(
+  bench: Bench,
+  { sent, asked, shown, told, pointer }: Sides,
+): { readonly pointer: string; readonly source: JsonObject; readonly actual: unknown }[] {
+  const { document } = bench;
+  const names = asked.flatMap((one) => memberNames(document, one));
+  return [...new Set(names)].flatMap((name) => {
+    const [ofSent, ofShown] = [memberOf(document, asked, name), memberOf(document, told, name)];
+    const at = `${pointer}/${escapeSegment(name)}`;
+    const [given, got] = [sent[name], shown[name]];
+    if (name in sent) {
+      if (isObject(given) && isObject(got))
+        return leftOut(bench, { sent: given, asked: ofSent, shown: got, told: ofShown, pointer: at });
+      const [first, other] = [given, got].map((list) => (Array.isArray(list) ? (list[0] as unknown) : undefined));
+      if (!isObject(first) || !isObject(other)) return [];
+      const [items, rows] = [itemOf(document, ofSent), itemOf(document, ofShown)];
+      return leftOut(bench, { sent: first, asked: items, shown: other, told: rows, pointer: `${at}/0` });
+    }
+    const source = ofSent.flatMap((one) => partsOf(document, one)).find((part) => 'default' in part);
+    if (source === undefined || ofShown.length === 0 || isServerOwned(name)) return [];
+    const fallback = source.default;
+    const isTelling = !isObject(fallback) && !Array.isArray(fallback) && !isObject(got) && !Array.isArray(got);
+    const isWithheld = says(document, [...ofSent, ...ofShown], 'writeOnly');
+    const isNone = got === undefined && (isNothing(fallback) || fallback === false || fallback === 0);
+    return !isTelling || isWithheld || isNone || isSame(fallback, got, { name, isWord: true })
+      ? []
+      : [{ pointer: at, source, actual: got }];
+  });
 }

@@ -5,6 +5,7 @@ import { isSuccess } from '../../../run/baseline.ts';
 import {
   collectionPath,
   isOwnId,
+  isPutCreation,
   isReadingPost,
   kindOfPath,
   kindOfReference,
@@ -141,7 +142,7 @@ function isShorter(listed: unknown, read: unknown): boolean {
   return Array.isArray(listed) && Array.isArray(read) && read.length < listed.length;
 }
 
-/** An id that nobody has leads to no thing, and to nothing that belongs to one. */
+/** An id that nobody has leads to no thing, and to nothing that belongs to one; nor can it be changed or deleted. */
 export function unknown({ session, baselines }: CheckContext, read: Operation): Look {
   return async (label) => {
     const known = baselines.of(read)?.call;
@@ -150,6 +151,8 @@ export function unknown({ session, baselines }: CheckContext, read: Operation): 
     if (known === undefined || name === undefined || parameter === undefined) return undefined;
     const rows = rowsSchema(session.document, answerSchema(read));
     const isRefusalDeclared = read.answers.some(({ status }) => status === '404' || status === '4XX');
+    const isReading = read.method === 'GET' || read.method === 'HEAD';
+    if (!isReading && (!isRefusalDeclared || isPutCreation(read, session.operations))) return undefined;
     if (!isRefusalDeclared && (rows === undefined || !isReference(name))) return undefined;
     const id = newId({ session }, parameter.schema, known.path[name], label);
     if (id === undefined) return undefined;
@@ -159,7 +162,7 @@ export function unknown({ session, baselines }: CheckContext, read: Operation): 
     if (rows !== undefined && (rowsIn(exchange, rows.member) ?? []).length === 0) return [];
     return [
       {
-        check: 'read-unknown',
+        check: isReading ? 'read-unknown' : 'change-unknown',
         operation: read,
         about: '',
         title: `${read.id} answers for a ${name} that nobody has`,
@@ -177,7 +180,13 @@ function isReference(name: string): boolean {
   return isOwnId(name) || kindOfReference(name) !== undefined;
 }
 
-function newId({ session }: Pick<CheckContext, 'session'>, schema: JsonObject, known: unknown, label: string): unknown {
+/** An id that nobody has; undefined where there is none to be had. */
+export function newId(
+  { session }: Pick<CheckContext, 'session'>,
+  schema: JsonObject,
+  known: unknown,
+  label: string,
+): unknown {
   const target = session.document.object(schema);
   const seed = session.seedFor(`nobody ${label}`);
   const isListed = partsOf(session.document, schema).some((part) => Array.isArray(part.enum) || 'const' in part);

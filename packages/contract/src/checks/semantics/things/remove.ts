@@ -1,9 +1,16 @@
-import type { Exchange } from '../../../http/call.ts';
+import type { Operation, Parameter } from '../../../document/operation.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import type { Bench } from './bench.ts';
+import { lastParameter, rowsSchema } from '../../../run/names.ts';
+import { rowsIn } from '../lists/told.ts';
+import type { Bench, Thing } from './bench.ts';
+import { readCollection } from './collection.ts';
 import { isGone } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
+import { newId } from './read.ts';
+import { answerSchema } from './schema.ts';
+import { thingIn } from './thing-in.ts';
 import { madeAndRead, untouched } from './update.ts';
 
 /** What is deleted is gone, or shown as deleted, and nothing else is. */
@@ -48,12 +55,106 @@ export function removed(bench: Bench): Look {
           exchanges: [answer, now?.exchanges.at(-1)],
         });
     }
+    if (gone)
+      differences.push(...(await hidden(bench, remove, made.thing)), ...(await beneath(bench, remove, made.thing)));
     const again = await bench.remove(made.thing);
     differences.push(...(await untouched(bench, remove, other, again ?? answer)));
     if (isGone(after) && typeof made.thing.id === 'string' && made.thing.id.length > 7)
       bench.session.pool.forget(made.thing.id);
     return differences;
   };
+}
+
+/** Whether a parameter says that deleted things are wanted, too. */
+function isOfDeleted({ in: place, name, schema }: Parameter): boolean {
+  const isNamed = /^(?:include|with|show|and)[-_]?(?:deleted|removed|trashed|archived)$/i.test(name);
+  return place === 'query' && isNamed && [schema.type].flat().includes('boolean');
+}
+
+/** What is deleted and can be asked for is there where it is asked for. */
+async function hidden(bench: Bench, remove: Operation, thing: Thing): Promise<Difference[]> {
+  const { read, lists } = bench.resource;
+  const differs = (by: Operation, { name, node }: Parameter, exchange: Exchange | undefined): Difference => ({
+    check: 'deleted-hidden',
+    operation: by,
+    about: name,
+    title: `What ${remove.id} deleted is not in ${by.id} with ${name}`,
+    expected: `${text(thing.id)}, as deleted`,
+    actual: `${exchange?.answer.status} ${exchange?.answer.text.slice(0, 120) ?? ''}`,
+    node,
+    fix: `Keep what is deleted for ${name}, or leave the parameter out of the contract.`,
+    exchanges: [exchange],
+  });
+  const found: Difference[] = [];
+  const ofRead = read?.parameters.find(isOfDeleted);
+  const call = read === undefined ? undefined : bench.callOn(read, thing);
+  if (read !== undefined && ofRead !== undefined && call !== undefined) {
+    const exchange = await bench.session.send({ ...call, query: { ...call.query, [ofRead.name]: true } });
+    if (isGone(exchange)) found.push(differs(read, ofRead, exchange));
+    else if (isSuccess(exchange)) {
+      const row = thingIn(exchange);
+      const mark = Object.keys(row).find((name) => /^(?:deleted|removed|archived)[-_]?(?:at|on|date)?$/i.test(name));
+      if (mark !== undefined && (row[mark] === null || row[mark] === false))
+        found.push({
+          ...differs(read, ofRead, exchange),
+          about: mark,
+          title: `What ${remove.id} deleted is shown without its ${mark}`,
+          expected: `${mark}: a value`,
+          actual: `${mark}: ${text(row[mark])}`,
+        });
+    }
+  }
+  for (const list of lists.filter(({ path }) => path === bench.resource.collection)) {
+    const ofList = list.parameters.find(isOfDeleted);
+    if (ofList === undefined) continue;
+    const all = await readCollection(bench.context, list, thing.call.path, { [ofList.name]: true });
+    if (all?.isComplete === true && !all.rows.some((row) => bench.isOf(thing, row)))
+      found.push(differs(list, ofList, all.exchanges.at(-1)));
+  }
+  return found;
+}
+
+/** What is read beneath a thing that is gone is gone with it, where it would be of a thing that never was. */
+async function beneath(bench: Bench, remove: Operation, thing: Thing): Promise<Difference[]> {
+  const { read } = bench.resource;
+  const { operations, document } = bench.session;
+  const found: Difference[] = [];
+  const readers = operations.filter(
+    (one) =>
+      one.method === 'GET' &&
+      read !== undefined &&
+      one.path.startsWith(`${read.path}/`) &&
+      !one.path.slice(read.path.length).includes('{') &&
+      one.answers.some(({ status }) => status === '404'),
+  );
+  for (const reader of readers.slice(0, 4)) {
+    const call = bench.callOn(reader, thing);
+    if (call === undefined) continue;
+    const after = await bench.session.send(call);
+    if (!isSuccess(after)) continue;
+    const rows = rowsSchema(document, answerSchema(reader));
+    const isEmpty = rows !== undefined && (rowsIn(after, rows.member) ?? []).length === 0;
+    if (isEmpty || !(await isGoneOfNobody(bench, call))) continue;
+    found.push({
+      check: 'deleted-beneath',
+      operation: reader,
+      about: remove.id,
+      title: `${reader.id} answers for what ${remove.id} deleted`,
+      expected: '404, as for what never was',
+      actual: `${after.answer.status} ${after.answer.text.slice(0, 120)}`,
+      fix: 'Answer 404 beneath what is deleted.',
+      exchanges: [after],
+    });
+  }
+  return found;
+}
+
+/** Whether an operation answers that there is no such thing where there never was one. */
+async function isGoneOfNobody({ session }: Bench, call: Call): Promise<boolean> {
+  const name = lastParameter(call.operation.path) ?? '';
+  const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
+  const id = parameter === undefined ? undefined : newId({ session }, parameter.schema, call.path[name], 'never');
+  return id !== undefined && isGone(await session.send({ ...call, path: { ...call.path, [name]: id } }));
 }
 
 function isUnchanged(before: Exchange, after: Exchange): boolean {

@@ -67,9 +67,13 @@ function resourceOf(document: OpenApiDocument, operations: readonly Operation[],
 
 /** Whether an operation does something to one thing and says what in the last segment of its path, which is no collection. */
 function isAction({ method, path }: Operation, item: string | undefined, operations: readonly Operation[]): boolean {
-  if (item === undefined || !['POST', 'PUT', 'PATCH'].includes(method) || !path.startsWith(`${item}/`)) return false;
+  if (item === undefined || !['POST', 'PUT', 'PATCH', 'DELETE'].includes(method) || !path.startsWith(`${item}/`))
+    return false;
   const isWord = /^[a-z_-]+$/i.test(path.slice(item.length + 1)) && !isUpdatePath.test(path);
-  return isWord && !operations.some((one) => one.path.startsWith(`${path}/{`));
+  // What is taken away was put there in the same place.
+  const isPlaced =
+    method !== 'DELETE' || operations.some((one) => one.path === path && ['POST', 'PUT'].includes(one.method));
+  return isWord && isPlaced && !operations.some((one) => one.path.startsWith(`${path}/{`));
 }
 
 const isUpdatePath = /\/(?:update|edit|modify)$/;

@@ -40,7 +40,11 @@ const bookMembers = {
     items: {
       type: 'object',
       required: ['name', 'pages'],
-      properties: { name: word, pages: { type: 'integer', minimum: 1, maximum: 900 } },
+      properties: {
+        name: word,
+        pages: { type: 'integer', minimum: 1, maximum: 900 },
+        draft: { type: 'boolean', default: false },
+      },
     },
   },
   publishedOn: { type: 'string', format: 'date' },
@@ -147,6 +151,19 @@ export const contract: JsonObject = {
         responses: { 204: { description: 'Gone.' }, ...refusals(404, 412) },
       },
     },
+    '/books/{bookId}/sales': {
+      parameters: [idOf('bookId')],
+      get: {
+        operationId: 'getSales',
+        responses: {
+          200: {
+            description: 'How many were sold.',
+            ...json({ type: 'object', required: ['sold'], properties: { sold: { type: 'integer' } } }),
+          },
+          ...refusals(404),
+        },
+      },
+    },
     '/books/{bookId}/lend': {
       parameters: [idOf('bookId')],
       post: {
@@ -170,7 +187,9 @@ export const contract: JsonObject = {
         responses: { 200: { description: 'It.', ...json(ref('Note')) }, ...refusals(404) },
       },
     },
-    '/shelves': { get: list('listShelves', 'Shelf') },
+    '/shelves': {
+      get: list('listShelves', 'Shelf', [parameter('query', 'include_deleted', { type: 'boolean', default: false })]),
+    },
     '/shelves/{code}': {
       parameters: [parameter('path', 'code', { type: 'string', pattern: '^[A-Za-z][A-Za-z0-9-]{2,39}$' })],
       get: {
@@ -257,7 +276,10 @@ export const contract: JsonObject = {
             ...json({
               type: 'object',
               required: ['results'],
-              properties: { results: { type: 'array', items: ref('CopyResult') } },
+              properties: {
+                results: { type: 'array', items: ref('CopyResult') },
+                failed_count: { type: 'integer' },
+              },
             }),
           },
           ...refusals(400),

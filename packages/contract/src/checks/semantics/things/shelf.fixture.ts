@@ -142,6 +142,7 @@ class Library {
   readonly #kept = new Map<string, Kept[]>();
   readonly #replays = new Map<string, { body: string; reply: Reply }>();
   readonly #cached = new Map<string, Reply>();
+  readonly #deleted = new Set<string>();
 
   constructor(flaws: ReadonlySet<string>) {
     this.#flaws = flaws;
@@ -204,14 +205,18 @@ class Library {
     if (this.#has('same id') && this.#rows(kind).length > 0) row.id = this.#rows(kind)[0]?.row.id ?? row.id;
     const stored: Row = { ...row };
     if (this.#has('title in capitals') && typeof stored.title === 'string') stored.title = stored.title.toUpperCase();
+    if (Array.isArray(row.chapters)) {
+      const draft = this.#has('chapters are drafts');
+      const chapters = row.chapters.filter(isObject).map((chapter) => ({ draft, ...chapter }));
+      row.chapters = chapters;
+      stored.chapters = this.#has('chapters reversed') ? chapters.toReversed() : chapters;
+    }
     if (this.#has('subtitle lost')) delete stored.subtitle;
     if (this.#has('price rounded') && typeof stored.price === 'string')
       stored.price = `${Math.trunc(Number(stored.price))}.00`;
     if (this.#has('city lost') && isObject(stored.publisher))
       stored.publisher = { ...stored.publisher, city: undefined };
     if (this.#has('inPrint ignored')) stored.inPrint = true;
-    if (this.#has('chapters reversed') && Array.isArray(stored.chapters))
-      stored.chapters = stored.chapters.toReversed();
     if (this.#has('last tag lost') && Array.isArray(stored.tags)) stored.tags = stored.tags.slice(0, -1);
     if (this.#has('day before') && typeof stored.publishedOn === 'string')
       stored.publishedOn = new Date(Date.parse(stored.publishedOn) - 86_400_000).toISOString().slice(0, 10);
@@ -233,6 +238,8 @@ class Library {
     const offset = Number(query.get('offset') ?? 0);
     let rows = this.#rows(kind).filter((one) => one.tenant === tenant || this.#has('stranger lists'));
     if (kind === 'authors' && query.get('inactive') !== 'true') rows = rows.filter(({ row }) => row.active === true);
+    if (kind === 'shelves' && query.get('include_deleted') === 'true')
+      rows = [...rows, ...this.#rows('deleted shelves').filter((one) => one.tenant === tenant)];
     if (this.#has('list from cache')) {
       const cached = this.#cached.get(`${tenant} ${kind} ${query}`);
       if (cached !== undefined) return cached;
@@ -278,6 +285,7 @@ class Library {
           version: 1,
         }),
       };
+    if (found === undefined && method === 'DELETE' && this.#has('unknown is deleted')) return { status: 204 };
     if (found === undefined) return problem(404, 'There is none');
     if (method === 'GET' || method === 'HEAD') return this.#read(kind, found, ask);
     if (method === 'PUT' || method === 'PATCH') return this.#update(kind, found, ask);
@@ -289,8 +297,11 @@ class Library {
   #beneath(bookId: string, ask: Ask): Reply {
     const [, , what, noteId] = ask.segments;
     const found = this.#rows('books').find(({ row, tenant }) => row.id === bookId && tenant === ask.tenant);
+    const isSold = ask.segments[2] === 'sales' && this.#has('sales of deleted books') && this.#deleted.has(bookId);
+    if (isSold) return { status: 200, body: { sold: 0 } };
     if (found === undefined) return problem(404, 'There is no such book');
     if (what === 'lend') return this.#lend(found);
+    if (what === 'sales') return { status: 200, body: { sold: 0 } };
     if (ask.method === 'POST') return this.#create('notes', { ...ask, body: { ...ask.body, bookId } });
     const isOf = ({ row, tenant }: Kept, flaw: string) =>
       tenant === ask.tenant && (row.bookId === bookId || this.#has(flaw));
@@ -308,7 +319,7 @@ class Library {
     const { row } = found;
     if (row.state === 'lent') return problem(409, 'It is lent');
     if (this.#has('lending does nothing')) return { status: 200, body: shown(row) };
-    const lent = { ...row, state: 'lent', version: row.version + 1 };
+    const lent = { ...row, state: 'lent', version: row.version + (this.#has('lending keeps the ETag') ? 0 : 1) };
     if (!this.#has('lending is not stored')) found.row = lent;
     return { status: 200, body: shown(lent) };
   }
@@ -337,6 +348,7 @@ class Library {
     const unless = Date.parse(ask.headers['if-unmodified-since'] ?? '');
     if (unless < Date.parse(changed) && !this.#has('time ignored')) return problem(412, 'It has changed since');
     rows.splice(rows.indexOf(found), 1);
+    if (!this.#has('deleted shelves are forgotten')) this.#rows('deleted shelves').push(found);
     return { status: 204 };
   }
 
@@ -389,6 +401,9 @@ class Library {
         ? { ...defaults[kind], ...writable(kind, body), ...kept }
         : { ...before, ...writable(kind, body) };
     const stored: Row = { ...next, id: before.id, version: before.version + 1, updatedAt: new Date().toISOString() };
+    if (this.#has('PUT keeps')) for (const [name, value] of Object.entries(before)) stored[name] ??= value;
+    if (this.#has('tags are added') && Array.isArray(body.tags) && Array.isArray(before.tags))
+      stored.tags = [...before.tags, ...body.tags];
     if (this.#has('change not stored')) Object.assign(stored, { ...before, version: before.version + 1 });
     if (this.#has('pages not changed')) stored.pages = before.pages;
     if (this.#has('PATCH resets') && method === 'PATCH' && body.genre === undefined) stored.genre = 'novel';
@@ -434,6 +449,7 @@ class Library {
       if (changed) found.row.version += 1;
       return { status: 200, body: shown(found.row) };
     }
+    this.#deleted.add(found.row.id);
     const victim = this.#has('delete takes another')
       ? (rows.findLast((one) => one !== found && one.tenant === found.tenant) ?? found)
       : found;
@@ -454,7 +470,9 @@ class Library {
       : this.#has('results reversed')
         ? results.map((one, index) => ({ ...one, ...(results.at(-1 - index) ?? {}), index }))
         : results;
-    return { status: 200, body: { results: told } };
+    const failed = results.filter(({ error }) => error !== null).length + (this.#has('failures miscounted') ? 1 : 0);
+    const same = this.#has('every index is 0') ? told.map((one) => ({ ...one, index: 0 })) : told;
+    return { status: 200, body: { results: same, failed_count: failed } };
   }
 
   #drop(id: unknown): void {

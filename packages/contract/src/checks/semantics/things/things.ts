@@ -1,4 +1,5 @@
 import type { Operation } from '../../../document/operation.ts';
+import type { Baseline } from '../../../run/baseline.ts';
 import { isMaking, isRemoving } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { acted } from './actions.ts';
@@ -56,10 +57,22 @@ export async function checkThings(context: CheckContext): Promise<void> {
 async function checkOperation(context: CheckContext, operation: Operation): Promise<void> {
   const { session, baselines } = context;
   if (baselines.of(operation) === undefined) return;
-  if (operation.method === 'GET') await probe(session, operation, 'unknown', unknown(context, operation));
+  await probe(session, operation, 'unknown', unknown(context, operation));
   await probe(session, operation, 'omitted', omitted(context, operation));
   if (operation.method === 'HEAD') await probe(session, operation, 'head', headed(context, operation));
   await probe(session, operation, 'links', linked(context, operation));
+}
+
+/** Of a choice between several forms, each is stored. */
+async function checkBranches(context: CheckContext, resource: Resource, baseline: Baseline): Promise<void> {
+  const { session, baselines } = context;
+  const branches = await baselines.branches(resource.create);
+  for (const [index, call] of branches.slice(0, 4).entries()) {
+    const bench = new Bench(context, resource, { ...baseline, call });
+    if ((await bench.start()) === undefined || !(bench.isReadable || resource.isReadSure)) continue;
+    await probe(session, resource.create, `echo branch ${index}`, echoed(bench));
+    await probe(session, resource.create, `default branch ${index}`, defaulted(bench));
+  }
 }
 
 async function checkResource(context: CheckContext, resource: Resource): Promise<void> {
@@ -76,6 +89,7 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
     await probe(session, create, 'default', defaulted(bench));
     await probe(session, create, 'owned', ownedInCreation(bench));
   }
+  await checkBranches(context, resource, baseline);
   await probe(session, create, 'location', located(bench));
   for (const list of lists.slice(0, 3)) await probe(session, create, `list ${list.id}`, listed(bench, list));
   for (const update of updates.slice(0, 3)) {
@@ -98,10 +112,8 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
       keyed(context, create, key, list, (label) => bench.callTo(create, label)),
     );
   if (session.can('stranger')) await probe(session, create, 'stranger', separated(bench), concerned);
-  if (read !== undefined) {
-    await probe(session, read, 'modified', readUnmodified(bench));
-    await probe(session, read, 'elsewhere', misplaced(bench), concerned);
-  }
+  if (read !== undefined) await probe(session, read, 'modified', readUnmodified(bench));
+  await probe(session, create, 'elsewhere', misplaced(bench), concerned);
   const [action] = actions;
   if (action !== undefined) await probe(session, action, 'actions', acted(bench, actions), actions);
   if (remove === undefined) return;
