@@ -27,9 +27,17 @@ export function filterProbes(listing: Listing, list: FullList): Probe[] {
   const conditions = [...ranked, ...wheres.flatMap((slot) => whereConditions(listing, list, slot))];
   const sure = conditions.filter((one) => one.second === undefined);
   const pairs = together(list, sure);
-  const paged = sure.find((one) => reach(list, one).yes > 1 && reach(list, one).no > 0);
+  // One that the pages show at all for each slot: a server may forget one condition and heed another.
+  const paged = sure
+    .filter((one) => reach(list, one).yes > 1 && reach(list, one).no > 0)
+    .filter((one, index, all) => all.findIndex(({ slot }) => slot === one.slot) === index)
+    .slice(0, mostPaged);
   return [
-    ...(paged === undefined ? [] : [((one, whole) => filteredPages(one, whole, paged)) satisfies Probe]),
+    ...paged.map(
+      (condition, index): Probe =>
+        (one, whole) =>
+          filteredPages(one, whole, condition, index === 0),
+    ),
     ...[...pairs, ...conditions].map(
       (condition): Probe =>
         (one, whole) =>
@@ -60,6 +68,7 @@ function interleaved(lists: readonly (readonly Condition[])[]): Condition[] {
   return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
 }
 
+const mostPaged = 4;
 const mostPairs = 5;
 
 /** Filters of different names, two at a time, that together mean fewer rows than each. */
@@ -86,15 +95,28 @@ function together(list: FullList, conditions: readonly Condition[]): Condition[]
   return pairs;
 }
 
+/** As many matching rows as come before one that does not match: without the condition, the next page would begin with it. */
+function beforeForeign(list: FullList, condition: Condition): number {
+  const { yes } = reach(list, condition);
+  let matching = 0;
+  for (const row of list.rows) {
+    const isMeant = condition.holds(row);
+    if (isMeant === true) matching += 1;
+    else if (isMeant === false && matching > 0) break;
+  }
+  return matching > 0 && matching < yes ? matching : 1;
+}
+
 /** The second page of what a filter leaves fulfils it too, and counts as many. */
 async function filteredPages(
   listing: Listing,
   list: FullList,
   condition: Condition,
+  isByPosition: boolean,
 ): Promise<Difference[] | undefined> {
   const { reader, controls } = listing;
   if (controls.size === undefined || condition.second !== undefined) return undefined;
-  const settings = [...widest(listing), ...condition.settings, ...sized(listing, 1)];
+  const settings = [...widest(listing), ...condition.settings, ...sized(listing, beforeForeign(list, condition))];
   const first = await reader.read(settings);
   if (first === undefined) return undefined;
   const pages = [first];
@@ -106,8 +128,9 @@ async function filteredPages(
   // Most is told by a page that, without the filter, would begin with a row that it does not mean.
   const { yes } = reach(list, condition);
   const foreign = list.rows.findIndex((row, index) => index > 0 && index < yes && condition.holds(row) === false);
-  for (const position of positionsOf(listing, list, 1, Math.max(1, foreign))) {
-    const page = await reader.read([...settings, position]);
+  const single = [...widest(listing), ...condition.settings, ...sized(listing, 1)];
+  for (const position of isByPosition ? positionsOf(listing, list, 1, Math.max(1, foreign)) : []) {
+    const page = await reader.read([...single, position]);
     if (page !== undefined) pages.push(page);
   }
   const base = { slot: condition.slot, fix: 'Let filters hold on every page.' };

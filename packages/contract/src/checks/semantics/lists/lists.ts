@@ -1,5 +1,6 @@
 import { isReadingPost } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
+import { chosenProbes } from './chosen-members.ts';
 import { cursors } from './cursors.ts';
 import { defaultProbes, stable } from './defaults.ts';
 import { enough } from './enough.ts';
@@ -10,6 +11,7 @@ import { positions } from './positions.ts';
 import { run } from './probe.ts';
 import { isSameSet } from './rows.ts';
 import { sizes, wholeList } from './sizes.ts';
+import { counts, relations } from './told-numbers.ts';
 import { walk } from './walk.ts';
 
 /** Requests that one list may take, those that confirm a finding aside. */
@@ -37,6 +39,9 @@ async function checkList(context: CheckContext, given: Listing): Promise<void> {
     sizes,
     positions,
     cursors,
+    relations,
+    counts,
+    ...chosenProbes(listing),
     ...orderProbes(listing, list),
     ...filterProbes(listing, list),
   ];

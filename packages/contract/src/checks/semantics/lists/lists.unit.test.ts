@@ -251,6 +251,37 @@ const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
     'page-order',
     'order-ignored',
   ],
+  [
+    'the number of pages is rounded down',
+    told('listMembers', ({ total }, { perPage = 5 }) => ({ totalPages: Math.floor(Number(total) / Number(perPage)) })),
+    'page-total',
+  ],
+  [
+    'the last page is one too far',
+    told('listMembers', ({ links, totalPages }) => ({
+      links: { ...(isObject(links) ? links : {}), last: `/members?perPage=4&page=${Number(totalPages) + 1}` },
+    })),
+    'page-link',
+  ],
+  [
+    'counts are those of the page',
+    told('listMembers', (body) => ({
+      kindCounts: Object.fromEntries(
+        [...Map.groupBy(rowsOf(body), ({ kind }) => String(kind))].map(([name, list]) => [name, list.length]),
+      ),
+    })),
+    'page-counts',
+  ],
+  ['the members that are asked for are not heeded', ignore('listMembers', 'fields'), 'members-chosen'],
+  [
+    'of the members that are asked for the first one is shown',
+    {
+      operation: 'listMembers',
+      request: ({ fields, ...rest }) =>
+        fields === undefined ? rest : { ...rest, fields: String(fields).split(',')[0] },
+    },
+    'members-chosen',
+  ],
   ['the order that is told is another one', rows('listMembers', (list) => list.reverse()), 'order-ignored'],
   [
     'the second key that is told is ignored',

@@ -4,6 +4,7 @@ import { moreDifferences, totalDifferences } from './page.ts';
 import type { Difference } from './probe.ts';
 import type { Page } from './reader.ts';
 import { firstRepeated, hasOwnIds, isSameSequence, shown } from './rows.ts';
+import { pageCountDifferences } from './told-numbers.ts';
 import { keyOfName } from './words.ts';
 
 interface Asked {
@@ -60,6 +61,7 @@ export async function sizes(listing: Listing, list: FullList): Promise<Differenc
       list,
       asked.map(({ page }) => page),
     ),
+    ...pageCountDifferences(listing, list, asked),
     ...moreDifferences(listing, list, asked),
     ...(wrong.length > 0 ? [] : echoDifference(listing, asked)),
   ];

@@ -12,6 +12,8 @@ export interface Told {
   /** Whether the answer says how to go on at all, be it that nothing follows. */
   readonly namesNext: boolean;
   readonly next: Next | undefined;
+  /** Addresses of other pages, by their relation: `first`, `last` and `prev`. */
+  readonly relations: ReadonlyMap<string, Next>;
   /** Numbers that stand beside the rows, by the key of their name. */
   readonly numbers: ReadonlyMap<string, { readonly name: string; readonly value: number }>;
 }
@@ -61,6 +63,7 @@ export function toldBy({ answer, request }: Exchange, rowsMember: string): Told 
           : undefined,
     namesNext: next !== undefined || nested !== undefined || link !== undefined,
     next: nextOf(target, request.url),
+    relations: relationsOf(members, answer.headers.link, request.url),
     numbers: new Map(
       members.flatMap(([name, value]) =>
         isCount(value) ? [[keyOfName(lastSegment(name)), { name, value: Number(value) }] as const] : [],
@@ -102,6 +105,32 @@ function headerTotal(headers: Readonly<Record<string, string>>): Told['total'] {
   if (name !== undefined) return { name, value: Number(headers[name]) };
   const range = /\/(\d+)$/.exec(headers['content-range'] ?? '')?.[1];
   return range === undefined ? undefined : { name: 'content-range', value: Number(range) };
+}
+
+const relationNames: Readonly<Record<string, string>> = {
+  first: 'first',
+  last: 'last',
+  prev: 'prev',
+  previous: 'prev',
+};
+
+function relationsOf(
+  members: readonly (readonly [string, unknown])[],
+  header: string | undefined,
+  from: string,
+): Map<string, Next> {
+  const inBody = members.map(([name, value]) => [lastKey(name), isObject(value) ? value.href : value] as const);
+  const inHeader = (header ?? '').split(/,(?=\s*<)/).map((part) => {
+    const [, target, name = ''] = /<([^>]*)>.*;\s*rel\s*=\s*"?(\w+)/i.exec(part) ?? [];
+    return [name.toLowerCase(), target] as const;
+  });
+  return new Map(
+    [...inBody, ...inHeader].flatMap(([key, target]) => {
+      const name = relationNames[key];
+      const next = typeof target === 'string' ? nextOf(target, from) : undefined;
+      return name !== undefined && next?.kind === 'address' ? [[name, next] as const] : [];
+    }),
+  );
 }
 
 function linkOf(header: string | undefined): string | undefined {

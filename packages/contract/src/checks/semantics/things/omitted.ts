@@ -25,7 +25,7 @@ export function omitted(context: CheckContext, operation: Operation): Look {
       const again = await context.session.send(withValue(known, parameter, undefined));
       if (![without, withIt, again].every(isSuccess)) continue;
       isSeen = true;
-      const other = firstDifference(without, withIt, again);
+      const other = firstDifference(without, withIt, again) ?? otherText(without, withIt, again);
       if (other !== undefined) found.push(differenceOf(operation, parameter, other, [withIt, without]));
     }
     return isSeen ? found : undefined;
@@ -62,6 +62,19 @@ function firstDifference(without: Exchange, withIt: Exchange, again: Exchange): 
     (one) => left.get(one) !== right.get(one) && isSteady(one),
   );
   return pointer === undefined ? undefined : { pointer, omitted: left.get(pointer), given: right.get(pointer) };
+}
+
+/** Where answers are no JSON but text that stays as it is, as CSV, the texts are compared. */
+function otherText(without: Exchange, withIt: Exchange, again: Exchange): Other | undefined {
+  const answers = [without, withIt, again].map(({ answer }) => answer);
+  const isText = answers.every(
+    ({ json, headers }) => json === undefined && /^text\//.test(headers['content-type'] ?? ''),
+  );
+  if (!isText || without.answer.text !== again.answer.text || without.answer.text === withIt.answer.text)
+    return undefined;
+  const [left, right] = [without, withIt].map(({ answer }) => answer.text.split('\n'));
+  const line = left?.findIndex((one, index) => one !== right?.[index]) ?? 0;
+  return { pointer: `line ${line + 1}`, omitted: left?.[line], given: right?.[line] };
 }
 
 /** The values of an answer that are no lists or objects, by their places. */
