@@ -332,7 +332,8 @@ export class Bench {
       .flatMap(({ enum: of }) => (Array.isArray(of) ? of : []));
     if (words.length > 0) return words.find((word) => word !== one);
     const schema = targetOf(this.document, items);
-    return schema === undefined ? undefined : this.session.values.fresh(schema, one, seed);
+    const isFree = (_pointer: string, key: string) => !isOwnId(key) && kindOfReference(key) === undefined;
+    return schema === undefined ? undefined : this.session.values.fresh(schema, one, seed, isFree);
   }
 
   async #add(schema: JsonObject, most: JsonObject, names: readonly string[], budget: { left: number }): Promise<void> {

@@ -185,36 +185,47 @@ async function readSoon(bench: Bench, thing: Thing): Promise<Exchange | undefine
 
 /** What is left out and has a default comes back as the default, in the thing and in what is in it. */
 export function defaulted(bench: Bench): Look {
-  const { create } = bench.resource;
   return async (label) => {
-    const schema = requestSchema(create);
-    const thing = schema === undefined ? undefined : await bench.make(label, 'least');
-    if (thing === undefined || schema === undefined) return undefined;
-    const shown = await bench.shown(thing);
-    const row = shown?.row ?? thing.body;
-    const answer = shown?.schema ?? answerSchema(shown === undefined ? create : (bench.resource.read ?? create));
-    const told = answer === undefined ? [] : innerSchemas(bench, answer, row);
-    const sides = { sent: thing.sent, asked: [schema], shown: row, told, pointer: '' };
-    return leftOut(bench, sides)
-      .filter(({ pointer, source }) =>
-        // A branch that does not have it has no default of it.
-        bench.session.validators.accepts(schema, put(thing.sent, pointer, source.default), 'request'),
-      )
-      .map(({ pointer, source, actual }) => {
-        const name = general(pointer).slice(1).replaceAll('/', '.');
-        return {
-          check: 'create-default',
-          operation: create,
-          about: name,
-          title: `${name} is left out and does not become its default`,
-          expected: `${name}: ${text(source.default)}`,
-          actual: `${name}: ${text(actual)}`,
-          node: source,
-          fix: `Store ${text(source.default)} where ${name} is left out, or declare another default.`,
-          exchanges: [thing.made, shown?.exchange],
-        };
-      });
+    const schema = requestSchema(bench.resource.create);
+    if (schema === undefined) return undefined;
+    const least = await defaultsIn(bench, schema, await bench.make(label, 'least'));
+    const known = await defaultsIn(bench, schema, await bench.make(`${label} known`));
+    if (least === undefined && known === undefined) return undefined;
+    return [...new Map([...(least ?? []), ...(known ?? [])].map((one) => [one.about, one])).values()];
   };
+}
+
+async function defaultsIn(
+  bench: Bench,
+  schema: JsonObject,
+  thing: Thing | undefined,
+): Promise<Difference[] | undefined> {
+  if (thing === undefined) return undefined;
+  const { create } = bench.resource;
+  const shown = await bench.shown(thing);
+  const row = shown?.row ?? thing.body;
+  const answer = shown?.schema ?? answerSchema(shown === undefined ? create : (bench.resource.read ?? create));
+  const told = answer === undefined ? [] : innerSchemas(bench, answer, row);
+  const sides = { sent: thing.sent, asked: [schema], shown: row, told, pointer: '' };
+  return leftOut(bench, sides)
+    .filter(({ pointer, source }) =>
+      // A branch that does not have it has no default of it.
+      bench.session.validators.accepts(schema, put(thing.sent, pointer, source.default), 'request'),
+    )
+    .map(({ pointer, source, actual }) => {
+      const name = general(pointer).slice(1).replaceAll('/', '.');
+      return {
+        check: 'create-default',
+        operation: create,
+        about: name,
+        title: `${name} is left out and does not become its default`,
+        expected: `${name}: ${text(source.default)}`,
+        actual: `${name}: ${text(actual)}`,
+        node: source,
+        fix: `Store ${text(source.default)} where ${name} is left out, or declare another default.`,
+        exchanges: [thing.made, shown?.exchange],
+      };
+    });
 }
 
 /** An object that was sent and what is shown of it, each with its schemas. */

@@ -3,10 +3,13 @@ import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isReadingPost } from '../../../run/names.ts';
+import { shapeOf } from '../../../schema/shape.ts';
 import type { CheckContext } from '../../checks.ts';
+import { chooserOf, chosenDifferences } from '../lists/chosen-members.ts';
 import { parameterVocabulary } from '../lists/vocabulary.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { hasRows } from './resources.ts';
+import { answerSchema, memberOf } from './schema.ts';
 
 /** Whatever is read without a parameter is read as with the parameter's default. */
 export function omitted(context: CheckContext, operation: Operation): Look {
@@ -15,10 +18,10 @@ export function omitted(context: CheckContext, operation: Operation): Look {
   const isList = hasRows(context.session.document, operation);
   const defaulted = operation.parameters.filter((one) => hasDefault(one) && !(isList && one.in === 'query'));
   return async () => {
-    if (known === undefined || defaulted.length === 0 || !(operation.method === 'GET' || isReadingPost(operation)))
-      return undefined;
-    const found: Difference[] = [];
-    let isSeen = false;
+    if (known === undefined || !(operation.method === 'GET' || isReadingPost(operation))) return undefined;
+    const chosen = isList ? [] : await chosenOf(context, operation, known);
+    const found: Difference[] = [...chosen];
+    let isSeen = chosen.length > 0;
     for (const parameter of defaulted) {
       const without = await context.session.send(withValue(known, parameter, undefined));
       const withIt = await context.session.send(withValue(known, parameter, parameter.schema.default));
@@ -30,6 +33,53 @@ export function omitted(context: CheckContext, operation: Operation): Look {
     }
     return isSeen ? found : undefined;
   };
+}
+
+/** On the read of one thing: what parameters choose of its members is shown, and what must be asked for is not shown unasked. */
+async function chosenOf({ session }: CheckContext, operation: Operation, known: Call): Promise<Difference[]> {
+  const schema = answerSchema(operation);
+  if (schema === undefined) return [];
+  const found: Difference[] = [];
+  for (const parameter of operation.parameters.filter((one) => one.in === 'query' && !one.required)) {
+    const shape = shapeOf(session.document, parameter.schema);
+    const chooser = chooserOf(session.document, parameter.name, shape, schema);
+    if (chooser === undefined) continue;
+    const plain = await session.send(withValue(known, parameter, undefined));
+    if (!isSuccess(plain) || !isObject(plain.answer.json?.value)) continue;
+    const thing = plain.answer.json.value;
+    const differs = (title: string, expected: string, actual: string, exchange: Exchange): Difference => ({
+      check: 'members-chosen',
+      operation,
+      about: parameter.name,
+      title,
+      expected,
+      actual,
+      node: parameter.node,
+      fix: 'Show what is asked for.',
+      exchanges: exchange === plain ? [plain] : [plain, exchange],
+    });
+    const differences = await chosenDifferences(chooser, [thing], async (value) => {
+      const exchange = await session.send(withValue(known, parameter, value));
+      const shown = exchange.answer.json?.value;
+      return isSuccess(exchange) && isObject(shown) ? { things: [shown], exchange } : undefined;
+    });
+    found.push(...differences.map((one) => differs(one.title, one.expected, one.actual, one.exchange)));
+    const isOnlyAsked = (name: string) =>
+      memberOf(session.document, [schema], name).some(({ description }) =>
+        new RegExp(`\\bonly with [\`'"]?${parameter.name}=`, 'i').test(String(description ?? '')),
+      );
+    const unasked = chooser.names.filter((name) => chooser.kind === 'besides' && name in thing && isOnlyAsked(name));
+    if (unasked.length > 0)
+      found.push(
+        differs(
+          `What \`${parameter.name}\` must ask for is shown unasked`,
+          `no ${unasked.join(', ')}`,
+          `with ${unasked.join(', ')}`,
+          plain,
+        ),
+      );
+  }
+  return found;
 }
 
 function hasDefault({ in: place, required, schema, node }: Parameter): boolean {
