@@ -399,8 +399,9 @@ export class Baselines {
     const isOther = (body: unknown, index: number) => !isDeepStrictEqual(body, known[index]) && isValid(body);
     const keyed = given.map((value) => this.withKnownIds(operation, value, 0, true)).filter(isOther);
     const modest = known.map((body) => this.#withoutStrangers(operation, body)).filter(isOther);
-    // What makes is to make something new, and leave alone what is there.
-    const bodies = isMaking(operation) ? [...keyed.slice(0, 4), ...known] : [...known, ...keyed.slice(0, 4)];
+    // What makes is to make something new, and leave alone what is there; and little of it, because every probe makes one.
+    const little = keyed.toSorted((one, other) => sizeOf(one) - sizeOf(other));
+    const bodies = isMaking(operation) ? [...little.slice(0, 4), ...known] : [...known, ...keyed.slice(0, 4)];
     return [...bodies, ...modest.slice(0, 3)].map((body) => ({ body, mediaType }));
   }
 
@@ -512,6 +513,10 @@ function hasNoRows({ document }: Session, { operation, answer }: Exchange): bool
   const rows = rowsSchema(document, schema);
   const list = rows === undefined ? undefined : at(answer.json?.value, rows.member === '' ? '' : `/${rows.member}`);
   return Array.isArray(list) && list.length === 0;
+}
+
+function sizeOf(body: unknown): number {
+  return JSON.stringify(body)?.length ?? 0;
 }
 
 /** Whether other words may help: what is there already is in the way, or of an item that may be. */
