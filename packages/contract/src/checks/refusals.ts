@@ -272,7 +272,7 @@ function bodyProbes({ session }: CheckContext, operation: Operation, call: Call)
   const declared = body.contents.map(({ mediaType }) => mediaType.split(';')[0]?.toLowerCase() ?? '');
   const isDeclared = (type: string) =>
     declared.some((one) => one === type || one === '*/*' || one === `${type.split('/')[0]}/*`);
-  const others = ['text/plain', 'application/xml', 'application/x-www-form-urlencoded'].filter(
+  const others = ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'application/json'].filter(
     (type) => !isDeclared(type),
   );
   const text = JSON.stringify(call.body);

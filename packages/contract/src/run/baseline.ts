@@ -329,6 +329,7 @@ export class Baselines {
     // Any version will do: what is stale is a check of its own.
     const isCondition = /^if-match$/i.test(parameter.name);
     if (isCondition && validators.accepts(parameter.schema, '*', 'request')) return ['*'];
+    if (isCondition) return this.#tagToBe(operation, parameter);
     if (given[parameter.name] !== undefined) return [given[parameter.name]];
     const { likely, possible } = pool.forParameter(operation, parameter.name, onlyMade);
     const fitting = likely.flatMap((value) => this.#fit(parameter, value));
@@ -354,6 +355,14 @@ export class Baselines {
       ...fitting,
       ...ids,
     ];
+  }
+
+  /** A text in place of the tag that the thing will have. */
+  #tagToBe(operation: Operation, { schema, name }: Parameter): unknown[] {
+    const { values, tagsToBe } = this.#session;
+    const tag = values.sample(schema, 'request', 'some', this.#session.seedFor(`${operation.id} ${name}`))?.value;
+    if (typeof tag === 'string') tagsToBe.add(tag);
+    return [tag];
   }
 
   /** Whether the values of a parameter look like ids, whatever its name: then those of known things may be meant. */

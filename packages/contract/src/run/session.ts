@@ -65,6 +65,8 @@ export class Session {
   readonly notices = new Set<string>();
   readonly seed: number;
   requests = 0;
+  /** Texts that stand for the ETag that a thing has when a call of it is sent: without that tag nothing of it can be changed. */
+  readonly tagsToBe = new Set<string>();
   /** Values that a person gave, by name. */
   given: Readonly<Record<string, unknown>> = {};
   readonly #client: HttpClient;
@@ -272,6 +274,7 @@ export class Session {
       if (wire.cookie !== undefined)
         headers.cookie = headers.cookie === undefined ? wire.cookie : `${headers.cookie}; ${wire.cookie}`;
       for (const name of wire.without ?? []) delete headers[name];
+      if (this.tagsToBe.has(headers['if-match'] ?? '')) headers['if-match'] = await this.#tagOf(wire, headers);
       this.requests += 1;
       const exchange = await this.#client.send(operation, { ...wire, headers });
       const { status } = exchange.answer;
@@ -295,6 +298,20 @@ export class Session {
       }
       return exchange;
     }
+  }
+
+  /** The ETag of what a call is about, as it is now. */
+  async #tagOf({ target }: WireRequest, headers: Readonly<Record<string, string>>): Promise<string> {
+    const { 'if-match': wanted = '', 'content-type': _type, ...others } = headers;
+    this.requests += 1;
+    const [path = target] = target.split('?');
+    const { answer } = await this.#client.send(undefined, {
+      method: 'GET',
+      target: path,
+      headers: { ...others, accept: '*/*' },
+      body: undefined,
+    });
+    return answer.headers.etag ?? wanted;
   }
 
   async #headersOf(identity: Identity): Promise<Readonly<Record<string, string>>> {

@@ -16,11 +16,11 @@ await describeContract('the server keeps the contract', {
   notReached: Object.entries(handlers)
     .filter(([, handler]) => handler === notImplemented)
     .map(([id]) => id),
-  timeout: 300_000,
+  timeout: 600_000,
   options: async () => ({
     url: service.address,
     // `pnpm contract-check` sends more; here, the other engine's run and the next seed's take their share.
-    probes: 150,
+    probes: 80,
     auth: {
       caller: () => signedIn(service.token, service.tenant.name),
       powerless: () => signedIn(powerless.token, powerless.tenant.name),

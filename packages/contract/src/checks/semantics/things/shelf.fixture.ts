@@ -378,6 +378,7 @@ class Library {
     if (condition === undefined && method === 'PUT' && !this.#has('no 428')) return problem(428, 'Say which version');
     if (isStale && !this.#has('If-Match ignored')) {
       if (this.#has('stale is stored')) Object.assign(found.row, writable(kind, body));
+      if (this.#has('stale is a conflict')) return problem(409, 'It has changed since');
       return problem(412, 'It has changed since');
     }
     if (condition !== undefined && condition !== '*' && this.#has('If-Match always fails')) return problem(412, 'No');

@@ -144,6 +144,10 @@ async function guarded(
     found.push(
       differs('if-match-ignored', update, 'A change with a stale If-Match is accepted', '412', [after.exchange, stale]),
     );
+  else if (stale?.answer.status === 409)
+    found.push(
+      differs('if-match-status', update, 'A stale If-Match is answered as a conflict', '412', [after.exchange, stale]),
+    );
   else if (stale?.answer.status === 412 && later !== undefined && differ(after.row, later.row))
     found.push(
       differs('if-match-stored', update, 'A change with a stale If-Match is refused and stored', 'nothing changed', [

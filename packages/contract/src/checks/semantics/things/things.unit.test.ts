@@ -83,6 +83,7 @@ describe('a server that does not', () => {
     'action-idle': ['lending does nothing'],
     'found-elsewhere': ['notes of all books', 'notes under any book'],
     'if-match-missing': ['no 428'],
+    'if-match-status': ['stale is a conflict'],
     'version-ignored': ['version ignored'],
     'key-another': ['key ignored', 'all keys are one', 'replay with another id'],
     'key-twice': ['replay makes another'],
