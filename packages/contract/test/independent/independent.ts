@@ -1,0 +1,27 @@
+import { fileURLToPath } from 'node:url';
+import { check } from '../../src/check.ts';
+import type { CheckOptions } from '../../src/options.ts';
+import type { Report } from '../../src/report/report.ts';
+import { drifts as fleetDrifts } from './fleet/drifts.mjs';
+import * as fleet from './fleet/server.mjs';
+import { drifts as ticketsDrifts } from './tickets/drifts.mjs';
+import * as tickets from './tickets/server.mjs';
+
+export const suites = {
+  fleet: { ...fleet, drifts: fleetDrifts },
+  tickets: { ...tickets, drifts: ticketsDrifts },
+} as const;
+
+export type Suite = keyof typeof suites;
+
+/** Checks a server of a suite, with one of its drifts or none. */
+export async function checkOne(suite: Suite, drift?: string, options: Partial<CheckOptions> = {}): Promise<Report> {
+  const { start, auth } = suites[suite];
+  const server = await start(drift);
+  try {
+    const spec = fileURLToPath(new URL(`${suite}/openapi.yaml`, import.meta.url));
+    return await check({ spec, url: server.url, auth, ...options });
+  } finally {
+    await server.stop();
+  }
+}
