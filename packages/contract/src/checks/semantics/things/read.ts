@@ -152,7 +152,8 @@ export function unknown({ session, baselines }: CheckContext, read: Operation): 
     const rows = rowsSchema(session.document, answerSchema(read));
     const isRefusalDeclared = read.answers.some(({ status }) => status === '404' || status === '4XX');
     const isReading = read.method === 'GET' || read.method === 'HEAD';
-    if (!isReading && (!isRefusalDeclared || isPutCreation(read, session.operations))) return undefined;
+    const isUnchecked = saidKind(read, 'updates') === false || saidKind(read, 'deletes') === false;
+    if (!isReading && (isUnchecked || !isRefusalDeclared || isPutCreation(read, session.operations))) return undefined;
     if (!isRefusalDeclared && (rows === undefined || !isReference(name))) return undefined;
     const id = newId({ session }, parameter.schema, known.path[name], label);
     if (id === undefined) return undefined;

@@ -12,6 +12,7 @@ import { newId } from './read.ts';
 import { answerSchema } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 import { madeAndRead, untouched } from './update.ts';
+import { saidFlag } from './vocabulary.ts';
 
 /** What is deleted is gone, or shown as deleted, and nothing else is. */
 export function removed(bench: Bench): Look {
@@ -27,7 +28,8 @@ export function removed(bench: Bench): Look {
     const after = await bench.read(made.thing);
     if (after === undefined) return undefined;
     const differences: Difference[] = [];
-    if (!isGone(after) && isSuccess(after) && isUnchanged(made.exchange, after))
+    const isSoft = saidFlag(remove, 'softDelete');
+    if (isSuccess(after) && (isSoft === false || isUnchanged(made.exchange, after)))
       differences.push({
         check: 'delete-lost',
         operation: remove,
@@ -39,6 +41,17 @@ export function removed(bench: Bench): Look {
         exchanges: [answer, after],
       });
     const gone = isGone(after);
+    if (gone && isSoft === true)
+      differences.push({
+        check: 'deleted-hidden',
+        operation: read,
+        about: remove.id,
+        title: `What ${remove.id} deleted cannot be read any more`,
+        expected: `${text(made.thing.id)}, as deleted: the contract says softDelete`,
+        actual: `${after.answer.status} ${after.answer.text.slice(0, 120)}`,
+        fix: 'Show what is deleted as deleted.',
+        exchanges: [answer, after],
+      });
     if (gone && list !== undefined && before !== undefined) {
       const now = await bench.list(list);
       const was = before.rows.find((row) => bench.isOf(made.thing, row));

@@ -61,7 +61,9 @@ function resourceOf(document: OpenApiDocument, operations: readonly Operation[],
     updates,
     remove,
     lists: listsOf(document, operations, collection, read, kind),
-    actions: operations.filter((one) => isAction(one, (read ?? item)?.path, operations)),
+    actions: operations.filter(
+      (one) => saidFlag(one, 'acts') !== false && isAction(one, (read ?? item)?.path, operations),
+    ),
   };
 }
 

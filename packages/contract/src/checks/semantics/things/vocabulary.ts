@@ -20,7 +20,12 @@ export const vocabulary: readonly { readonly on: string; readonly member: string
     member: 'merges',
     says: '`true`: what a PUT leaves out stays as it is; `false`: a PATCH replaces',
   },
-  { on: 'operation', member: 'softDelete', says: '`true`: what is deleted can still be read, as deleted' },
+  {
+    on: 'operation',
+    member: 'softDelete',
+    says: '`true`: what is deleted can still be read, as deleted; `false`: it cannot',
+  },
+  { on: 'operation', member: 'acts', says: '`false`: what it does to the thing of its path is not checked' },
   { on: 'operation', member: 'echo', says: '`false`: what is sent need not come back as it was sent' },
   { on: 'operation', member: 'idempotent', says: '`false`: a repeated key is no replay' },
   { on: 'operation', member: 'safe', says: '`false`: reading changes what other reads show' },
@@ -29,7 +34,7 @@ export const vocabulary: readonly { readonly on: string; readonly member: string
 ];
 
 type KindName = 'creates' | 'reads' | 'lists' | 'updates' | 'deletes';
-type FlagName = 'merges' | 'softDelete' | 'echo' | 'idempotent' | 'safe' | 'private';
+type FlagName = 'acts' | 'merges' | 'softDelete' | 'echo' | 'idempotent' | 'safe' | 'private';
 
 /** The kind that an operation is said to work on; false where it is said to work on none. */
 export function saidKind({ node }: Operation, member: KindName): string | false | undefined {
