@@ -5,8 +5,8 @@ import { escapeSegment, isObject, unescapeSegment } from '../json.ts';
 /** The parts of a call that can be left out or made smaller. */
 const groups = ['query', 'headers', 'cookies', 'body'] as const;
 
-/** Smaller calls that are looked at, sent or not. */
-const mostLookedAt = 2000;
+/** Characters of smaller calls that are looked at, sent or not: to look at a long one takes its time, and so does each of many. */
+const mostLookedAt = 150_000;
 
 /** How deep in a body parts are left out one by one. */
 const deepest = 5;
@@ -29,6 +29,7 @@ export interface Shrinking {
  */
 export async function shrink(call: Call, { isLike, shows, tries }: Shrinking): Promise<Exchange | undefined> {
   let left = tries;
+  let unseen = mostLookedAt;
   let smallest = call;
   let shown: Exchange | undefined;
   let isSmaller = call.raw === undefined;
@@ -39,7 +40,8 @@ export async function shrink(call: Call, { isLike, shows, tries }: Shrinking): P
       const key = keyOf(smaller);
       if (seen.has(key)) continue;
       seen.add(key);
-      if (left === 0 || seen.size > mostLookedAt) return shown;
+      unseen -= key.length;
+      if (left === 0 || unseen < 0) return shown;
       if (!isLike(smaller)) continue;
       left -= 1;
       const exchange = await shows(smaller);
