@@ -24,7 +24,10 @@ const contract = {
                 schema: {
                   type: 'object',
                   required: ['lamps'],
-                  properties: { lamps: { type: 'array', items: { type: 'string', format: 'date' } } },
+                  properties: {
+                    lamps: { type: 'array', items: { type: 'string', format: 'date' } },
+                    maker: { $ref: '#/components/schemas/Maker' },
+                  },
                 },
               },
             },
@@ -32,6 +35,16 @@ const contract = {
           '204': { description: 'None.' },
           '3XX': { description: 'Elsewhere.' },
         },
+      },
+    },
+  },
+  components: {
+    schemas: {
+      Named: { type: 'object', properties: { name: { type: 'string' } } },
+      Maker: {
+        $ref: '#/components/schemas/Named',
+        properties: { city: { type: 'string' } },
+        unevaluatedProperties: false,
       },
     },
   },
@@ -90,6 +103,8 @@ describe('an answer', () => {
     ['without its body', { text: '' }, ['answer-body-missing']],
     ['with a body that breaks a format', { text: '{"lamps":["2026-02-29"]}' }, ['answer-body']],
     ['with a member that nobody knows', { text: '{"lamps":[],"x":1}' }, ['answer-unknown-property']],
+    ['with what stands beside a reference', { text: '{"lamps":[],"maker":{"name":"a","city":"b"}}' }, []],
+    ['with what a reference closes', { text: '{"lamps":[],"maker":{"zip":1}}' }, ['answer-body']],
     ['204 with a body', { status: 204 }, ['answer-body-unexpected']],
   ])('%s', (_what, answer, checks) => expect(judged(answer)).toEqual(checks));
 
