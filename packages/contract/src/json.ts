@@ -16,14 +16,29 @@ export function unescapeSegment(segment: string): string {
   return segment.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
+/** What stands at a JSON Pointer; undefined where nothing does. */
+export function at(value: unknown, pointer: string): unknown {
+  let current = value;
+  for (const key of pointer.split('/').slice(1).map(unescapeSegment)) {
+    if (Array.isArray(current)) current = current[Number(key)];
+    else if (isObject(current)) current = Object.hasOwn(current, key) ? current[key] : undefined;
+    else return undefined;
+  }
+  return current;
+}
+
 /** A copy of the value with a member at a pointer whose parent is there. */
 export function put(value: unknown, pointer: string, member: unknown): unknown {
   const copy = structuredClone(value);
-  const [name = '', ...path] = pointer.split('/').slice(1).map(unescapeSegment).toReversed();
-  let parent: unknown = copy;
-  for (const segment of path.toReversed())
-    parent = Array.isArray(parent) ? parent[Number(segment)] : isObject(parent) ? parent[segment] : undefined;
+  const end = pointer.lastIndexOf('/');
+  const parent = at(copy, pointer.slice(0, end));
+  const name = unescapeSegment(pointer.slice(end + 1));
   if (Array.isArray(parent)) parent[Number(name)] = member;
   else if (isObject(parent)) parent[name] = member;
   return copy;
+}
+
+/** How long a value is where it is written. */
+export function sizeOf(value: unknown): number {
+  return JSON.stringify(value)?.length ?? 0;
 }

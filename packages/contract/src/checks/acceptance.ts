@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { isObject, put } from '../json.ts';
-import { at, type Candidate, general } from '../judge/judge.ts';
+import { at, isObject, put, unescapeSegment } from '../json.ts';
+import { type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { isMaking, isOwnId, kindOfReference } from '../run/names.ts';
-import { renewed } from '../run/renewal.ts';
+import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { type Bound, boundsOf } from '../schema/bounds.ts';
 import type { CheckContext } from './checks.ts';
@@ -140,7 +140,7 @@ function withoutAt(value: unknown, pointer: string): unknown {
   const parent = at(copy, pointer.slice(0, end));
   const name = pointer.slice(end + 1);
   if (Array.isArray(parent)) parent.splice(Number(name), 1);
-  else if (isObject(parent)) delete parent[name.replaceAll('~1', '/').replaceAll('~0', '~')];
+  else if (isObject(parent)) delete parent[unescapeSegment(name)];
   const isEmpty = end > 0 && Object.keys(Object(parent)).length === 0;
   return isEmpty ? withoutAt(copy, pointer.slice(0, end)) : copy;
 }
@@ -206,7 +206,7 @@ async function isTakenElsewhere(
   const kept = isScalar ? keptIn(place, bound) : undefined;
   const calls: { readonly call: Call; readonly pointer: string | undefined }[] = [
     {
-      call: renewed(session, place.with(bound.value), `${label} other words`, { depth: 9, keys: false }, kept),
+      call: renewed(session, place.with(bound.value), `${label} other words`, atEveryDepth, kept),
       pointer: place.parameter === undefined ? (kept ?? '') : undefined,
     },
   ];

@@ -1,7 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
-import { isObject } from '../json.ts';
+import { isObject, sizeOf } from '../json.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { hostileEverywhere, hostileOf, hostileTexts, malformedBodies, withRawText } from '../schema/hostile.ts';
 import type { CheckContext } from './checks.ts';
@@ -48,10 +48,6 @@ async function everywhere({ session, baselines }: CheckContext, { call }: Baseli
   const known = [call, ...(await baselines.variants(operation))];
   const [fullest = call] = known.sort((one, other) => sizeOf(other.body) - sizeOf(one.body));
   return [...hostileEverywhere(session.validators, schema, fullest.body)].map((body) => ({ ...fullest, body }));
-}
-
-function sizeOf(body: unknown): number {
-  return JSON.stringify(body)?.length ?? 0;
 }
 
 /** Hostile values of one place in a run; another seed takes others. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import type { Call, Exchange } from '../http/call.ts';
-import { escapeSegment, isObject, unescapeSegment } from '../json.ts';
+import { at, escapeSegment, isObject, put, unescapeSegment } from '../json.ts';
 
 /** The parts of a call that can be left out or made smaller. */
 const groups = ['query', 'headers', 'cookies', 'body'] as const;
@@ -70,11 +70,11 @@ function* smallerThan(call: Call): Iterable<Call> {
     yield { ...call, ...(without(whole, gone) as typeof whole) };
   }
   for (const pointer of pointersTo(whole, Array.isArray))
-    for (const items of subarrays(valueAt(whole, pointer) as unknown[], 1))
-      yield { ...call, ...(replaced(whole, pointer, items) as typeof whole) };
+    for (const items of subarrays(at(whole, pointer) as unknown[], 1))
+      yield { ...call, ...(put(whole, pointer, items) as typeof whole) };
   for (const pointer of pointersTo(whole, (value) => ['string', 'number'].includes(typeof value)))
-    for (const scalar of smallerScalars(valueAt(whole, pointer), pointer.startsWith('/body/')))
-      yield { ...call, ...(replaced(whole, pointer, scalar) as typeof whole) };
+    for (const scalar of smallerScalars(at(whole, pointer), pointer.startsWith('/body/')))
+      yield { ...call, ...(put(whole, pointer, scalar) as typeof whole) };
 }
 
 function* subarrays<T>(items: readonly T[], minLength: number): Iterable<T[]> {
@@ -100,8 +100,8 @@ function pointersIn(value: unknown, isEntered: (value: unknown, depth: number) =
   if (!isEntered(value, depth) || !isObject(value)) return [];
   return Object.entries(value).flatMap(([name, member]) => {
     if (member === undefined) return [];
-    const at = `/${escapeSegment(name)}`;
-    return [at, ...pointersIn(member, isEntered, depth + 1).map((inner) => `${at}${inner}`)];
+    const pointer = `/${escapeSegment(name)}`;
+    return [pointer, ...pointersIn(member, isEntered, depth + 1).map((inner) => `${pointer}${inner}`)];
   });
 }
 
@@ -114,33 +114,12 @@ function pointersTo(value: unknown, isWanted: (value: unknown) => boolean, point
   return isWanted(value) ? [pointer, ...inner] : inner;
 }
 
-function valueAt(value: unknown, pointer: string): unknown {
-  return segmentsOf(pointer).reduce<unknown>(
-    (part, segment) => (Array.isArray(part) ? part[Number(segment)] : isObject(part) ? part[segment] : undefined),
-    value,
-  );
-}
-
 function without(value: unknown, pointers: readonly string[]): unknown {
   const copy = structuredClone(value);
   for (const pointer of pointers) {
     const end = pointer.lastIndexOf('/');
-    const parent = valueAt(copy, pointer.slice(0, end));
+    const parent = at(copy, pointer.slice(0, end));
     if (isObject(parent)) delete parent[unescapeSegment(pointer.slice(end + 1))];
   }
   return copy;
-}
-
-function replaced(value: unknown, pointer: string, part: unknown): unknown {
-  const copy = structuredClone(value);
-  const end = pointer.lastIndexOf('/');
-  const parent = valueAt(copy, pointer.slice(0, end));
-  const name = unescapeSegment(pointer.slice(end + 1));
-  if (Array.isArray(parent)) parent[Number(name)] = part;
-  else if (isObject(parent)) parent[name] = part;
-  return copy;
-}
-
-function segmentsOf(pointer: string): string[] {
-  return pointer.split('/').slice(1).map(unescapeSegment);
 }

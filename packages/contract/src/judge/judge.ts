@@ -4,7 +4,7 @@ import type { Finding } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
 import { noAnswer } from '../http/client.ts';
 import { isJson } from '../http/serialize.ts';
-import { isObject } from '../json.ts';
+import { at, isObject } from '../json.ts';
 import type { Breach, Validators } from '../schema/validators.ts';
 import { strangersIn } from './known.ts';
 
@@ -320,18 +320,6 @@ export function contentFor(declared: Pick<Answer, 'contents'>, mediaType: string
 /** A pointer without the numbers of this run: `/items/3/id` and `/items/7/id` are one place. */
 export function general(pointer: string): string {
   return pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*');
-}
-
-/** The value at a JSON Pointer. */
-export function at(value: unknown, pointer: string): unknown {
-  let current = value;
-  for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (Array.isArray(current)) current = current[Number(key)];
-    else if (isObject(current)) current = Object.hasOwn(current, key) ? current[key] : undefined;
-    else return undefined;
-  }
-  return current;
 }
 
 function onePerCause(breaches: readonly Breach[]): Breach[] {

@@ -3,8 +3,7 @@ import { hasItemErrors, itemResultsIn } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
-import { isObject } from '../json.ts';
-import { at } from '../judge/judge.ts';
+import { at, isObject, sizeOf } from '../json.ts';
 import {
   collectionPath,
   isMaking,
@@ -522,10 +521,6 @@ function hasNoRows({ document }: Session, { operation, answer }: Exchange): bool
   const rows = rowsSchema(document, schema);
   const list = rows === undefined ? undefined : at(answer.json?.value, rows.member === '' ? '' : `/${rows.member}`);
   return Array.isArray(list) && list.length === 0;
-}
-
-function sizeOf(body: unknown): number {
-  return JSON.stringify(body)?.length ?? 0;
 }
 
 /** Whether other words may help: what is there already is in the way, or of an item that may be. */

@@ -1,8 +1,7 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
-import { isObject, type JsonObject } from '../json.ts';
-import { at } from '../judge/judge.ts';
+import { at, isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
   isMaking,

@@ -13,15 +13,14 @@ export interface Freshness {
 /** The least that may be enough, and more. */
 export type Freshnesses = readonly [Freshness, ...Freshness[]];
 
+/** All texts, and none of the keys. */
+export const atEveryDepth: Freshness = { depth: 9, keys: false };
+
 /**
  * What conflicts is usually named at the top; texts further down may have to agree with each other, and keys with what is there:
  * these change only where the others are not enough.
  */
-export const freshnesses: Freshnesses = [
-  { depth: 1, keys: false },
-  { depth: 9, keys: false },
-  { depth: 9, keys: true },
-];
+export const freshnesses: Freshnesses = [{ depth: 1, keys: false }, atEveryDepth, { ...atEveryDepth, keys: true }];
 
 /**
  * A call with other texts than those before it.

@@ -1,10 +1,10 @@
 import type { Operation } from '../../../document/operation.ts';
-import type { Call, Exchange } from '../../../http/call.ts';
+import type { Exchange } from '../../../http/call.ts';
 import { isJson } from '../../../http/serialize.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
-import type { Bench, Thing } from './bench.ts';
+import { type Bench, emptyCall, type Thing } from './bench.ts';
 import { isSame } from './compare.ts';
 import { isScalar } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
@@ -19,7 +19,6 @@ export function acted(bench: Bench, actions: readonly Operation[]): Look {
     if (made === undefined) return undefined;
     const found: Difference[] = [];
     const done = new Set<Operation>();
-    let { row } = made;
     let before: After = made;
     // One may have to come before another, and what ends things comes last.
     for (let isNews = true; isNews; ) {
@@ -32,18 +31,15 @@ export function acted(bench: Bench, actions: readonly Operation[]): Look {
         done.add(action);
         if (after === undefined) continue;
         isNews = true;
-        if (action.method === 'DELETE') {
-          found.push(...undone(bench, action, made.row, before, exchange, after));
-          continue;
-        }
-        found.push(
-          ...otherwise(bench, action, made.thing, exchange, after),
-          ...unheeded(bench, action, exchange, after),
-          ...idle(bench, action, row, exchange, after),
-          ...untagged(bench, action, before, exchange, after),
-        );
+        if (action.method === 'DELETE') found.push(...undone(bench, action, made.row, before, exchange, after));
+        else
+          found.push(
+            ...otherwise(bench, action, made.thing, exchange, after),
+            ...unheeded(bench, action, exchange, after),
+            ...idle(bench, action, before.row, exchange, after),
+            ...untagged(bench, action, before, exchange, after),
+          );
         before = after;
-        row = after.row;
       }
     }
     return done.size === 0 ? undefined : found;
@@ -66,16 +62,7 @@ async function act(bench: Bench, action: Operation, thing: Thing, label: string)
   let last: Exchange | undefined;
   for (const body of bodies) {
     if (action.body?.required === true && body === undefined) continue;
-    const empty: Call = {
-      operation: action,
-      path: {},
-      query: {},
-      headers: {},
-      cookies: {},
-      body,
-      mediaType: undefined,
-    };
-    const base = bench.callOn(action, thing, known ?? empty);
+    const base = bench.callOn(action, thing, known ?? emptyCall(action));
     if (base === undefined) return undefined;
     const mediaType = body === undefined ? undefined : content?.mediaType;
     last = await session.send({ ...base, body, mediaType });

@@ -1,7 +1,6 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
-import { isObject } from '../../../json.ts';
-import { at } from '../../../judge/judge.ts';
+import { at, isObject } from '../../../json.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
 import type { Resource } from './resources.ts';
 import { thingIn } from './thing-in.ts';

@@ -376,10 +376,13 @@ function entryBeside(entry: unknown): JsonObject | undefined {
 /** The call of what may not be called without a condition: nobody can have found one that succeeds before a thing was read. */
 function conditional(operation: Operation): Call | undefined {
   const isConditional = operation.parameters.some(({ name }) => /^if-match$/i.test(name));
+  return isConditional ? emptyCall(operation) : undefined;
+}
+
+/** A call with nothing in it, where none is known. */
+export function emptyCall(operation: Operation): Call {
   const mediaType = operation.body?.contents.find((content) => isJson(content.mediaType))?.mediaType;
-  return isConditional
-    ? { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType }
-    : undefined;
+  return { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType };
 }
 
 /** The call without a key of its own: a repeated key makes nothing new. */

@@ -1,7 +1,6 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
-import { at } from '../../../judge/judge.ts';
+import { at, isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import type { CheckContext } from '../../checks.ts';
 import { isGone } from './create.ts';
