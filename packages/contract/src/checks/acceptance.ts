@@ -5,6 +5,7 @@ import { at, isObject, put, unescapeSegment } from '../json.ts';
 import { type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { isMaking, isOwnId, kindOfReference } from '../run/names.ts';
+import { isHarmless, unlikelyIds } from '../run/nobody.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { type Bound, boundsOf } from '../schema/bounds.ts';
@@ -39,7 +40,7 @@ export async function acceptBounds(
     ...inBranches.flatMap((place) => boundsAt(context, place).map((bound) => ({ place, bound }))),
   ]);
   await inParallel(probes, session.options.concurrency ?? 8, async ({ place, bound }, index) => {
-    if (session.isOver) return;
+    if (session.isOver || !(await isHarmless(session, place.with(bound.value), place.call))) return;
     const send = (value: unknown, label: string) =>
       sendReady(context, place.with(value), keptIn(place, bound), `${index} ${label}`);
     const exchange = await send(bound.value, 'bound');
@@ -266,9 +267,8 @@ function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, v
   const seed = session.seedFor(`${place.call.operation.id} ${place.name}`);
   if (typeof at(value, pointer) !== 'number')
     return session.values.fresh(place.schema, value, seed, (one) => one === pointer);
-  const numbers = [987_654_321, 765_432, 43_210].map((one) => one + (Math.abs(seed) % 1000));
   return (
-    numbers
+    unlikelyIds(at(value, pointer), seed)
       .map((number) => (pointer === '' ? number : put(value, pointer, number)))
       .find((one) => session.validators.accepts(place.schema, one, 'request')) ?? value
   );

@@ -6,6 +6,7 @@ import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { isMaking, isRemoving } from '../run/names.ts';
+import { isHarmless } from '../run/nobody.ts';
 import { renewedAround } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { breaksOf } from '../schema/breaks.ts';
@@ -46,7 +47,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
   const codes = new Set<string>();
   const halfRefused: { readonly probe: Probe; readonly exchange: Exchange }[] = [];
   await inParallel(probes, session.options.concurrency ?? 8, async (probe, index) => {
-    if (session.isOver) return;
+    if (session.isOver || !(await isHarmless(session, probe.call, baseline.call))) return;
     const exchange = await send(context, probe, `${index}`);
     session.observed(operation, 'refusals');
     session.coverage.tried(operation, probe.place);

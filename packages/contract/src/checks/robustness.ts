@@ -3,6 +3,7 @@ import type { Call } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { isObject, sizeOf } from '../json.ts';
 import type { Baseline } from '../run/baseline.ts';
+import { isHarmless } from '../run/nobody.ts';
 import { hostileEverywhere, hostileOf, hostileTexts, malformedBodies, withRawText } from '../schema/hostile.ts';
 import type { CheckContext } from './checks.ts';
 import { inParallel } from './parallel.ts';
@@ -30,7 +31,7 @@ export async function surviveHostility(context: CheckContext, operation: Operati
       ? []
       : malformedBodies(call.mediaType).map(({ text }) => withText(call, text));
   const send = async (probe: Call, isJudged: boolean) => {
-    if (session.isOver) return;
+    if (session.isOver || !(await isHarmless(session, probe, call))) return;
     await session.send(probe, { isJudged });
     session.observed(operation, 'robustness');
   };

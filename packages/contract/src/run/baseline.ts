@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { hasItemErrors, itemResultsIn } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
@@ -15,6 +16,7 @@ import {
   rowsSchema,
   singular,
 } from './names.ts';
+import { idOfNobody, isHarmless, unlikelyIds } from './nobody.ts';
 import { idOf } from './pool.ts';
 import { type Freshnesses, freshnesses, renewed } from './renewal.ts';
 import type { Session } from './session.ts';
@@ -77,7 +79,7 @@ export class Baselines {
     for (const extent of await this.freshnesses(operation)) {
       const call = renewed(this.#session, known.call, `fresh ${label}`, extent);
       const target = isPutCreation(operation, this.#session.operations)
-        ? this.putAnew(call, label)
+        ? await this.putAnew(call, label)
         : isDestructive(operation)
           ? await this.#onNewThing(call, label)
           : call;
@@ -228,8 +230,9 @@ export class Baselines {
   async #try(operation: Operation, round: number): Promise<void> {
     for (const [index, call] of this.#candidates(operation, round).entries()) {
       if (this.#session.isOver) return;
-      let sent =
-        operation.method === 'DELETE' ? ((await this.#onNewThing(call, `try ${round} ${index}`)) ?? call) : call;
+      const target = await this.#onItsOwn(call, `try ${round} ${index}`);
+      if (target === undefined) continue;
+      let sent = target;
       let exchange = await this.#session.send(sent);
       for (const extent of freshnesses) {
         if (exchange.answer.status !== 409) break;
@@ -256,6 +259,17 @@ export class Baselines {
         `every call of it was refused, at last with ${exchange.answer.status} ${exchange.answer.text.slice(0, 160)}`,
       );
     }
+  }
+
+  /** The call as it may be tried: one that deletes, on what is made for it; one that puts, where it harms nothing. */
+  async #onItsOwn(call: Call, label: string): Promise<Call | undefined> {
+    const { operation } = call;
+    if (operation.method === 'DELETE') return (await this.#onNewThing(call, label)) ?? call;
+    if (!isPutCreation(operation, this.#session.operations) || (await isHarmless(this.#session, call))) return call;
+    const anew = await this.putAnew(call, label);
+    if (anew === undefined)
+      this.#refusals.set(operation.id, 'every path that it could be tried at leads to what this run did not make');
+    return anew;
   }
 
   /** Calls that may succeed, the likeliest first. */
@@ -471,21 +485,28 @@ export class Baselines {
   /** An id that nothing is known by: what is to be made must not take the place of what is there. */
   #unused(id: unknown, turn: number): unknown {
     const { pool } = this.#session;
-    const seed = Math.abs(this.#session.seedFor(`unused ${id} ${turn}`));
     if (!pool.has(id)) return id;
-    if (typeof id === 'number') return 100_000 + (seed % 800_000);
-    return String(id).replace(/[\da-f]{8}$/i, (seed % 0xffffffff).toString(16).padStart(8, '0'));
+    const [other = id] = unlikelyIds(id, this.#session.seedFor(`unused ${id} ${turn}`));
+    return other;
   }
 
-  /** A call that puts a thing where none is: under an id that is new, also where the body repeats it. */
-  putAnew(call: Call, label: string): Call {
+  /**
+   * A call that puts a thing where none is: under an id that is new, also where the body repeats it; undefined where none is
+   * known to be.
+   */
+  async putAnew(call: Call, label: string): Promise<Call | undefined> {
     const name = lastParameter(call.operation.path) ?? '';
     const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
-    if (parameter === undefined) return call;
-    const seed = this.#session.seedFor(`${call.operation.id} put ${label}`);
-    const id = this.#session.values.fresh(parameter.schema, call.path[name], seed);
-    const body = isObject(call.body) && name in call.body ? { ...call.body, [name]: id } : call.body;
-    return { ...call, path: { ...call.path, [name]: id }, body };
+    if (parameter === undefined) return undefined;
+    // What is new in this run may be there since an earlier one of the same seed.
+    for (const turn of [label, `${label} ${randomUUID()}`]) {
+      const seed = this.#session.seedFor(`${call.operation.id} put ${turn}`);
+      const id = idOfNobody(this.#session, parameter.schema, call.path[name], seed);
+      const body = isObject(call.body) && name in call.body ? { ...call.body, [name]: id } : call.body;
+      const target = { ...call, path: { ...call.path, [name]: id }, body };
+      if (id !== undefined && (await isHarmless(this.#session, target))) return target;
+    }
+    return undefined;
   }
 
   /** The call on a thing that is made for it: what one probe deletes, no other misses. */

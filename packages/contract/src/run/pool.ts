@@ -80,23 +80,27 @@ export class Pool {
    */
   forParameter(operation: Operation, name: string, onlyMade: boolean): { likely: unknown[]; possible: unknown[] } {
     const linked = onlyMade ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
-    const collection = collectionPath(operation.path, name);
-    const before = kindOfPath(collection);
-    const isLast = operation.path.endsWith(`{${name}}`);
-    const reference = kindOfReference(name);
-    const own = isLast ? kindsOfOperation(this.#document, operation) : [];
-    const wanted = [reference, before, ...own].filter((kind) => kind !== undefined);
-    const fromRow = ({ row, path }: Known) =>
-      path === collection || !isOwnId(name) ? (row[name] ?? idOf(row)) : idOf(row);
     const usable = this.#things.filter((thing) => thing.isMade || !onlyMade);
-    const ranked = [
-      ...(operation.path.includes(`{${name}}`) ? usable.filter(({ path }) => path === collection) : []),
-      ...wanted.flatMap((kind) => usable.filter(({ kinds }) => kinds.includes(kind))),
-    ];
-    const values = ranked.map(fromRow);
     const same = isOwnId(name) ? [] : usable.map(({ row }) => row[name]);
+    const reference = kindOfReference(name);
     const mentioned = onlyMade || reference === undefined ? [] : (this.#mentioned.get(reference) ?? []);
+    const values = this.#named(operation, name, usable);
     return { likely: this.#clean([...linked, ...values, ...mentioned]), possible: this.#clean(same) };
+  }
+
+  /** What names things that an operation may be about: those of the collection that its path goes through, then those of its kinds. */
+  #named(operation: Operation, name: string, things: readonly Known[]): unknown[] {
+    const collection = collectionPath(operation.path, name);
+    const isLast = operation.path.endsWith(`{${name}}`);
+    const own = isLast ? kindsOfOperation(this.#document, operation) : [];
+    const wanted = [kindOfReference(name), kindOfPath(collection), ...own].filter((kind) => kind !== undefined);
+    const ranked = [
+      ...(operation.path.includes(`{${name}}`) ? things.filter(({ path }) => path === collection) : []),
+      ...wanted.flatMap((kind) => things.filter(({ kinds }) => kinds.includes(kind))),
+    ];
+    return ranked.map(({ row, path }) =>
+      path === collection || !isOwnId(name) ? (row[name] ?? idOf(row)) : idOf(row),
+    );
   }
 
   /** Ids for a member of a body. */
@@ -142,6 +146,11 @@ export class Pool {
   /** Whether something is known by an id. */
   has(id: unknown): boolean {
     return this.#things.some(({ row }) => idOf(row) === id);
+  }
+
+  /** Whether a value of a path's parameter names what this run made. */
+  isMade(operation: Operation, name: string, value: unknown): boolean {
+    return this.#named(operation, name, this.#made()).some((one) => String(one) === String(value));
   }
 
   /** Ids of all that is known. */

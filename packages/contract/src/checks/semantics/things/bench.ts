@@ -86,7 +86,7 @@ export class Bench {
   /** Makes a thing; with fewer members and fewer words of its own where the server takes no other. */
   async make(label: string, filling: Filling = 'known', headers: Call['headers'] = {}): Promise<Thing | undefined> {
     const plain = withoutKey(this.#plain);
-    const ways: readonly (() => Call)[] = [
+    const ways: readonly (() => Promise<Call | undefined>)[] = [
       () => this.callTo(this.resource.create, label, filling),
       // What is unique may be taken since an earlier run of the same seed.
       () => this.callTo(this.resource.create, `${label} ${randomUUID()}`, filling),
@@ -96,7 +96,8 @@ export class Bench {
     ];
     for (const [turn, way] of ways.entries()) {
       if (this.session.isOver) return undefined;
-      const call = way();
+      const call = await way();
+      if (call === undefined) continue;
       const made = await this.session.send({ ...call, headers: { ...call.headers, ...headers } });
       const isNew = call.operation.method !== 'PUT' || made.answer.status === 201;
       if (isNew && isSuccess(made) && !hasItemErrors(made)) {
@@ -116,8 +117,14 @@ export class Bench {
     return { call, made, sent, body, address, id: this.#idIn(address, body) };
   }
 
-  /** A creation with texts of its own. */
-  callTo(create: Operation, label: string, filling: Filling = 'known', depth = this.#depth, base = this.#rich): Call {
+  /** A creation with texts of its own; undefined where there is no place for another. */
+  async callTo(
+    create: Operation,
+    label: string,
+    filling: Filling = 'known',
+    depth = this.#depth,
+    base = this.#rich,
+  ): Promise<Call | undefined> {
     const schema = requestSchema(create);
     const seed = this.session.seedFor(`${create.id} ${label}`);
     if (schema === undefined || !isObject(base.body)) return base;

@@ -27,11 +27,11 @@ export function keyed(
   operation: Operation,
   parameter: Parameter,
   list: Operation | undefined,
-  callOf: (label: string) => Call | undefined,
+  callOf: (label: string) => Promise<Call | undefined>,
 ): Look {
   const { session } = context;
   return async (label) => {
-    const call = callOf(label);
+    const call = await callOf(label);
     const [key, other] = [newKey(context, parameter), newKey(context, parameter)];
     if (call === undefined || key === undefined || other === undefined || saidFlag(operation, 'idempotent') === false)
       return undefined;
@@ -78,7 +78,7 @@ export function keyed(
         first,
         replay,
       );
-    const fresh = callOf(`${label} other`);
+    const fresh = await callOf(`${label} other`);
     if (fresh === undefined || found.length > 0) return found;
     if (tellsOfReuse(operation, parameter) && JSON.stringify(fresh.body) !== JSON.stringify(call.body)) {
       const reused = await send(fresh, key);

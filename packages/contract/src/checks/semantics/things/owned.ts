@@ -13,11 +13,11 @@ import { changesOf, madeAndRead } from './update.ts';
 export function ownedInCreation(bench: Bench): Look {
   const { create } = bench.resource;
   return async (label) => {
-    const call = bench.callTo(create, label);
+    const call = await bench.callTo(create, label);
     const usual = await bench.make(`${label} usual`);
     if (usual === undefined) return undefined;
     const forged = forgedFor(bench, create, label, (await bench.shown(usual))?.row ?? usual.body);
-    if (Object.keys(forged).length === 0 || !isObject(call.body)) return undefined;
+    if (Object.keys(forged).length === 0 || !isObject(call?.body)) return undefined;
     const made = await bench.session.send({ ...call, body: { ...call.body, ...forged } });
     const thing = isSuccess(made) ? bench.thingOf(call, made) : undefined;
     if (thing === undefined) return [];

@@ -13,6 +13,7 @@ import {
   lastParameter,
   rowsSchema,
 } from '../../../run/names.ts';
+import { idOfNobody, isHarmless } from '../../../run/nobody.ts';
 import type { CheckContext } from '../../checks.ts';
 import { rowsIn } from '../lists/told.ts';
 import { readCollection } from './collection.ts';
@@ -20,7 +21,7 @@ import { isSame, isServerOwned } from './compare.ts';
 import { isScalar, isTelling } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { hasRows } from './resources.ts';
-import { answerSchema, memberNames, memberOf, partsOf } from './schema.ts';
+import { answerSchema, memberNames, memberOf } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 import { saidKind } from './vocabulary.ts';
 
@@ -155,9 +156,10 @@ export function unknown({ session, baselines }: CheckContext, read: Operation): 
     const isUnchecked = saidKind(read, 'updates') === false || saidKind(read, 'deletes') === false;
     if (!isReading && (isUnchecked || !isRefusalDeclared || isPutCreation(read, session.operations))) return undefined;
     if (!isRefusalDeclared && (rows === undefined || !isReference(name))) return undefined;
-    const id = newId({ session }, parameter.schema, known.path[name], label);
-    if (id === undefined) return undefined;
-    const exchange = await session.send({ ...known, path: { ...known.path, [name]: id } } satisfies Call);
+    const id = idOfNobody(session, parameter.schema, known.path[name], session.seedFor(`nobody ${label}`));
+    const call: Call = { ...known, path: { ...known.path, [name]: id } };
+    if (id === undefined || !(await isHarmless(session, call))) return undefined;
+    const exchange = await session.send(call);
     if (!isSuccess(exchange)) return [];
     // That nothing belongs to it may be told by an empty list.
     if (rows !== undefined && (rowsIn(exchange, rows.member) ?? []).length === 0) return [];
@@ -179,35 +181,4 @@ export function unknown({ session, baselines }: CheckContext, read: Operation): 
 
 function isReference(name: string): boolean {
   return isOwnId(name) || kindOfReference(name) !== undefined;
-}
-
-/** An id that nobody has; undefined where there is none to be had. */
-export function newId(
-  { session }: Pick<CheckContext, 'session'>,
-  schema: JsonObject,
-  known: unknown,
-  label: string,
-): unknown {
-  const target = session.document.object(schema);
-  const seed = session.seedFor(`nobody ${label}`);
-  const isListed = partsOf(session.document, schema).some((part) => Array.isArray(part.enum) || 'const' in part);
-  if (isListed) return undefined;
-  const numbers = [987_654_321, 87_654_321, 765_432].map((one) => one + (Math.abs(seed) % 1000));
-  const candidates =
-    typeof known === 'number'
-      ? numbers
-      : [
-          uuidLike(known, seed),
-          session.values.fresh(target, known, seed),
-          session.values.sample(target, 'request', 'some', seed)?.value,
-        ];
-  return candidates.find(
-    (one) => one !== undefined && one !== known && session.validators.accepts(schema, one, 'request'),
-  );
-}
-
-/** A UUID of the same version with its last digits changed. */
-function uuidLike(known: unknown, seed: number): string | undefined {
-  if (typeof known !== 'string' || !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(known)) return undefined;
-  return `${known.slice(0, 24)}${(Math.abs(seed) % 0xffffffff).toString(16).padStart(8, '0')}dead`;
 }

@@ -3,12 +3,12 @@ import type { Call, Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { lastParameter, rowsSchema } from '../../../run/names.ts';
+import { idOfNobody } from '../../../run/nobody.ts';
 import { rowsIn } from '../lists/told.ts';
 import type { Bench, Thing } from './bench.ts';
 import { readCollection } from './collection.ts';
 import { isGone } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
-import { newId } from './read.ts';
 import { answerSchema } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 import { madeAndRead, untouched } from './update.ts';
@@ -166,7 +166,8 @@ async function beneath(bench: Bench, remove: Operation, thing: Thing): Promise<D
 async function isGoneOfNobody({ session }: Bench, call: Call): Promise<boolean> {
   const name = lastParameter(call.operation.path) ?? '';
   const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
-  const id = parameter === undefined ? undefined : newId({ session }, parameter.schema, call.path[name], 'never');
+  const seed = session.seedFor('nobody, never');
+  const id = parameter === undefined ? undefined : idOfNobody(session, parameter.schema, call.path[name], seed);
   return id !== undefined && isGone(await session.send({ ...call, path: { ...call.path, [name]: id } }));
 }
 
