@@ -42,6 +42,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
     ...answeredMembers(context, baseline),
     ...membersOfOthers(context, [baseline.call, ...branches]),
     ...bodyProbes(context, operation, baseline.call),
+    ...unreadable(context, baseline.call),
   ];
   const statuses = new Set<number>();
   const codes = new Set<string>();
@@ -263,6 +264,22 @@ function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Pro
       call: place.with(whole),
       base: place,
     }));
+}
+
+/** A caller that reads nothing of what the operation can answer, where 406 is declared for it (RFC 9110, 15.5.7). */
+function unreadable({ session }: CheckContext, call: Call): Probe[] {
+  const answer = call.operation.answers.find(({ status }) => status === '406');
+  if (answer === undefined) return [];
+  const accept = 'application/vnd.nobody-writes-this';
+  return [
+    {
+      keyword: 'accept',
+      at: 'header.Accept',
+      note: `only ${accept} can be read, and 406 is declared`,
+      place: session.document.placeOf(answer.node),
+      call: { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, accept } } },
+    },
+  ];
 }
 
 /** Bodies that are not what their media type says, and media types that the operation does not take. */

@@ -16,7 +16,9 @@ import { Values } from '../schema/values.ts';
 import { CoverageBook } from './coverage.ts';
 import { isMaking } from './names.ts';
 import { Pool } from './pool.ts';
+import { disagreeingReferences } from './references.ts';
 import { seedOf } from './seed.ts';
+import { TagBook } from './tag-book.ts';
 
 /** Who sends a request. */
 export type Identity = 'caller' | 'nobody' | 'expired' | 'powerless' | 'stranger';
@@ -70,6 +72,7 @@ export class Session {
   readonly tagsToBe = new Set<string>();
   /** Values that a person gave, by name. */
   given: Readonly<Record<string, unknown>> = {};
+  readonly #tags: TagBook;
   readonly #client: HttpClient;
   #shrinkings = 0;
   readonly #states = new Map<string, OperationState>();
@@ -85,6 +88,7 @@ export class Session {
     this.validators = new Validators(document);
     this.values = new Values(document, this.validators);
     this.judge = new Judge(document, this.validators);
+    this.#tags = new TagBook(document);
     this.pool = new Pool(document);
     this.coverage = new CoverageBook(document, this.judged);
     this.#client = new HttpClient(url, options.concurrency ?? 8, options.timeout ?? 10);
@@ -144,12 +148,10 @@ export class Session {
         this.coverage.saw(call, exchange);
         this.observed(call.operation, 'answers');
       }
-      const candidates = this.judge
-        .judge(exchange)
-        .filter(
-          ({ cause, category }) =>
-            !this.book.has(cause) && (isOfContract || category === 'robustness') && this.wants(category),
-        );
+      const candidates = this.#judged(exchange).filter(
+        ({ cause, category }) =>
+          !this.book.has(cause) && (isOfContract || category === 'robustness') && this.wants(category),
+      );
       if (candidates.length > 0) await this.#confirm(candidates, exchange, call, options);
     }
     return exchange;
@@ -239,6 +241,15 @@ export class Session {
     return this.options.auth?.[identity] !== undefined;
   }
 
+  /** How an answer differs from what is declared, and from the answers before it that it must agree with. */
+  #judged(exchange: Exchange): Candidate[] {
+    return [
+      ...this.judge.judge(exchange),
+      ...this.#tags.judge(exchange),
+      ...disagreeingReferences(this.document, exchange),
+    ];
+  }
+
   /** What is seen in an exchange is confirmed by sending the same again; a write is judged by the writes that follow it. */
   async #confirm(
     candidates: readonly Candidate[],
@@ -254,7 +265,7 @@ export class Session {
       isRepeatable || isReading(exchange)
         ? await this.#exchange(exchange.operation, serialize(call), options)
         : undefined;
-    const seenAgain = again === undefined ? [] : this.judge.judge(again);
+    const seenAgain = again === undefined ? [] : this.#judged(again);
     for (const candidate of candidates) {
       const same = seenAgain.find(({ cause }) => cause === candidate.cause);
       if (again === undefined || same === undefined) {
@@ -262,7 +273,7 @@ export class Session {
         continue;
       }
       this.book.write(same, [again]);
-      const found = (other: Exchange) => this.judge.judge(other).find(({ cause }) => cause === candidate.cause);
+      const found = (other: Exchange) => this.#judged(other).find(({ cause }) => cause === candidate.cause);
       if ((options.identity ?? 'caller') === 'caller') await this.#shrink(candidate.cause, { call, found }, [again]);
     }
   }

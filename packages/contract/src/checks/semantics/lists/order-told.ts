@@ -8,7 +8,7 @@ import type { Difference, Probe } from './probe.ts';
 import { distinct, matchOf, type Property } from './properties.ts';
 import type { Page } from './reader.ts';
 import type { Slot } from './slot.ts';
-import { ignoresCase } from './wording.ts';
+import { clausesOf, ignoresCase } from './wording.ts';
 import { keyOfName, singularKey, wordsOf } from './words.ts';
 
 /** What descriptions tell of an order: `Sorted by lastName, then firstName`, `ties are broken by id`, `nulls come last in both directions`. */
@@ -35,15 +35,6 @@ export function orderTold({ operation, controls }: Listing, list: FullList): Ord
   });
   const keys = main ?? newestFirst(list, [...own, String(operation.node.summary ?? '')]);
   return { keys: keys.map(withWords), ties, withWords };
-}
-
-function clausesOf(description: unknown): string[] {
-  return typeof description === 'string'
-    ? description
-        .replaceAll(/\s+/g, ' ')
-        .split(/[.;:](?:\s|$)/)
-        .map((clause) => clause.trim())
-    : [];
 }
 
 /** `Sorted by`, `Rows are sorted by`, `Venues are ordered by`: the order of something else than the rows is none of theirs. */

@@ -2,6 +2,16 @@ import { wordsOf } from './words.ts';
 
 /** What the words of a description say beyond doubt. Where they say it loosely, or two ways, they say nothing here. */
 
+/** A description in the parts that say one thing each. */
+export function clausesOf(description: unknown): string[] {
+  return typeof description === 'string'
+    ? description
+        .replaceAll(/\s+/g, ' ')
+        .split(/[.;:](?:\s|$)/)
+        .map((clause) => clause.trim())
+    : [];
+}
+
 export interface BoundSaid {
   readonly includes: boolean;
   /** Whether it is said in so many words, rather than by `before this day`. */
@@ -84,4 +94,27 @@ export function placesSaid(description: string): string[][] {
       return wordsOf(owned === null ? plain : `${owned[2]} ${owned[1]}`);
     })
     .filter((words) => words.length > 0);
+}
+
+/** Whether a clause speaks of a member: `the plate number` of `plate_number`. */
+export function speaksOf(clause: string, name: string): boolean {
+  const said = ` ${wordsOf(clause).join(' ')} `;
+  const words = wordsOf(name).join(' ');
+  return words !== '' && (said.includes(` ${words} `) || clause.includes(`\`${name}\``));
+}
+
+/** Whether no two things may have the same: `Unique within the account`, `the name is already in use`. */
+export function saysUnique(clause: string): boolean {
+  const isSaid =
+    /\bunique\b(?! identifier)|\balready (?:in use|used|taken|exists|known|has)\b|\bin use\b|\bis taken\b|\bexists already\b/i;
+  return isSaid.test(clause) && !/\bnot (?:be |necessarily |have to be )*unique\b/i.test(clause);
+}
+
+/** Whether what is sent leaves nothing of what was: `tags are replaced as a whole`. */
+export function saysWhole(clause: string): boolean {
+  return (
+    /\breplace[sd]?\b/i.test(clause) &&
+    /\b(?:as a whole|as one|entirely|completely|whole|wholly)\b/i.test(clause) &&
+    !/\bnot\b/i.test(clause)
+  );
 }

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
 import { type Bench, emptyCall, type Thing } from './bench.ts';
-import { isSame } from './compare.ts';
+import { isFleeting, isSame } from './compare.ts';
 import { isScalar } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { answerSchema, memberNames, memberOf, partsOf } from './schema.ts';
@@ -40,13 +40,30 @@ export function acted(bench: Bench, actions: readonly Operation[]): Look {
             ...untagged(bench, action, before, exchange, after),
           );
         before = after;
+        const second =
+          action.method === 'DELETE' ? undefined : await act(bench, action, made.thing, `${label} second`, true);
+        const now = second !== undefined && isSuccess(second) ? await bench.shown(made.thing) : undefined;
+        if (second === undefined || now === undefined) continue;
+        found.push(...unheeded(bench, action, second, now));
+        before = now;
       }
     }
     return done.size === 0 ? undefined : found;
   };
 }
 
-async function act(bench: Bench, action: Operation, thing: Thing, label: string): Promise<Exchange | undefined> {
+/**
+ * Does something to a thing.
+ *
+ * @param isElse whether to do it with another thing than the known call names, where it names one and there is another.
+ */
+async function act(
+  bench: Bench,
+  action: Operation,
+  thing: Thing,
+  label: string,
+  isElse = false,
+): Promise<Exchange | undefined> {
   const { baselines, session } = bench.context;
   const content = action.body?.contents.find(({ mediaType }) => isJson(mediaType)) ?? action.body?.contents[0];
   const schema = content?.schema;
@@ -58,7 +75,11 @@ async function act(bench: Bench, action: Operation, thing: Thing, label: string)
           action,
           session.values.sample(schema, 'request', extent, session.seedFor(`${action.id} ${label}`))?.value,
         );
-  const bodies = action.body === undefined ? [undefined] : [known?.body, sample('least'), sample('most')];
+  const bodies = isElse
+    ? withOtherReferences(bench, action, known?.body)
+    : action.body === undefined
+      ? [undefined]
+      : [known?.body, sample('least'), sample('most')];
   let last: Exchange | undefined;
   for (const body of bodies) {
     if (action.body?.required === true && body === undefined) continue;
@@ -71,12 +92,23 @@ async function act(bench: Bench, action: Operation, thing: Thing, label: string)
   return last;
 }
 
-/** What may be another at every look. */
-const isFleeting = /url|href|link|token|secret|expires|remaining|age$|seen|position|rank|etag/i;
-
 interface After {
   readonly row: JsonObject;
   readonly exchange: Exchange;
+}
+
+/** The body with other things of those that are known in the place of what it names. */
+function withOtherReferences({ session }: Bench, action: Operation, body: unknown): JsonObject[] {
+  const known: JsonObject = isObject(body) ? body : {};
+  return Object.entries(known)
+    .filter(([name, value]) => kindOfReference(name) !== undefined && isScalar(value))
+    .flatMap(([name, value]) =>
+      session.pool
+        .forMember(action, name, false)
+        .filter((one) => one !== value && typeof one === typeof value)
+        .map((one) => ({ ...known, [name]: one })),
+    )
+    .slice(0, 6);
 }
 
 /** What is taken away again is as it was at first; where there was anything to take away. */
@@ -109,14 +141,17 @@ function undone(
   ];
 }
 
-/** References that were sent, under names that the thing has, and that it does not have afterwards. */
+/**
+ * What was sent under a name that the thing has, and that it does not have afterwards: references, and what the path is named
+ * by, such as `odometer_km` to `/odometer`.
+ */
 function unheeded(bench: Bench, action: Operation, exchange: Exchange, after: After): Difference[] {
   const { read } = bench.resource;
   const schema = read === undefined ? undefined : answerSchema(read);
   const sent = sentIn(exchange);
   if (schema === undefined) return [];
   return Object.entries(sent)
-    .filter(([name, value]) => kindOfReference(name) !== undefined && isScalar(value))
+    .filter(([name, value]) => isScalar(value) && (kindOfReference(name) !== undefined || isNamedBy(action.path, name)))
     .filter(([name]) => memberOf(bench.document, [schema], name).length > 0)
     .filter(([name, value]) => !isSame(value, after.row[name], { name }))
     .map(([name, value]) => ({
@@ -132,7 +167,16 @@ function unheeded(bench: Bench, action: Operation, exchange: Exchange, after: Af
     }));
 }
 
+function isNamedBy(path: string, name: string): boolean {
+  const [segment, member] = [path.slice(path.lastIndexOf('/') + 1), name].map((one) =>
+    one.toLowerCase().replaceAll(/[^a-z]/g, ''),
+  );
+  return segment !== undefined && segment.length > 3 && member?.startsWith(segment) === true;
+}
+
 function sentIn({ request }: Exchange): JsonObject {
+  if (request.headers['content-type']?.startsWith('application/x-www-form-urlencoded'))
+    return Object.fromEntries(new URLSearchParams(request.body));
   try {
     const body: unknown = JSON.parse(request.body ?? '');
     return isObject(body) ? body : {};

@@ -183,7 +183,7 @@ export class Bench {
   callOn(
     operation: Operation,
     thing: Thing,
-    known: Call | undefined = this.context.baselines.of(operation)?.call ?? conditional(operation),
+    known: Call | undefined = this.context.baselines.of(operation)?.call ?? unknownCall(operation),
   ): Call | undefined {
     if (known === undefined) return undefined;
     const path = this.#pathOf(operation, thing);
@@ -380,10 +380,12 @@ function entryBeside(entry: unknown): JsonObject | undefined {
     : undefined;
 }
 
-/** The call of what may not be called without a condition: nobody can have found one that succeeds before a thing was read. */
-function conditional(operation: Operation): Call | undefined {
-  const isConditional = operation.parameters.some(({ name }) => /^if-match$/i.test(name));
-  return isConditional ? emptyCall(operation) : undefined;
+/** The call of what needs nothing but its path, and a condition: that none was found to succeed does not say that none does. */
+function unknownCall(operation: Operation): Call | undefined {
+  const isComplete = operation.parameters.every(
+    ({ in: place, name, required }) => !required || place === 'path' || /^if-match$/i.test(name),
+  );
+  return isComplete ? emptyCall(operation) : undefined;
 }
 
 /** A call with nothing in it, where none is known. */

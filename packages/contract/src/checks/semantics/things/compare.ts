@@ -23,6 +23,9 @@ export function isServerOwned(name: string): boolean {
   );
 }
 
+/** What may be another at every look. */
+export const isFleeting = /url|href|link|token|secret|expires|remaining|age$|seen|position|rank|etag/i;
+
 interface Side {
   readonly value: unknown;
   readonly schemas: readonly JsonObject[];
@@ -51,11 +54,12 @@ function unlikeMembers(document: OpenApiDocument, sent: Side, shown: Side, point
   const { value: given } = sent;
   const { value: got } = shown;
   if (!isObject(given) || !isObject(got)) return [];
+  // A free-form object names nothing: its members are meant where one of them at least comes back under its name.
+  const isKept = isFree(document, shown.schemas) && Object.keys(given).some((key) => Object.hasOwn(got, key));
   return Object.entries(given).flatMap(([key, value]) => {
     if (isServerOwned(key)) return [];
     const declared = memberOf(document, shown.schemas, key);
-    // A free-form object names nothing: what comes back under the same name is meant.
-    if (declared.length === 0 && !(Object.hasOwn(got, key) && isFree(document, shown.schemas))) return [];
+    if (declared.length === 0 && !isKept) return [];
     return unlikes(
       document,
       { value, schemas: memberOf(document, sent.schemas, key) },

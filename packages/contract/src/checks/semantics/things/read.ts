@@ -17,7 +17,7 @@ import { idOfNobody, isHarmless } from '../../../run/nobody.ts';
 import type { CheckContext } from '../../checks.ts';
 import { rowsIn } from '../lists/told.ts';
 import { readCollection } from './collection.ts';
-import { isSame, isServerOwned } from './compare.ts';
+import { isFleeting, isNothing, isSame, isServerOwned } from './compare.ts';
 import { isScalar, isTelling } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { hasRows } from './resources.ts';
@@ -60,12 +60,14 @@ export function agreed(context: CheckContext, { read, name, list }: Reading): Lo
     const known = baselines.of(read)?.call;
     const rows = (await readCollection(context, list))?.rows ?? [];
     if (known === undefined || rows.length === 0) return undefined;
-    // The second look takes other rows where there are any.
-    const start = label.endsWith('two') ? Math.max(0, rows.length - 2) : 0;
-    const found: Difference[] = [];
+    // The rows with the most in them tell the most; the second look takes others where there are any.
+    const [fullest, second] = rows.toSorted((one, other) => fullness(other) - fullness(one));
+    const chosen = label.endsWith('two') ? [second ?? fullest, rows.at(-1)] : [fullest, rows[0]];
+    const found: Disagreement[] = [];
     let isSeen = false;
-    for (const row of rows.slice(start, start + 2)) {
-      const id = row[name] ?? row[Object.keys(row).find(isOwnId) ?? ''];
+    for (const row of new Set(chosen)) {
+      if (row === undefined) continue;
+      const id = idIn(row, name);
       if (id === undefined || session.isOver) continue;
       const exchange = await session.send({ ...known, path: { ...known.path, [name]: id } });
       const again = await session.send({ ...known, path: { ...known.path, [name]: id } });
@@ -73,8 +75,34 @@ export function agreed(context: CheckContext, { read, name, list }: Reading): Lo
       isSeen = true;
       found.push(...differences(context, { read, name, list }, row, exchange, again));
     }
-    return isSeen ? [...new Map(found.map((one) => [`${one.check} ${one.about}`, one])).values()] : undefined;
+    // What may move between two looks disagrees where it has not.
+    const later = found.some(({ moves }) => moves) ? ((await readCollection(context, list))?.rows ?? []) : [];
+    const isSteady = ({ row, about, moves }: Disagreement) =>
+      !moves || later.some((one) => idIn(one, name) === idIn(row, name) && isSame(one[about], row[about]));
+    return isSeen
+      ? [...new Map(found.filter(isSteady).map((one) => [`${one.check} ${one.about}`, one])).values()]
+      : undefined;
   };
+}
+
+interface Disagreement extends Difference {
+  readonly row: JsonObject;
+  /** Whether it is of a member that may move without anybody's doing. */
+  readonly moves: boolean;
+}
+
+/** What may move by itself, and is the same wherever it is looked at. */
+function mayMove(name: string): boolean {
+  return /count|total|status|state|updated|modified/i.test(name) && !isFleeting.test(name);
+}
+
+/** How many members of a row say something. */
+function fullness(row: JsonObject): number {
+  return Object.values(row).filter((value) => !isNothing(value) && value !== 0 && value !== false).length;
+}
+
+function idIn(row: JsonObject, name: string): unknown {
+  return row[name] ?? row[Object.keys(row).find(isOwnId) ?? ''];
 }
 
 function differences(
@@ -83,7 +111,7 @@ function differences(
   row: JsonObject,
   exchange: Exchange,
   again: Exchange,
-): Difference[] {
+): Disagreement[] {
   const shown = thingIn(exchange);
   const second = thingIn(again);
   const schema = answerSchema(read);
@@ -94,7 +122,9 @@ function differences(
     expected: unknown,
     actual: unknown,
     exchanges: Exchange[],
-  ): Difference => ({
+  ): Disagreement => ({
+    row,
+    moves: !isTelling(about),
     check,
     operation: read,
     about,
@@ -117,8 +147,8 @@ function differences(
     (one) => rowSchema !== undefined && memberOf(document, [rowSchema], one).length > 0,
   );
   return shared.flatMap((one) => {
-    if (!isTelling(one)) return [];
     const [listed, read1, read2] = [row[one], shown[one], second[one]];
+    if (!isTelling(one) && (!mayMove(one) || read1 !== read2)) return [];
     if (isScalar(listed) && isScalar(read1) && !isSame(listed, read1, { name: one }))
       return [
         differs('read-disagrees', one, `${read.id} shows another ${one} than ${list.id}`, listed, read1, [exchange]),

@@ -2,14 +2,12 @@ import type { Operation, Parameter } from '../../../document/operation.ts';
 import type { Call, Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { lastParameter, rowsSchema } from '../../../run/names.ts';
+import { lastParameter } from '../../../run/names.ts';
 import { idOfNobody } from '../../../run/nobody.ts';
-import { rowsIn } from '../lists/told.ts';
 import type { Bench, Thing } from './bench.ts';
 import { readCollection } from './collection.ts';
 import { isGone } from './create.ts';
 import { type Difference, type Look, text } from './probe.ts';
-import { answerSchema } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 import { madeAndRead, untouched } from './update.ts';
 import { saidFlag } from './vocabulary.ts';
@@ -41,6 +39,19 @@ export function removed(bench: Bench): Look {
         exchanges: [answer, after],
       });
     const gone = isGone(after);
+    const asked = read.parameters.find(isOfDeleted);
+    if (isSuccess(after) && asked !== undefined && asked.schema.default !== true && differences.length === 0)
+      differences.push({
+        check: 'deleted-shown',
+        operation: read,
+        about: remove.id,
+        title: `What ${remove.id} deleted is shown without ${asked.name}`,
+        expected: `404, unless ${asked.name} asks for it`,
+        actual: `${after.answer.status} ${after.answer.text.slice(0, 160)}`,
+        node: asked.node,
+        fix: `Show what is deleted only where ${asked.name} asks for it.`,
+        exchanges: [answer, after],
+      });
     if (gone && isSoft === true)
       differences.push({
         check: 'deleted-hidden',
@@ -56,7 +67,9 @@ export function removed(bench: Bench): Look {
       const now = await bench.list(list);
       const was = before.rows.find((row) => bench.isOf(made.thing, row));
       const is = now?.rows.find((row) => bench.isOf(made.thing, row));
-      if (was !== undefined && is !== undefined && isSameRow(was, is))
+      // A row that says that it is deleted may stay, but not where there is a parameter to ask for such rows.
+      const isAskedFor = list.parameters.some((one) => isOfDeleted(one) && one.schema.default !== true);
+      if (was !== undefined && is !== undefined && (isAskedFor || isSameRow(was, is)))
         differences.push({
           check: 'delete-listed',
           operation: list,
@@ -130,7 +143,7 @@ async function hidden(bench: Bench, remove: Operation, thing: Thing): Promise<Di
 /** What is read beneath a thing that is gone is gone with it, where it would be of a thing that never was. */
 async function beneath(bench: Bench, remove: Operation, thing: Thing): Promise<Difference[]> {
   const { read } = bench.resource;
-  const { operations, document } = bench.session;
+  const { operations } = bench.session;
   const found: Difference[] = [];
   const readers = operations.filter(
     (one) =>
@@ -145,9 +158,7 @@ async function beneath(bench: Bench, remove: Operation, thing: Thing): Promise<D
     if (call === undefined) continue;
     const after = await bench.session.send(call);
     if (!isSuccess(after)) continue;
-    const rows = rowsSchema(document, answerSchema(reader));
-    const isEmpty = rows !== undefined && (rowsIn(after, rows.member) ?? []).length === 0;
-    if (isEmpty || !(await isGoneOfNobody(bench, call))) continue;
+    if (!(await isGoneOfNobody(bench, call))) continue;
     found.push({
       check: 'deleted-beneath',
       operation: reader,

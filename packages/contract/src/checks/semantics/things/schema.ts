@@ -3,9 +3,13 @@ import type { Operation } from '../../../document/operation.ts';
 import { isJson } from '../../../http/serialize.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 
-/** The schema of the JSON that an operation is sent. */
+/** The schema of the body that an operation is sent: of JSON or, where it takes none, of a form. */
 export function requestSchema({ body }: Operation): JsonObject | undefined {
-  return body?.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
+  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i;
+  const content =
+    body?.contents.find(({ mediaType }) => isJson(mediaType)) ??
+    body?.contents.find(({ mediaType }) => isForm.test(mediaType));
+  return content?.schema;
 }
 
 /** The schema of the JSON that an operation answers with a status; of its first success where none is given. */

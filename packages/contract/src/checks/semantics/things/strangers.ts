@@ -1,5 +1,5 @@
 import type { Operation } from '../../../document/operation.ts';
-import type { Exchange } from '../../../http/call.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isOwnId } from '../../../run/names.ts';
@@ -90,8 +90,10 @@ export function unshared(context: CheckContext, { read, name, list }: Reading): 
     const others = new Set(theirs.rows.map(idOf));
     // Lists that have anything in common may be one list for all.
     const ids = mine.map(idOf).filter((id) => id !== undefined);
-    if (ids.length === 0 || ids.some((id) => others.has(id))) return undefined;
-    const call = { ...known, path: { ...known.path, [name]: ids[0] } };
+    if (ids.length === 0) return undefined;
+    const shared = ids.find((id) => others.has(id));
+    const call = { ...known, path: { ...known.path, [name]: shared ?? ids[0] } };
+    if (shared !== undefined) return unreadable(context, read, list, call, theirs.exchange);
     const own = await context.session.send(call);
     const seen = await context.session.send(call, { identity: 'stranger' });
     if (!isSuccess(own)) return undefined;
@@ -109,6 +111,30 @@ export function unshared(context: CheckContext, { read, name, list }: Reading): 
       },
     ];
   };
+}
+
+/** A row in the lists of two tenants is one for both; but then either can read it. */
+async function unreadable(
+  { session }: CheckContext,
+  read: Operation,
+  list: Operation,
+  call: Call,
+  theirs: Exchange,
+): Promise<Difference[]> {
+  const seen = await session.send(call, { identity: 'stranger' });
+  if (!isGone(seen) && seen.answer.status !== 403) return [];
+  return [
+    {
+      check: 'stranger-lists',
+      operation: list,
+      about: '',
+      title: `${list.id} shows another tenant what ${read.id} keeps from it`,
+      expected: 'only what may be read one by one, too',
+      actual: `a row in the list, and ${seen.answer.status} where it is read`,
+      fix: 'Look only among what the caller may see.',
+      exchanges: [theirs, seen],
+    },
+  ];
 }
 
 /** Whether an operation is for those who say who they are. */

@@ -5,6 +5,7 @@ import type { CheckContext } from '../../checks.ts';
 import { acted } from './actions.ts';
 import { Bench } from './bench.ts';
 import { bulked, bulkRemoved, bulksOf } from './bulk.ts';
+import { counted } from './counts.ts';
 import { defaulted, echoed } from './create.ts';
 import { keyed, keyOf } from './keys.ts';
 import { linked } from './links.ts';
@@ -21,7 +22,9 @@ import { type Resource, resourcesOf } from './resources.ts';
 import { checkSafety, headed } from './safe.ts';
 import { separated, unshared } from './strangers.ts';
 import { tagged, versioned } from './tags.ts';
+import { unique } from './unique.ts';
 import { changed, refused, replaced } from './update.ts';
+import { replacedAsAWhole } from './whole.ts';
 
 /** What operations that create, read, change and delete do to the things that they name. */
 export async function checkThings(context: CheckContext): Promise<void> {
@@ -59,6 +62,7 @@ async function checkOperation(context: CheckContext, operation: Operation): Prom
   if (baselines.of(operation) === undefined) return;
   await probe(session, operation, 'unknown', unknown(context, operation));
   await probe(session, operation, 'omitted', omitted(context, operation));
+  await probe(session, operation, 'counts', counted(context, operation));
   if (operation.method === 'HEAD') await probe(session, operation, 'head', headed(context, operation));
   await probe(session, operation, 'links', linked(context, operation));
 }
@@ -95,6 +99,7 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
   for (const update of updates.slice(0, 3)) {
     await probe(session, update, 'change', changed(bench, update));
     await probe(session, update, 'replace', replaced(bench, update));
+    await probe(session, update, 'whole', replacedAsAWhole(bench, update));
     await probe(session, update, 'refused', refused(bench, update));
     await probe(session, update, 'owned', ownedInChange(bench, update));
     await probe(session, update, 'tags', tagged(bench, update));
@@ -111,6 +116,7 @@ async function checkResource(context: CheckContext, resource: Resource): Promise
       'key',
       keyed(context, create, key, list, (label) => bench.callTo(create, label)),
     );
+  await probe(session, create, 'unique', unique(bench), updates);
   if (session.can('stranger')) await probe(session, create, 'stranger', separated(bench), concerned);
   if (read !== undefined) await probe(session, read, 'modified', readUnmodified(bench));
   await probe(session, create, 'elsewhere', misplaced(bench), concerned);

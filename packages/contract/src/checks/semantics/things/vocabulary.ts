@@ -30,11 +30,16 @@ export const vocabulary: readonly { readonly on: string; readonly member: string
   { on: 'operation', member: 'idempotent', says: '`false`: a repeated key is no replay' },
   { on: 'operation', member: 'safe', says: '`false`: reading changes what other reads show' },
   { on: 'operation', member: 'private', says: '`false`: another tenant may see and change what this one made' },
+  {
+    on: 'property',
+    member: 'unique',
+    says: '`true`: no two things may have the same; `false`: they may, whatever words say',
+  },
   { on: 'property', member: 'echo', says: '`false`: the server stores it in another form' },
 ];
 
 type KindName = 'creates' | 'reads' | 'lists' | 'updates' | 'deletes';
-type FlagName = 'acts' | 'merges' | 'softDelete' | 'echo' | 'idempotent' | 'safe' | 'private';
+type FlagName = 'unique' | 'acts' | 'merges' | 'softDelete' | 'echo' | 'idempotent' | 'safe' | 'private';
 
 /** The kind that an operation is said to work on; false where it is said to work on none. */
 export function saidKind({ node }: Operation, member: KindName): string | false | undefined {
@@ -42,7 +47,7 @@ export function saidKind({ node }: Operation, member: KindName): string | false 
   return typeof value === 'string' || value === false ? value : undefined;
 }
 
-export function saidFlag({ node }: Operation, member: FlagName): boolean | undefined {
+export function saidFlag({ node }: Pick<Operation, 'node'>, member: FlagName): boolean | undefined {
   const value = saidOf(node)[member];
   return typeof value === 'boolean' ? value : undefined;
 }
