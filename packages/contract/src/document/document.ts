@@ -27,6 +27,7 @@ export class OpenApiDocument {
   readonly files: ReadonlyMap<string, JsonObject>;
   readonly rootAddress: string;
   readonly #positions: WeakMap<object, Position>;
+  readonly #targets = new WeakMap<object, { readonly reference: string; readonly target: unknown }>();
 
   private constructor(rootAddress: string, files: Map<string, JsonObject>, positions: WeakMap<object, Position>) {
     const root = files.get(rootAddress);
@@ -115,6 +116,15 @@ export class OpenApiDocument {
   }
 
   #target(node: object, reference: string): unknown {
+    // Each answer is judged by the same schemas, and looks where each of them leads.
+    const known = this.#targets.get(node);
+    if (known?.reference === reference) return known.target;
+    const target = this.#find(node, reference);
+    this.#targets.set(node, { reference, target });
+    return target;
+  }
+
+  #find(node: object, reference: string): unknown {
     const position = this.#positions.get(node);
     const [file = '', pointer = ''] = reference.split('#');
     const from = position?.source.absoluteRef ?? this.rootAddress;

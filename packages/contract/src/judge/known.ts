@@ -25,7 +25,7 @@ function visit(
   depth: number,
 ): Stranger[] {
   if (depth > 40) return [];
-  const parts = schemas.flatMap((schema) => partsOf(document, schema, 0));
+  const parts = schemas.flatMap((schema) => partsOf(document, schema));
   if (Array.isArray(value)) {
     return value.flatMap((item, index) =>
       visit(document, itemSchemas(parts, index), item, `${pointer}/${index}`, depth + 1),
@@ -45,7 +45,7 @@ function visit(
       if (isOpen || isClosed || !isNamed || described === undefined) return [];
       return [{ pointer: at, why: 'unknown' as const, schema: described }];
     }
-    const hidden = own.flatMap((schema) => partsOf(document, schema, 0)).find((part) => part.writeOnly === true);
+    const hidden = own.flatMap((schema) => partsOf(document, schema)).find((part) => part.writeOnly === true);
     if (hidden !== undefined) return [{ pointer: at, why: 'writeOnly' as const, schema: hidden }];
     return visit(document, own, member, at, depth + 1);
   });
@@ -82,8 +82,20 @@ function itemSchemas(parts: readonly JsonObject[], index: number): JsonObject[] 
   });
 }
 
+/** What schemas are made of: each answer has many rows, and all of them the same schemas. */
+const known = new WeakMap<JsonObject, readonly JsonObject[]>();
+
 /** A schema and all that it is made of, in every branch. */
-function partsOf(document: OpenApiDocument, schema: JsonObject, depth: number): JsonObject[] {
+function partsOf(document: OpenApiDocument, schema: JsonObject): readonly JsonObject[] {
+  let parts = known.get(schema);
+  if (parts === undefined) {
+    parts = partsWithin(document, schema, 0);
+    known.set(schema, parts);
+  }
+  return parts;
+}
+
+function partsWithin(document: OpenApiDocument, schema: JsonObject, depth: number): JsonObject[] {
   if (depth > 30) return [];
   const inner = [
     ...document.referred(schema),
@@ -91,5 +103,5 @@ function partsOf(document: OpenApiDocument, schema: JsonObject, depth: number): 
     ...['if', 'then', 'else'].flatMap((key) => (isObject(schema[key]) ? [schema[key]] : [])),
     ...Object.values(isObject(schema.dependentSchemas) ? schema.dependentSchemas : {}).filter(isObject),
   ];
-  return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
+  return [schema, ...inner.flatMap((one) => partsWithin(document, one, depth + 1))];
 }

@@ -21,6 +21,8 @@ export interface Known {
   /** The path of the operation that told of it. */
   readonly path: string;
   readonly row: JsonObject;
+  /** The id of the row, where it has one. */
+  readonly id: unknown;
   /** Whether this run made it: only then may it be changed or deleted. */
   readonly isMade: boolean;
 }
@@ -29,11 +31,14 @@ export interface Known {
 type Making = 'yes' | 'unless there' | 'no';
 
 const most = 60;
+/** Things that are remembered: a run of any length takes no more memory. */
+const mostThings = 2000;
 
 /** What the server has, as its answers tell: where a call needs the id of something, it is found here. */
 export class Pool {
   readonly #document: OpenApiDocument;
   readonly #things: Known[] = [];
+  readonly #byId = new Map<unknown, Known[]>();
   readonly #gone = new Set<string>();
   /** Ids that members of answers name, by kind. */
   readonly #mentioned = new Map<string, unknown[]>();
@@ -98,9 +103,7 @@ export class Pool {
       ...(operation.path.includes(`{${name}}`) ? things.filter(({ path }) => path === collection) : []),
       ...wanted.flatMap((kind) => things.filter(({ kinds }) => kinds.includes(kind))),
     ];
-    return ranked.map(({ row, path }) =>
-      path === collection || !isOwnId(name) ? (row[name] ?? idOf(row)) : idOf(row),
-    );
+    return ranked.map(({ row, id, path }) => (path === collection || !isOwnId(name) ? (row[name] ?? id) : id));
   }
 
   /** Ids for a member of a body. */
@@ -113,7 +116,7 @@ export class Pool {
           (thing.isMade || !onlyMade) &&
           (thing.kinds.some((kind) => kinds.includes(kind)) || (path !== undefined && thing.kinds.includes(path))),
       );
-      return this.#clean(usable.map(({ row }) => idOf(row)));
+      return this.#clean(usable.map(({ id }) => id));
     }
     const kind = kindOfReference(name);
     if (kind === undefined) return [];
@@ -122,7 +125,7 @@ export class Pool {
     const own = this.#things
       .filter((thing) => thing.kinds.some((one) => kinds.includes(one)) && (thing.isMade || !onlyMade))
       .map(({ row }) => row[name]);
-    const known = this.#things.filter(({ kinds }) => kinds.includes(kind)).map(({ row }) => idOf(row));
+    const known = this.#things.filter(({ kinds }) => kinds.includes(kind)).map(({ id }) => id);
     return this.#clean([...known, ...own, ...(this.#mentioned.get(kind) ?? [])]);
   }
 
@@ -145,7 +148,7 @@ export class Pool {
 
   /** Whether something is known by an id. */
   has(id: unknown): boolean {
-    return this.#things.some(({ row }) => idOf(row) === id);
+    return id !== undefined && this.#byId.has(id);
   }
 
   /** Whether a value of a path's parameter names what this run made. */
@@ -155,21 +158,21 @@ export class Pool {
 
   /** Ids of all that is known. */
   ids(): unknown[] {
-    return this.#clean(this.#things.map(({ row }) => idOf(row)));
+    return this.#clean(this.#things.map(({ id }) => id));
   }
 
   /** Things of a kind, the newest first. */
   ofKind(kind: string): Known[] {
-    return this.#things.filter(({ kinds, row }) => kinds.includes(kind) && !this.#gone.has(String(idOf(row))));
+    return this.#things.filter(({ kinds, id }) => kinds.includes(kind) && !this.#gone.has(String(id)));
   }
 
   /** What this run made, and the operation that deletes it; the newest first, so that what needs another goes before it. */
   deletable(operations: readonly Operation[]): { operation: Operation; name: string; id: unknown }[] {
-    return this.#made().flatMap(({ path, row }) => {
+    return this.#made().flatMap(({ path, row, id: own }) => {
       const operation = deleterOf(operations, path);
       const name = operation === undefined ? undefined : lastParameter(operation.path);
       if (operation === undefined || name === undefined) return [];
-      const id = row[name] ?? idOf(row);
+      const id = row[name] ?? own;
       return id === undefined || this.#gone.has(String(id)) ? [] : [{ operation, name, id }];
     });
   }
@@ -177,10 +180,7 @@ export class Pool {
   /** The paths of what this run made and no operation deletes. */
   undeletable(operations: readonly Operation[]): string[] {
     const deletable = new Set(this.deletable(operations).map(({ id }) => String(id)));
-    const left = this.#made().filter(({ row }) => {
-      const id = String(idOf(row));
-      return !deletable.has(id) && !this.#gone.has(id);
-    });
+    const left = this.#made().filter(({ id }) => !deletable.has(String(id)) && !this.#gone.has(String(id)));
     // What was made is told by the operation that made it; lists show it once more.
     const makers = new Set(operations.filter(isMaking).map(({ path }) => path));
     return [...new Set(left.map(({ path }) => path))].filter((path) => makers.has(path));
@@ -193,35 +193,35 @@ export class Pool {
   #add(row: unknown, kinds: readonly string[], path: string, made: Making): void {
     // What failed is nothing that is there.
     if (!isObject(row) || isObject(row.error) || /^fail/i.test(String(row.status ?? ''))) return;
-    const known = this.#things.findIndex(
-      (thing) => thing.path === path && idOf(thing.row) !== undefined && idOf(thing.row) === idOf(row),
-    );
-    const [before] = known >= 0 ? this.#things.splice(known, 1) : [];
+    const id = idOf(row);
+    const same = this.#byId.get(id) ?? [];
+    const before = id === undefined ? undefined : same.find((thing) => thing.path === path);
+    if (before !== undefined) {
+      this.#things.splice(this.#things.indexOf(before), 1);
+      same.splice(same.indexOf(before), 1);
+    }
     const all = [...new Set([...kinds, ...(before?.kinds ?? [])])];
-    const isThere = before?.isMade === false || this.#hasAs(row, all, false);
+    const isThere = before?.isMade === false || this.#hasAs(id, all, false);
     const isNew = (made === 'yes' || (made === 'unless there' && !isThere)) && !isOld(row);
-    this.#things.unshift({
-      kinds: all,
-      path,
-      row,
-      isMade: isNew || before?.isMade === true || this.#hasAs(row, all, true),
-    });
-    if (this.#things.length > 2000) this.#things.length = 2000;
+    const isMadeNow = isNew || before?.isMade === true || this.#hasAs(id, all, true);
+    const thing: Known = { kinds: all, path, row, id, isMade: isMadeNow };
+    this.#things.unshift(thing);
+    if (id !== undefined) this.#byId.set(id, [...same, thing]);
+    const oldest = this.#things.length > mostThings ? this.#things.pop() : undefined;
+    if (oldest === undefined) return;
+    const left = this.#byId.get(oldest.id)?.filter((one) => one !== oldest) ?? [];
+    if (left.length > 0) this.#byId.set(oldest.id, left);
+    else this.#byId.delete(oldest.id);
   }
 
   /**
    * Whether a thing of these kinds is known by the same id, as made by this run or as there before: a list shows what another
    * operation made, and an upsert what it only changed. Ids that are numbers are those of many kinds.
    */
-  #hasAs(row: JsonObject, kinds: readonly string[], isMade: boolean): boolean {
-    const id = idOf(row);
-    return this.#things.some(
-      (thing) =>
-        thing.isMade === isMade &&
-        idOf(thing.row) === id &&
-        id !== undefined &&
-        thing.kinds.some((kind) => kinds.includes(kind)),
-    );
+  #hasAs(id: unknown, kinds: readonly string[], isMade: boolean): boolean {
+    if (id === undefined) return false;
+    const same = this.#byId.get(id) ?? [];
+    return same.some((thing) => thing.isMade === isMade && thing.kinds.some((kind) => kinds.includes(kind)));
   }
 
   /** Objects within an answer whose schema has a name: an onboarded client comes with its contacts. */
