@@ -38,6 +38,13 @@ export function put(value: unknown, pointer: string, member: unknown): unknown {
   return copy;
 }
 
+/** Whether a value is nested so deeply that walking through it would take more stack than there may be. */
+export function isDeep(value: unknown, depth = 100): boolean {
+  if (depth === 0) return true;
+  if (Array.isArray(value)) return value.some((item) => isDeep(item, depth - 1));
+  return isObject(value) && Object.values(value).some((member) => isDeep(member, depth - 1));
+}
+
 /** How long a value is where it is written. */
 export function sizeOf(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;

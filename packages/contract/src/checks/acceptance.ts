@@ -212,9 +212,8 @@ async function isTakenElsewhere(
     },
   ];
   if (place.parameter === undefined) {
-    for (const value of besideOthers(context, place, bound)) {
+    for (const value of [...besideOthers(context, place, bound), ...besideOtherWords(context, place, bound)])
       calls.push({ call: place.with(value), pointer: bound.pointer });
-    }
     for (const variant of await baselines.variants(operation)) {
       const { document, validators, values } = session;
       const same = boundsOf(document, validators, values, place.schema, variant.body).filter(
@@ -293,6 +292,26 @@ function besideOthers({ session }: CheckContext, place: CallPlace, bound: Bound)
   return [all, ...single].filter(
     (value) => value !== bound.value && validators.accepts(place.schema, value, 'request'),
   );
+}
+
+/**
+ * The value with another word of a list beside what is probed, or in it: what a reference needs, a text may do without, and a
+ * schema need not say so.
+ */
+function besideOtherWords({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
+  const { document, validators, values } = session;
+  const isWhole = isObject(at(bound.value, bound.pointer));
+  const object = isWhole ? bound.pointer : bound.pointer.slice(0, bound.pointer.lastIndexOf('/'));
+  return boundsOf(document, validators, values, place.schema, bound.value)
+    .filter(
+      ({ keyword, pointer }) =>
+        keyword === 'enum' &&
+        pointer !== bound.pointer &&
+        pointer.slice(0, pointer.lastIndexOf('/')) === object &&
+        at(bound.value, pointer) !== undefined,
+    )
+    .map(({ value }) => value)
+    .slice(0, 12);
 }
 
 /** What is tried, without the values of this body: that it is null, or left out, or as long as may be. */

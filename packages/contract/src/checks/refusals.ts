@@ -1,7 +1,7 @@
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
-import { isObject } from '../json.ts';
+import { escapeSegment, isObject, type JsonObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
@@ -16,6 +16,7 @@ import { codeOf, detailCodesOf, hasItemErrors, isAccepted, isRefused, itemErrors
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isTellable, placesOf, pointerInCall } from './places.ts';
 import { sampled } from './sample.ts';
+import { answerSchema, memberNames, memberOf, partsOf } from './semantics/things/schema.ts';
 
 /** A request that breaks the contract in one thing. */
 interface Probe {
@@ -40,6 +41,7 @@ export async function refuseBreaks(context: CheckContext, operation: Operation, 
     ...oncePerConstraint([...placesOf(session, baseline.call), ...bodies].flatMap((place) => probesAt(context, place))),
     ...absences(context, baseline.call),
     ...answeredMembers(context, baseline),
+    ...answeredWords(context, baseline),
     ...membersOfOthers(context, [baseline.call, ...branches]),
     ...bodyProbes(context, operation, baseline.call),
     ...unreadable(context, baseline.call),
@@ -88,7 +90,7 @@ async function send({ session, baselines }: CheckContext, { call, base }: Probe,
     exchange = await session.send(renewedAround(session, call, base.call, `broken ${label} ${index}`, freshness));
     if (exchange.answer.status !== 409) break;
   }
-  return exchange;
+  return baselines.elsewhere(call, exchange, label);
 }
 
 /**
@@ -236,6 +238,35 @@ function answeredMembers({ session }: CheckContext, { call, exchange }: Baseline
       call: place.with(whole),
       base: place,
     }));
+}
+
+/** A word that a member may have where it is answered, and not where it is sent: a state that only the server can bring about. */
+function answeredWords({ session }: CheckContext, { call }: Baseline): Probe[] {
+  const { document, validators } = session;
+  const place = placesOf(session, call).find(({ parameter }) => parameter === undefined);
+  const answered = answerSchema(call.operation);
+  if (place === undefined || answered === undefined || !isObject(place.value)) return [];
+  const body = place.value;
+  const wordsOf = (schema: JsonObject, name: string) =>
+    memberOf(document, [schema], name)
+      .flatMap((one) => partsOf(document, one))
+      .flatMap(({ enum: words }) => (Array.isArray(words) ? words : []));
+  return memberNames(document, place.schema).flatMap((name) => {
+    const sent = wordsOf(place.schema, name);
+    const [other] = sent.length === 0 ? [] : wordsOf(answered, name).filter((word) => !sent.includes(word));
+    const whole = { ...body, [name]: other };
+    if (other === undefined || validators.accepts(place.schema, whole, 'request')) return [];
+    const probe: Probe = {
+      keyword: 'enum',
+      at: `body/${name}`,
+      note: `${JSON.stringify(other)} is only answered, and not one of the values that may be sent`,
+      place: document.placeOf(memberOf(document, [place.schema], name)[0] ?? place.schema),
+      call: place.with(whole),
+      base: place,
+      pointer: `/${escapeSegment(name)}`,
+    };
+    return isTellable(session, place, whole, true) ? [probe] : [];
+  });
 }
 
 /** A body of one branch with a member of another, where it does not take it. */

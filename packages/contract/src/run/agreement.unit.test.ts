@@ -101,3 +101,13 @@ describe('a thing beside the id of it', () => {
     expect(found(value)).toEqual([]);
   });
 });
+
+describe('an answer of any depth', () => {
+  const deep = JSON.parse(`${'{"a":['.repeat(4000)}1${']}'.repeat(4000)}`);
+
+  it('is looked at without taking all of the stack', () => {
+    const book = new TagBook(document);
+    expect(book.judge(seen('"1"', deep))).toEqual([]);
+    expect(disagreeingReferences(document, seen('"1"', deep))).toEqual([]);
+  });
+});

@@ -4,7 +4,7 @@ import { hasItemErrors, itemResultsIn } from '../checks/outcome.ts';
 import type { Operation, Parameter } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
-import { at, isObject, sizeOf } from '../json.ts';
+import { at, isObject, put, sizeOf } from '../json.ts';
 import {
   collectionPath,
   isMaking,
@@ -18,7 +18,7 @@ import {
 } from './names.ts';
 import { idOfNobody, isHarmless, unlikelyIds } from './nobody.ts';
 import { idOf } from './pool.ts';
-import { type Freshnesses, freshnesses, renewed } from './renewal.ts';
+import { atEveryDepth, type Freshnesses, freshnesses, renewed } from './renewal.ts';
 import type { Session } from './session.ts';
 
 /** A call that succeeded: what every probe changes in one thing. */
@@ -26,6 +26,9 @@ export interface Baseline {
   readonly call: Call;
   readonly exchange: Exchange;
 }
+
+/** New things that do not help before no more are made. */
+const mostHelpless = 3;
 
 /** The calls that are known to succeed, and how new ones are made. */
 export class Baselines {
@@ -35,6 +38,8 @@ export class Baselines {
   readonly #branches = new Map<string, Promise<readonly Call[]>>();
   readonly #variants = new Map<string, Promise<readonly Call[]>>();
   readonly #freshnesses = new Map<string, Promise<Freshnesses>>();
+  /** How often in a row a new thing did not help, by operation. */
+  readonly #helpless = new Map<string, number>();
 
   constructor(session: Session) {
     this.#session = session;
@@ -88,7 +93,37 @@ export class Baselines {
       if (isSuccess(exchange) && !hasItemErrors(exchange)) return { call: target, exchange };
       if (!isConflict(exchange)) return undefined;
     }
+    return isMaking(operation) ? this.#withOthers(known.call, label) : undefined;
+  }
+
+  /** The call with other things that it refers to, where those that it knew are used up: a seat is sold once. It is the known one then. */
+  async #withOthers(call: Call, label: string): Promise<Baseline | undefined> {
+    for (let turn = 0; turn < 3 && !this.#session.isOver; turn += 1) {
+      const body = this.#otherThings(call.operation, call.body, turn);
+      if (isDeepStrictEqual(body, call.body)) return undefined;
+      const target = renewed(this.#session, { ...call, body }, `others ${turn} ${label}`, atEveryDepth);
+      const exchange = await this.#session.send(target);
+      if (!isSuccess(exchange) || hasItemErrors(exchange)) continue;
+      const found = { call: target, exchange };
+      this.#known.set(call.operation.id, found);
+      return found;
+    }
     return undefined;
+  }
+
+  /** The value with other known things in the place of those that it refers to. */
+  #otherThings(operation: Operation, value: unknown, turn: number): unknown {
+    const visit = (node: unknown, name: string): unknown => {
+      if (Array.isArray(node)) return node.map((item) => visit(item, name));
+      if (isObject(node))
+        return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, visit(member, key)]));
+      if (kindOfReference(name) === undefined || !['string', 'number'].includes(typeof node)) return node;
+      const others = this.#session.pool
+        .forMember(operation, name, false)
+        .filter((one) => one !== node && typeof one === typeof node);
+      return others[turn] ?? node;
+    };
+    return visit(value, '');
   }
 
   /**
@@ -96,6 +131,8 @@ export class Baselines {
    * that is made for it and is still there.
    */
   async alive(operation: Operation): Promise<Baseline | undefined> {
+    // What it uses up may be used up by now.
+    if (isMaking(operation)) await this.again(operation, 'alive');
     const known = this.#known.get(operation.id);
     if (known === undefined) return undefined;
     if (operation.method === 'DELETE') {
@@ -149,12 +186,17 @@ export class Baselines {
     const branches = values
       .branches(schema, 'request', this.#session.seedFor(`${operation.id} branches`))
       .filter(isNear);
-    for (const { value } of branches.slice(0, 10)) {
-      if (this.#session.isOver) break;
-      const body = this.withKnownIds(operation, value);
-      if (!validators.accepts(schema, body, 'request')) continue;
-      const exchange = await this.#session.send({ ...call, body });
-      if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
+    for (const { pointer, value } of branches.slice(0, 10)) {
+      // What is known to be taken beside it is taken beside another branch, too, more likely than what is made up with it.
+      const grafted = put(call.body, pointer, at(value, pointer));
+      for (const whole of pointer === '' ? [value] : [grafted, value]) {
+        const body = this.withKnownIds(operation, whole);
+        if (this.#session.isOver || !validators.accepts(schema, body, 'request')) continue;
+        const exchange = await this.#session.send({ ...call, body });
+        if (!isSuccess(exchange) || hasItemErrors(exchange)) continue;
+        found.push({ ...call, body });
+        break;
+      }
     }
     return found;
   }
@@ -185,7 +227,7 @@ export class Baselines {
       if (!isConflict(exchange)) break;
       exchange = await session.send(renewed(session, call, label, freshness, kept));
     }
-    return exchange;
+    return this.elsewhere(call, exchange, label);
   }
 
   /**
@@ -509,6 +551,22 @@ export class Baselines {
     return undefined;
   }
 
+  /**
+   * The answer, or the answer of the same call on a thing that is made for it, where what was done to the known one already is in
+   * the way: an order is cancelled once. Given up where it does not help.
+   */
+  async elsewhere(call: Call, exchange: Exchange, label: string): Promise<Exchange> {
+    const { id, method, path } = call.operation;
+    const failures = this.#helpless.get(id) ?? 0;
+    const isAction = method === 'POST' && path.includes('{') && !path.endsWith('}');
+    if (exchange.answer.status !== 409 || !isAction || failures >= mostHelpless) return exchange;
+    const target = await this.#onNewThing(call, `elsewhere ${label}`);
+    if (target === undefined || target === call) return exchange;
+    const other = await this.#session.send(target);
+    this.#helpless.set(id, other.answer.status === 409 ? failures + 1 : 0);
+    return other;
+  }
+
   /** The call on a thing that is made for it: what one probe deletes, no other misses. */
   async #onNewThing(call: Call, label: string): Promise<Call | undefined> {
     const maker = this.makerFor(call.operation);
@@ -517,9 +575,12 @@ export class Baselines {
     if (made === undefined) return undefined;
     const name = lastParameter(call.operation.path) ?? '';
     const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
-    const [id] = this.#session.pool
-      .forParameter(call.operation, name, true)
-      .likely.flatMap((value) => (parameter === undefined ? [] : this.#fit(parameter, value)));
+    const body = made.exchange.answer.json?.value;
+    const own = isObject(body) ? [body[name], idOf(body)] : [];
+    const known = this.#session.pool.forParameter(call.operation, name, true).likely;
+    const [id] = [...own, ...known].flatMap((value) =>
+      parameter === undefined || value === undefined ? [] : this.#fit(parameter, value),
+    );
     return id === undefined ? undefined : { ...call, path: { ...call.path, [name]: id } };
   }
 }

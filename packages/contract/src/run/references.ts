@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Exchange } from '../http/call.ts';
-import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
 import { answerFor, type Candidate, general } from '../judge/judge.ts';
 import { isOwnId } from './names.ts';
 
@@ -10,6 +10,7 @@ import { isOwnId } from './names.ts';
  */
 export function disagreeingReferences(document: OpenApiDocument, { operation, answer }: Exchange): Candidate[] {
   if (operation === undefined || answer.status >= 300 || answer.json === undefined) return [];
+  if (isDeep(answer.json.value)) return [];
   const declared = answerFor(operation, answer.status);
   const found = new Map<string, Candidate>();
   for (const { pointer, reference, thing } of disagreeing(answer.json.value)) {

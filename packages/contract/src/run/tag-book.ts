@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Exchange } from '../http/call.ts';
-import { escapeSegment, isObject } from '../json.ts';
+import { escapeSegment, isDeep, isObject } from '../json.ts';
 import { answerFor, type Candidate } from '../judge/judge.ts';
 import { isOwnId } from './names.ts';
 
@@ -34,6 +34,7 @@ export class TagBook {
     // What a query asks for beside the thing is another thing's.
     if (request.url.includes('?')) return [];
     if (!tag?.startsWith('"') || answer.json === undefined || answer.text.length > longestAnswer) return [];
+    if (isDeep(answer.json.value)) return [];
     const header = answerFor(operation, answer.status)?.headers.find(({ name }) => /^etag$/i.test(name));
     if (header === undefined) return [];
     const key = JSON.stringify([request.url, request.headers]);

@@ -319,6 +319,8 @@ function* textBreaks(breaking: Breaking): Generator<Candidate> {
       yield { keyword: 'pattern', source, detail: 'near', pointer, parts: misfits(nearMisses(text)), note };
       yield { keyword: 'pattern', source, detail: 'ends', pointer, parts: misfits(looseEnds(text)), note };
       yield { keyword: 'pattern', source, detail: 'inside', pointer, parts: misfits(spaced(text)), note };
+      yield { keyword: 'pattern', source, detail: 'digit', pointer, parts: misfits(others09(text)), note };
+      yield { keyword: 'pattern', source, detail: 'letter', pointer, parts: misfits(othersAz(text)), note };
       yield { keyword: 'pattern', source, detail: 'far', pointer, parts: misfits(farMisses(text, shape)), note };
     }
     if (typeof format === 'string') {
@@ -381,6 +383,25 @@ function nearMisses(text: string): string[] {
 /** Of a pattern without its anchors, the middle still matches. */
 function looseEnds(text: string): string[] {
   return [`${text}\n`, ` ${text}`, `${text} `, `!${text}`, `${text}!`, `${text}é`];
+}
+
+/** The text with one digit another: a month of 13 has two digits like any. */
+function others09(text: string): string[] {
+  return replacedOnce(text, /\d/, [...'9305']);
+}
+
+/** The text with one letter another, in the same case: of a list of letters, most are not in it. */
+function othersAz(text: string): string[] {
+  return [...replacedOnce(text, /[a-z]/, [...'zqg']), ...replacedOnce(text, /[A-Z]/, [...'ZQG'])];
+}
+
+function replacedOnce(text: string, which: RegExp, by: readonly string[]): string[] {
+  const points = [...text];
+  return points.flatMap((point, index) =>
+    which.test(point) && index < 40
+      ? by.filter((other) => other !== point).map((other) => points.with(index, other).join(''))
+      : [],
+  );
 }
 
 function farMisses(text: string, shape: Shape): string[] {

@@ -40,6 +40,8 @@ export function acted(bench: Bench, actions: readonly Operation[]): Look {
             ...untagged(bench, action, before, exchange, after),
           );
         before = after;
+        // How it is refused, or taken, where it is done already, is judged like any answer.
+        await act(bench, action, made.thing, label);
         const second =
           action.method === 'DELETE' ? undefined : await act(bench, action, made.thing, `${label} second`, true);
         const now = second !== undefined && isSuccess(second) ? await bench.shown(made.thing) : undefined;

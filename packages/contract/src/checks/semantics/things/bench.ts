@@ -307,7 +307,23 @@ export class Bench {
         !says(this.document, memberOf(this.document, [schema], name), 'readOnly'),
     );
     await this.#add(schema, most, missing, { left: 12 });
+    await this.#deepen(schema, most);
     await this.#lengthen(schema);
+  }
+
+  /** Adds what may stand within the objects of the body and was left out of them. */
+  async #deepen(schema: JsonObject, most: JsonObject): Promise<void> {
+    const base = this.#rich.body;
+    for (const [name, value] of isObject(base) ? Object.entries(base) : []) {
+      const fuller = most[name];
+      if (this.session.isOver || !isObject(value) || !isObject(fuller) || !isObject(this.#rich.body)) continue;
+      const body = { ...this.#rich.body, [name]: { ...fuller, ...value } };
+      const isMore = Object.keys(fuller).some((key) => !Object.hasOwn(value, key));
+      if (!isMore || !this.session.validators.accepts(schema, body, 'request')) continue;
+      const seed = this.session.seedFor(`${this.resource.create.id} deepen ${name}`);
+      const made = await this.session.send({ ...this.#rich, body: this.#freshened(schema, body, seed, 1) });
+      if (isSuccess(made) && !hasItemErrors(made)) this.#rich = { ...this.#rich, body };
+    }
   }
 
   /** Gives lists and maps of one entry a second: of what keeps only the first, one entry shows nothing. */

@@ -53,6 +53,9 @@ export function readingsOf({ session: { document, operations } }: CheckContext):
   });
 }
 
+/** Rows of a list that are read beside those that are compared. */
+const mostMore = 8;
+
 /** A row of a list and the read of it agree; reading shows what was asked for, and twice the same. */
 export function agreed(context: CheckContext, { read, name, list }: Reading): Look {
   return async (label) => {
@@ -75,6 +78,10 @@ export function agreed(context: CheckContext, { read, name, list }: Reading): Lo
       isSeen = true;
       found.push(...differences(context, { read, name, list }, row, exchange, again));
     }
+    // What only some things have is judged where they are read.
+    if (label.endsWith('one'))
+      for (const row of rows.filter((one) => !chosen.includes(one)).slice(0, mostMore))
+        await session.send({ ...known, path: { ...known.path, [name]: idIn(row, name) } });
     // What may move between two looks disagrees where it has not.
     const later = found.some(({ moves }) => moves) ? ((await readCollection(context, list))?.rows ?? []) : [];
     const isSteady = ({ row, about, moves }: Disagreement) =>
