@@ -107,7 +107,9 @@ export function speaksOf(clause: string, name: string): boolean {
 export function saysUnique(clause: string): boolean {
   const isSaid =
     /\bunique\b(?! identifier)|\balready (?:in use|used|taken|exists|known|has)\b|\bin use\b|\bis taken\b|\bexists already\b/i;
-  return isSaid.test(clause) && !/\bnot (?:be |necessarily |have to be )*unique\b/i.test(clause);
+  // A key of idempotency is used once, too, and is no member of the thing.
+  const isOther = /\bnot (?:be |necessarily |have to be )*unique\b|\brequest\b|\bidempoten/i;
+  return isSaid.test(clause) && !isOther.test(clause);
 }
 
 /** Whether what is sent leaves nothing of what was: `tags are replaced as a whole`. */

@@ -48,7 +48,7 @@ export function counted(context: CheckContext, teller: Operation): Look {
 }
 
 /** What an operation counts of what stands beneath the same thing, and can be listed there without any condition. */
-export function countingOf({ session: { document, operations } }: CheckContext, teller: Operation): Counting[] {
+function countingOf({ session: { document, operations } }: CheckContext, teller: Operation): Counting[] {
   const schema = answerSchema(teller);
   const thing = teller.path.slice(0, teller.path.lastIndexOf('}') + 1);
   if (teller.method !== 'GET' || thing === '' || rowsSchema(document, schema) !== undefined) return [];
@@ -72,7 +72,7 @@ export function countingOf({ session: { document, operations } }: CheckContext, 
 }
 
 function kindCounted(name: string): string | undefined {
-  const [, before, after] = /^(?:(.+?)[-_]?(?:c|C)ount|(?:number_?[oO]f|num|n)[-_]?(.+))$/.exec(name) ?? [];
+  const [, before, after] = /^(?:(.+?)[-_]?(?:c|C)ount|(?:number_?[oO]f|num)[-_]?(.+))$/.exec(name) ?? [];
   const counted = before ?? after;
   return counted === undefined ? undefined : singular(counted);
 }

@@ -92,6 +92,7 @@ export function agreed(context: CheckContext, { read, name, list }: Reading): Lo
   };
 }
 
+/** A difference between a row of a list and the read of it. */
 interface Disagreement extends Difference {
   readonly row: JsonObject;
   /** Whether it is of a member that may move without anybody's doing. */
