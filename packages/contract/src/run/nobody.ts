@@ -2,7 +2,7 @@ import type { Operation } from '../document/operation.ts';
 import type { Call } from '../http/call.ts';
 import { serialize } from '../http/serialize.ts';
 import type { JsonObject } from '../json.ts';
-import { partsOf } from './names.ts';
+import { isReadingPost, partsOf } from './names.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -50,7 +50,7 @@ export function idOfNobody(
  */
 export async function isHarmless(session: Session, call: Call, known?: Call): Promise<boolean> {
   const { operation, path } = call;
-  if (['GET', 'HEAD', 'OPTIONS'].includes(operation.method)) return true;
+  if (['GET', 'HEAD', 'OPTIONS'].includes(operation.method) || isReadingPost(operation)) return true;
   const strange = Object.entries(path).filter(
     ([name, value]) => value !== known?.path[name] && !session.pool.isMade(operation, name, value),
   );

@@ -57,6 +57,14 @@ const contract = {
     ...resource('notes', 'slug', { type: 'string', minLength: 1, maxLength: 30 }, ['post', 'get', 'patch', 'delete']),
     ...resource('labels', 'label', { type: 'string', minLength: 1, maxLength: 30 }, ['get', 'put', 'delete']),
     ...resource('coins', 'coin', { type: 'integer', minimum: 1 }, ['post', 'patch', 'delete']),
+    // Reading harms nothing, whatever its method: here, any kind is taken, however long.
+    '/kinds/{kind}/lookup': {
+      post: {
+        operationId: 'lookup-kind',
+        parameters: [{ in: 'path', name: 'kind', required: true, schema: { type: 'string', enum: ['a', 'b'] } }],
+        responses: { '200': { description: 'What is known of it.', content: json({ type: 'array' }) }, ...refusals },
+      },
+    },
     ...resource('boxes', 'box', { type: 'string', minLength: 1, maxLength: 30 }, ['put']),
   },
 };
@@ -80,6 +88,7 @@ beforeAll(async () => {
         response.writeHead(status, body && { 'content-type': 'application/json' }).end(body && JSON.stringify(body));
       const [, collection = '', name] = (request.url ?? '').split('?')[0]?.split('/').map(decoded) ?? [];
       const key = { notes: 'slug', labels: 'label', coins: 'coin', boxes: 'box' }[collection];
+      if (collection === 'kinds') return request.method === 'POST' ? answer(200, []) : answer(405);
       if (key === undefined) return answer(404);
       const isNumber = key === 'coin';
       const shown = (one: string, of: object) => ({ text: 'mine', ...of, [key]: isNumber ? Number(one) : one });
@@ -141,6 +150,10 @@ describe('what was there before the run', () => {
     expect(reached).toEqual(
       expect.arrayContaining(['make-slug', 'change-slug', 'delete-slug', 'put-label', 'delete-label', 'change-coin']),
     );
+  });
+
+  it('says nothing of what only reads', () => {
+    expect(report.findings.map(({ cause }) => cause)).toContain('refuse-enum lookup-kind path.kind');
   });
 
   it('keeps from being tried what could only be tried on it, and the report says why', () => {
