@@ -402,13 +402,15 @@ function* objectBounds(bounding: Bounding, object: JsonObject): Generator<Candid
     const note = () => `${pointer === '' ? name : `${subject}.${name}`} is left out, which is not required`;
     const place = member === undefined ? undefined : document.placeOf(member);
     const at = `${pointer}/${escapeSegment(name)}`;
+    // Where something must be given, another member stands in for the one that is left out.
+    const wider = names.length > shape.minProperties ? undefined : widened(bounding, object, names.length + 1);
     yield {
       keyword: 'required',
       source: member,
       place,
       detail: 'absent',
       pointer: at,
-      parts: [withoutMember(object, name)],
+      parts: [object, ...(isObject(wider) ? [wider] : [])].map((one) => withoutMember(one, name)),
       note,
     };
   }
