@@ -597,8 +597,9 @@ function withoutFailed(call: Call, exchange: Exchange): Call | undefined {
   return kept.length === 0 || kept.length === items.length ? undefined : { ...call, body: { ...body, [name]: kept } };
 }
 
-/** A list that is empty: another call may find more. */
+/** A list that is empty: another call may find more. What is made is no list, whatever is in it. */
 function hasNoRows({ document }: Session, { operation, answer }: Exchange): boolean {
+  if (operation !== undefined && isMaking(operation)) return false;
   const schema = operation?.answers.find(({ status }) => status === String(answer.status))?.contents[0]?.schema;
   const rows = rowsSchema(document, schema);
   const list = rows === undefined ? undefined : at(answer.json?.value, rows.member === '' ? '' : `/${rows.member}`);

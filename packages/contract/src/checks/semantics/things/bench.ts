@@ -5,6 +5,7 @@ import { isJson } from '../../../http/serialize.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { type Baseline, isSuccess } from '../../../run/baseline.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
+import { atEveryDepth, renewed } from '../../../run/renewal.ts';
 import type { Identity, SendOptions, Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../checks.ts';
 import { hasItemErrors } from '../../outcome.ts';
@@ -93,6 +94,8 @@ export class Bench {
       () => this.callTo(this.resource.create, `${label} ${randomUUID()}`, filling, 1),
       () => this.callTo(this.resource.create, `${label} ${randomUUID()}`, 'known', 1),
       () => this.callTo(this.resource.create, `${label} ${randomUUID()}`, 'known', 1, plain),
+      // And so may be the keys that it was given.
+      async () => renewed(this.session, plain, `${label} ${randomUUID()}`, { ...atEveryDepth, keys: true }),
     ];
     for (const [turn, way] of ways.entries()) {
       if (this.session.isOver) return undefined;
@@ -102,7 +105,7 @@ export class Bench {
       const isNew = call.operation.method !== 'PUT' || made.answer.status === 201;
       if (isNew && isSuccess(made) && !hasItemErrors(made)) {
         if (turn === 2 || turn === 3) this.#depth = 1;
-        if (turn === 4) [this.#rich, this.#depth] = [plain, 1];
+        if (turn >= 4) [this.#rich, this.#depth] = [plain, 1];
         return this.thingOf(call, made);
       }
     }
