@@ -1,57 +1,39 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
+/** What holds for every project. Modules are loaded once per worker: no test changes what another one sees of them. */
+const shared = { isolate: false, testTimeout: 20_000, hookTimeout: 60_000 };
 /** Tests of the server that need a database: the same files run on each engine. */
-const databaseTests = {
-  include: ['packages/server/{src,test}/**/*.test.ts'],
-  testTimeout: 20_000,
-  hookTimeout: 60_000,
-  isolate: false,
-};
+const databaseTests = { ...shared, include: ['packages/server/{src,test}/**/*.test.ts'] };
 const unitTests = '**/*.unit.test.ts';
 
 export default defineConfig({
   test: {
-    // Two at least: by itself vitest leaves a core out, which of two is half.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Three at least: by itself vitest leaves a core out, and much of a run waits for processes and browsers.
+    maxWorkers: Math.max(3, availableParallelism() - 1),
     projects: [
-      { test: { name: 'contract-check', include: ['packages/contract/**/*.test.ts'], testTimeout: 30_000 } },
-      'packages/client',
       {
-        test: {
-          name: 'reference',
-          include: ['scripts/reference/**/*.test.ts'],
-          testTimeout: 20_000,
-        },
+        test: { ...shared, name: 'contract-check', include: ['packages/contract/**/*.test.ts'], testTimeout: 30_000 },
       },
       {
         test: {
-          name: 'breaking-changes',
-          include: ['scripts/breaking/**/*.test.ts'],
-          testTimeout: 20_000,
-          hookTimeout: 30_000,
+          ...shared,
+          name: 'client',
+          include: ['packages/client/test/**/*.test.ts'],
+          typecheck: {
+            enabled: true,
+            include: ['packages/client/test/**/*.test-d.ts'],
+            tsconfig: 'packages/client/test/tsconfig.json',
+          },
+          // The mock stands on Prism, which is CommonJS; import it as Node does.
+          deps: { interopDefault: false },
         },
       },
-      {
-        test: {
-          name: 'mock',
-          include: ['packages/mock/test/**/*.test.ts'],
-          testTimeout: 20_000,
-          hookTimeout: 30_000,
-        },
-      },
-      {
-        test: {
-          name: 'contract-rules',
-          include: ['openapi/rules/**/*.test.ts'],
-        },
-      },
-      {
-        test: {
-          name: 'server-unit',
-          include: [`packages/server/{src,test}/${unitTests}`],
-        },
-      },
+      { test: { ...shared, name: 'reference', include: ['scripts/reference/**/*.test.ts'] } },
+      { test: { ...shared, name: 'breaking-changes', include: ['scripts/breaking/**/*.test.ts'] } },
+      { test: { ...shared, name: 'mock', include: ['packages/mock/test/**/*.test.ts'] } },
+      { test: { ...shared, name: 'contract-rules', include: ['openapi/rules/**/*.test.ts'] } },
+      { test: { ...shared, name: 'server-unit', include: [`packages/server/{src,test}/${unitTests}`] } },
       {
         test: {
           ...databaseTests,

@@ -49,8 +49,9 @@ const results = JSON.parse(await readFile(resultsFile, 'utf8').catch(() => '{}')
 await rm(folder, { recursive: true });
 passed += results.numPassedTests ?? 0;
 failed += results.numFailedTests ?? 0;
-// A file that cannot be loaded, or an error outside of any test, fails no test of its own.
-if (code !== 0 && (results.numFailedTests ?? 0) === 0) failed += 1;
+// A file that cannot be loaded, or an error outside of any test, fails no test of its own; and vitest may end well without any.
+const isProven = code === 0 && results.success === true && results.numTotalTests > 0;
+if (!isProven && (results.numFailedTests ?? 0) === 0) failed += 1;
 
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

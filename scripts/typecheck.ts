@@ -1,25 +1,24 @@
-/** Checks the types of every package and of the scripts, two at a time. */
+/**
+ * Checks the types of every package and of the scripts. TypeScript 7 checks them, which takes a tenth of the time of 6; what
+ * prints types and declarations needs 6 (openapi-typescript, tsdown).
+ */
 import { execFile } from 'node:child_process';
 import { glob } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const projects: string[] = [];
-for await (const file of glob('{packages/*,scripts,openapi/rules}/tsconfig.json')) projects.push(file);
-
-let failed = false;
-const waiting = [...projects];
-await Promise.all(
-  [1, 2].map(async () => {
-    for (let project = waiting.shift(); project !== undefined; project = waiting.shift()) {
-      try {
-        await run('tsc', ['--project', project, '--noEmit']);
-      } catch (error) {
-        failed = true;
-        console.log((error as { stdout: string }).stdout);
-      }
-    }
-  }),
-);
-console.log(`${projects.length} projects checked.`);
-if (failed) process.exitCode = 1;
+const compiler = join(dirname(fileURLToPath(import.meta.resolve('typescript-7/package.json'))), 'bin/tsc');
+let projects = 0;
+for await (const project of glob('{packages/*,scripts,openapi/rules}/tsconfig.json')) {
+  projects += 1;
+  try {
+    await run(process.execPath, [compiler, '--project', project, '--noEmit']);
+  } catch (error) {
+    process.exitCode = 1;
+    const { stdout, message } = error as { stdout: string; message: string };
+    console.log(stdout || message);
+  }
+}
+console.log(`${projects} projects checked.`);

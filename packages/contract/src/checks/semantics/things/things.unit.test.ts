@@ -31,7 +31,7 @@ async function findings(seed: number, flaw?: string): Promise<Finding[]> {
 
 describe('a server that keeps its contract', () => {
   it('is left in peace, whatever the seed', async () => {
-    for (let seed = 1; seed <= 8; seed += 1) {
+    for (let seed = 1; seed <= 4; seed += 1) {
       shelf.reset();
       expect(await findings(seed), `seed ${seed}`).toEqual([]);
     }
