@@ -4,6 +4,7 @@ import type { Call, Exchange } from '../http/call.ts';
 import { at, isObject, put, unescapeSegment } from '../json.ts';
 import { type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
+import { withKnownIds } from '../run/known-ids.ts';
 import { isMaking, isOwnId, kindOfReference } from '../run/names.ts';
 import { isHarmless, unlikelyIds } from '../run/nobody.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
@@ -344,8 +345,7 @@ async function sendReady(
 ): Promise<Exchange> {
   const { operation } = call;
   // A branch is made up as a whole, and its ids with it; but what is probed stays as it is.
-  const known =
-    call.body === undefined ? undefined : baselines.withKnownIds(operation, call.body, 0, isMaking(operation));
+  const known = call.body === undefined ? undefined : withKnownIds(session, operation, call.body, isMaking(operation));
   const isScalar = pointer !== undefined && !['object', 'undefined'].includes(typeof at(call.body, pointer));
   const body = isScalar ? put(known, pointer, at(call.body, pointer)) : known;
   const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;

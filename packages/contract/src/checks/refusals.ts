@@ -5,6 +5,7 @@ import { escapeSegment, isObject, type JsonObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
+import { withKnownIds } from '../run/known-ids.ts';
 import { isMaking, isRemoving } from '../run/names.ts';
 import { isHarmless } from '../run/nobody.ts';
 import { renewedAround } from '../run/renewal.ts';
@@ -146,20 +147,20 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
     at: `${place.name}${general(one.pointer)}`,
     note: one.note,
     place: one.place,
-    call: place.with(withKnownIds(context, place, one.value)),
+    call: place.with(knownButBroken(context, place, one.value)),
     base: place,
     pointer: one.pointer,
   }));
 }
 
 /** The broken value with ids that the server knows, where it is made up in whole or in part; a broken id stays broken. */
-function withKnownIds(
-  { session, baselines }: CheckContext,
+function knownButBroken(
+  { session }: CheckContext,
   { parameter, schema, call: { operation } }: CallPlace,
   value: unknown,
 ): unknown {
   if (parameter !== undefined) return value;
-  const known = baselines.withKnownIds(operation, value, 0, isMaking(operation));
+  const known = withKnownIds(session, operation, value, isMaking(operation));
   const breaches = (one: unknown) =>
     session.validators
       .breaches(schema, one, 'request')

@@ -3,7 +3,7 @@ import type { Exchange } from '../http/call.ts';
 import { isObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
-import { isDestructive } from '../run/baseline.ts';
+import { isDestructive } from '../run/names.ts';
 import type { Session } from '../run/session.ts';
 import type { CheckContext } from './checks.ts';
 import { itemErrorsIn } from './outcome.ts';

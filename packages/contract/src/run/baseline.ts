@@ -1,22 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import { hasItemErrors, itemResultsIn } from '../checks/outcome.ts';
-import type { Operation, Parameter } from '../document/operation.ts';
+import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { isJson } from '../http/serialize.ts';
-import { at, isObject, put, sizeOf } from '../json.ts';
+import { at, isObject, put } from '../json.ts';
+import { Candidates } from './candidates.ts';
+import { withKnownIds, withOtherIds } from './known-ids.ts';
 import {
   collectionPath,
+  isDestructive,
   isMaking,
-  isOwnId,
   isPutCreation,
   isReadingPost,
-  kindOfReference,
   lastParameter,
   rowsSchema,
-  singular,
 } from './names.ts';
-import { idOfNobody, isHarmless, unlikelyIds } from './nobody.ts';
+import { idOfNobody, isHarmless } from './nobody.ts';
 import { idOf } from './pool.ts';
 import { atEveryDepth, type Freshnesses, freshnesses, renewed } from './renewal.ts';
 import type { Session } from './session.ts';
@@ -33,6 +32,7 @@ const mostHelpless = 3;
 /** The calls that are known to succeed, and how new ones are made. */
 export class Baselines {
   readonly #session: Session;
+  readonly #parts: Candidates;
   readonly #known = new Map<string, Baseline>();
   readonly #refusals = new Map<string, string>();
   readonly #branches = new Map<string, Promise<readonly Call[]>>();
@@ -43,6 +43,7 @@ export class Baselines {
 
   constructor(session: Session) {
     this.#session = session;
+    this.#parts = new Candidates(session);
   }
 
   of(operation: Operation): Baseline | undefined {
@@ -99,7 +100,7 @@ export class Baselines {
   /** The call with other things that it refers to, where those that it knew are used up: a seat is sold once. It is the known one then. */
   async #withOthers(call: Call, label: string): Promise<Baseline | undefined> {
     for (let turn = 0; turn < 3 && !this.#session.isOver; turn += 1) {
-      const body = this.#otherThings(call.operation, call.body, turn);
+      const body = withOtherIds(this.#session, call.operation, call.body, turn);
       if (isDeepStrictEqual(body, call.body)) return undefined;
       const target = renewed(this.#session, { ...call, body }, `others ${turn} ${label}`, atEveryDepth);
       const exchange = await this.#session.send(target);
@@ -109,21 +110,6 @@ export class Baselines {
       return found;
     }
     return undefined;
-  }
-
-  /** The value with other known things in the place of those that it refers to. */
-  #otherThings(operation: Operation, value: unknown, turn: number): unknown {
-    const visit = (node: unknown, name: string): unknown => {
-      if (Array.isArray(node)) return node.map((item) => visit(item, name));
-      if (isObject(node))
-        return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, visit(member, key)]));
-      if (kindOfReference(name) === undefined || !['string', 'number'].includes(typeof node)) return node;
-      const others = this.#session.pool
-        .forMember(operation, name, false)
-        .filter((one) => one !== node && typeof one === typeof node);
-      return others[turn] ?? node;
-    };
-    return visit(value, '');
   }
 
   /**
@@ -190,7 +176,7 @@ export class Baselines {
       // What is known to be taken beside it is taken beside another branch, too, more likely than what is made up with it.
       const grafted = put(call.body, pointer, at(value, pointer));
       for (const whole of pointer === '' ? [value] : [grafted, value]) {
-        const body = this.withKnownIds(operation, whole);
+        const body = withKnownIds(this.#session, operation, whole);
         if (this.#session.isOver || !validators.accepts(schema, body, 'request')) continue;
         const exchange = await this.#session.send({ ...call, body });
         if (!isSuccess(exchange) || hasItemErrors(exchange)) continue;
@@ -205,7 +191,7 @@ export class Baselines {
     const call = this.#known.get(operation.id)?.call;
     if (call?.body === undefined) return [];
     const found: Call[] = [];
-    for (const [index, { body }] of this.#bodies(operation, 7).entries()) {
+    for (const [index, { body }] of this.#parts.bodies(operation, 7).entries()) {
       if (found.length >= 4 || this.#session.isOver) break;
       const exchange = await this.sendAnew({ ...call, body }, `variant ${index}`);
       if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
@@ -317,7 +303,7 @@ export class Baselines {
   /** Calls that may succeed, the likeliest first. */
   #candidates(operation: Operation, round: number): Call[] {
     const onlyMade = isDestructive(operation) && operation.path.includes('{');
-    const parameters = this.#parameterSets(operation, onlyMade, round);
+    const parameters = this.#parts.parameterSets(operation, onlyMade, round);
     if (parameters.length === 0) {
       this.#refusals.set(
         operation.id,
@@ -327,209 +313,11 @@ export class Baselines {
       );
       return [];
     }
-    const bodies = this.#bodies(operation, round);
+    const bodies = this.#parts.bodies(operation, round);
     const calls: Call[] = [];
     for (const set of parameters)
       for (const { body, mediaType } of bodies) calls.push({ operation, ...set, body, mediaType });
     return calls.slice(0, 18);
-  }
-
-  #parameterSets(
-    operation: Operation,
-    onlyMade: boolean,
-    round: number,
-  ): Pick<Call, 'path' | 'query' | 'headers' | 'cookies'>[] {
-    const inPath = operation.parameters.filter((parameter) => parameter.in === 'path');
-    const choices = inPath.map((parameter) => this.#valuesOf(operation, parameter, onlyMade, round));
-    if (choices.some((values) => values.length === 0)) return [];
-    const longest = Math.max(1, ...choices.map((values) => values.length));
-    const others = (turn: number) => ({
-      query: this.#required(operation, 'query', round, turn),
-      headers: this.#required(operation, 'header', round, turn),
-      cookies: this.#required(operation, 'cookie', round, turn),
-    });
-    const isChosen = operation.parameters.some((parameter) => parameter.in === 'query' && parameter.required);
-    return Array.from({ length: Math.min(Math.max(longest, isChosen ? 6 : 1), 6) }, (_, index) => ({
-      ...others(index),
-      path: Object.fromEntries(
-        inPath.map((parameter, at) => [parameter.name, choices[at]?.[index % (choices[at]?.length ?? 1)]]),
-      ),
-    }));
-  }
-
-  /** What must be sent; in each turn with other values, and no two parameters with the same of a list. */
-  #required(operation: Operation, place: Parameter['in'], round: number, turn: number): Record<string, unknown> {
-    const isAsked = operation.answers.some(({ status }) => status === '428');
-    const needed = operation.parameters.filter(
-      (parameter) => parameter.in === place && (parameter.required || (isAsked && /^if-match$/i.test(parameter.name))),
-    );
-    return Object.fromEntries(
-      needed
-        // What an identity sends by itself need not be made up.
-        .filter(({ name }) => place !== 'header' || !this.#isGiven(name))
-        .map((parameter, index) => {
-          const values = this.#valuesOf(operation, parameter, false, round);
-          return [parameter.name, values[turn === 0 ? 0 : (turn + index) % values.length]];
-        }),
-    );
-  }
-
-  #isGiven(header: string): boolean {
-    return this.#session.givenHeaders.includes(header.toLowerCase());
-  }
-
-  /** Values for a parameter: what the server has, then examples, then what the schema allows. */
-  #valuesOf(operation: Operation, parameter: Parameter, onlyMade: boolean, round: number): unknown[] {
-    const { values, pool, validators, given } = this.#session;
-    // Any version will do: what is stale is a check of its own.
-    const isCondition = /^if-match$/i.test(parameter.name);
-    if (isCondition && validators.accepts(parameter.schema, '*', 'request')) return ['*'];
-    if (isCondition) return this.#tagToBe(operation, parameter);
-    if (given[parameter.name] !== undefined) return [given[parameter.name]];
-    const { likely, possible } = pool.forParameter(operation, parameter.name, onlyMade);
-    const fitting = likely.flatMap((value) => this.#fit(parameter, value));
-    if (parameter.in === 'path' && fitting.length > 0) return fitting;
-    const sameName = possible.flatMap((value) => this.#fit(parameter, value));
-    // An id that nobody has is no call that could succeed; but a path may take a word from a list, or a date.
-    const isChosen = isClosedList(this.#session, parameter);
-    const seed = this.#session.seedFor(`${operation.id} ${parameter.name} ${round}`);
-    const sampled = values.sample(parameter.schema, 'request', 'most', seed);
-    if (parameter.in === 'path' && onlyMade && !isChosen) {
-      const isPut =
-        isPutCreation(operation, this.#session.operations) && parameter.name === lastParameter(operation.path);
-      return isPut && sampled !== undefined ? [values.fresh(parameter.schema, sampled.value, seed)] : [];
-    }
-    const examples = parameter.examples.filter((value) => validators.accepts(parameter.schema, value, 'request'));
-    const isReference = kindOfReference(parameter.name) !== undefined;
-    const ids = this.#isId(parameter) ? pool.ids().flatMap((value) => this.#fit(parameter, value)) : [];
-    return [
-      ...(isReference ? fitting : []),
-      ...examples,
-      ...sameName,
-      ...(sampled === undefined ? [] : [sampled.value]),
-      ...fitting,
-      ...ids,
-    ];
-  }
-
-  /** A text in place of the tag that the thing will have. */
-  #tagToBe(operation: Operation, { schema, name }: Parameter): unknown[] {
-    const { values, tagsToBe } = this.#session;
-    const tag = values.sample(schema, 'request', 'some', this.#session.seedFor(`${operation.id} ${name}`))?.value;
-    if (typeof tag === 'string') tagsToBe.add(tag);
-    return [tag];
-  }
-
-  /** Whether the values of a parameter look like ids, whatever its name: then those of known things may be meant. */
-  #isId({ in: place, schema }: Parameter): boolean {
-    return place === 'query' && this.#session.document.object(schema).format === 'uuid';
-  }
-
-  /** A known value where the parameter's schema takes it, as a text or a number as need be. */
-  #fit(parameter: Parameter, value: unknown): unknown[] {
-    const forms = [
-      value,
-      typeof value === 'number'
-        ? String(value)
-        : typeof value === 'string' && /^\d+$/.test(value)
-          ? Number(value)
-          : undefined,
-    ];
-    const fitting = forms.find(
-      (form) => form !== undefined && this.#session.validators.accepts(parameter.schema, form, 'request'),
-    );
-    return fitting === undefined ? [] : [fitting];
-  }
-
-  #bodies(operation: Operation, round: number): Pick<Call, 'body' | 'mediaType'>[] {
-    const contents = operation.body?.contents ?? [];
-    const content = contents.find(({ mediaType }) => isJson(mediaType)) ?? contents[0];
-    if (content === undefined) return [{ body: undefined, mediaType: undefined }];
-    const { mediaType, schema } = content;
-    if (schema === undefined) return [{ body: content.examples[0] ?? {}, mediaType }];
-    const { values, validators } = this.#session;
-    const seed = this.#session.seedFor(`${operation.id} body ${round}`);
-    const samples = (['least', 'most', 'some', 'some'] as const).map((extent, index) =>
-      values.sample(schema, 'request', extent, seed + index),
-    );
-    const made = samples.filter((sample) => sample !== undefined).map(({ value }) => value);
-    const examples = content.examples.filter((value) => validators.accepts(schema, value, 'request'));
-    const isValid = (body: unknown) => validators.accepts(schema, body, 'request');
-    const given = [...examples, ...made].slice(0, 9);
-    const known = given.map((value) => {
-      const body = this.withKnownIds(operation, value);
-      return isValid(body) ? body : value;
-    });
-    const isOther = (body: unknown, index: number) => !isDeepStrictEqual(body, known[index]) && isValid(body);
-    const keyed = given.map((value) => this.withKnownIds(operation, value, 0, true)).filter(isOther);
-    const modest = known.map((body) => this.#withoutStrangers(operation, body)).filter(isOther);
-    // What makes is to make something new, and leave alone what is there; and little of it, because every probe makes one.
-    const little = keyed.toSorted((one, other) => sizeOf(one) - sizeOf(other));
-    const bodies = isMaking(operation) ? [...little.slice(0, 4), ...known] : [...known, ...keyed.slice(0, 4)];
-    return [...bodies, ...modest.slice(0, 3)].map((body) => ({ body, mediaType }));
-  }
-
-  /** The value without the ids of things that nobody has seen: what is optional may refer to nothing. */
-  #withoutStrangers(operation: Operation, value: unknown): unknown {
-    const { pool } = this.#session;
-    let isOther = false;
-    const isStranger = (name: string, member: unknown) =>
-      typeof member === 'string' &&
-      (kindOfReference(name) !== undefined || isOwnId(name)) &&
-      !pool.forMember(operation, name, false).includes(member);
-    const visit = (node: unknown): unknown => {
-      if (Array.isArray(node)) return node.map(visit);
-      if (!isObject(node)) return node;
-      const kept = Object.entries(node).filter(([name, member]) => !isStranger(name, member));
-      isOther ||= kept.length < Object.keys(node).length;
-      return Object.fromEntries(kept.map(([name, member]) => [name, visit(member)]));
-    };
-    const without = visit(value);
-    return isOther ? without : value;
-  }
-
-  /**
-   * The value with the ids in it exchanged for ids of things that the server has.
-   *
-   * @param keepsKeys for what is to be new: the keys of the things themselves stay, and are none that are known.
-   */
-  withKnownIds(operation: Operation, value: unknown, turn = 0, keepsKeys = false): unknown {
-    const { pool } = this.#session;
-    const onlyMade = isDestructive(operation);
-    const knownFor = (name: string, owner: string | undefined): unknown[] => {
-      // What stands in an object of another kind is of that kind: the `systemRef` of a `client`.
-      const things = owner === undefined ? [] : pool.ofKind(owner);
-      if (things.length > 0) return things.map(({ row }) => (isOwnId(name) ? idOf(row) : row[name]));
-      return pool.forMember(operation, name, onlyMade && isOwnId(name));
-    };
-    const visit = (node: unknown, name: string | undefined, owner: string | undefined): unknown => {
-      if (Array.isArray(node)) return node.map((item) => visit(item, name, owner));
-      if (isObject(node)) {
-        const kind = typeof node.type === 'string' ? singular(node.type) : owner;
-        return Object.fromEntries(
-          Object.entries(node).map(([key, member]) => [
-            key,
-            visit(member, key, isObject(member) ? singular(key) : kind),
-          ]),
-        );
-      }
-      if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
-      if (this.#session.given[name] !== undefined) return this.#session.given[name];
-      const isReference = kindOfReference(name) !== undefined || isOwnId(name);
-      if (keepsKeys && isOwnId(name)) return this.#unused(node, turn);
-      if (!isReference || (keepsKeys && pool.isKey(operation, name))) return node;
-      const known = knownFor(name, owner).filter((one) => typeof one === typeof node);
-      return known.length === 0 || known.includes(node) ? node : known[turn % known.length];
-    };
-    return visit(value, undefined, undefined);
-  }
-
-  /** An id that nothing is known by: what is to be made must not take the place of what is there. */
-  #unused(id: unknown, turn: number): unknown {
-    const { pool } = this.#session;
-    if (!pool.has(id)) return id;
-    const [other = id] = unlikelyIds(id, this.#session.seedFor(`unused ${id} ${turn}`));
-    return other;
   }
 
   /**
@@ -579,7 +367,7 @@ export class Baselines {
     const own = isObject(body) ? [body[name], idOf(body)] : [];
     const known = this.#session.pool.forParameter(call.operation, name, true).likely;
     const [id] = [...own, ...known].flatMap((value) =>
-      parameter === undefined || value === undefined ? [] : this.#fit(parameter, value),
+      parameter === undefined || value === undefined ? [] : this.#parts.fit(parameter, value),
     );
     return id === undefined ? undefined : { ...call, path: { ...call.path, [name]: id } };
   }
@@ -615,11 +403,6 @@ export function isSuccess({ answer }: Exchange): boolean {
   return answer.status >= 200 && answer.status < 300;
 }
 
-/** Whether a call changes or takes away what is there. */
-export function isDestructive({ method }: Operation): boolean {
-  return method === 'PUT' || method === 'PATCH' || method === 'DELETE';
-}
-
 /** Lists first, then what makes, reads, changes and, last, what takes away. */
 function rank(operation: Operation): number {
   const isNamed = operation.path.includes('{');
@@ -628,9 +411,4 @@ function rank(operation: Operation): number {
   if (operation.method === 'DELETE') return 7;
   if (operation.method === 'POST') return isReadingPost(operation) ? 1 : isNamed ? 5 : 2;
   return 6;
-}
-
-function isClosedList(session: Session, parameter: Parameter): boolean {
-  const schema = session.document.object(parameter.schema);
-  return Array.isArray(schema.enum) || 'const' in schema;
 }

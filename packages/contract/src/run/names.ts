@@ -172,3 +172,8 @@ export function isReadingPost({ method, path, id }: Operation): boolean {
     !/(?:create|upsert|update|delete)/i.test(id)
   );
 }
+
+/** Whether a call changes or takes away what is there. */
+export function isDestructive({ method }: Operation): boolean {
+  return method === 'PUT' || method === 'PATCH' || method === 'DELETE';
+}

@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isJson } from '../../../http/serialize.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
+import { withKnownIds, withOtherIds } from '../../../run/known-ids.ts';
 import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
 import { type Bench, emptyCall, type Thing } from './bench.ts';
 import { isFleeting, isSame } from './compare.ts';
@@ -73,12 +75,13 @@ async function act(
   const sample = (extent: 'least' | 'most') =>
     schema === undefined
       ? undefined
-      : baselines.withKnownIds(
+      : withKnownIds(
+          session,
           action,
           session.values.sample(schema, 'request', extent, session.seedFor(`${action.id} ${label}`))?.value,
         );
   const bodies = isElse
-    ? withOtherReferences(bench, action, known?.body)
+    ? withOthers(bench, action, known?.body)
     : action.body === undefined
       ? [undefined]
       : [known?.body, sample('least'), sample('most')];
@@ -99,18 +102,11 @@ interface After {
   readonly exchange: Exchange;
 }
 
-/** The body with other things of those that are known in the place of what it names. */
-function withOtherReferences({ session }: Bench, action: Operation, body: unknown): JsonObject[] {
-  const known: JsonObject = isObject(body) ? body : {};
-  return Object.entries(known)
-    .filter(([name, value]) => kindOfReference(name) !== undefined && isScalar(value))
-    .flatMap(([name, value]) =>
-      session.pool
-        .forMember(action, name, false)
-        .filter((one) => one !== value && typeof one === typeof value)
-        .map((one) => ({ ...known, [name]: one })),
-    )
-    .slice(0, 6);
+/** The body with other things that are known in the place of those that it names. */
+function withOthers({ session }: Bench, action: Operation, body: unknown): unknown[] {
+  return Array.from({ length: 6 }, (_, turn) => withOtherIds(session, action, body, turn)).filter(
+    (other) => !isDeepStrictEqual(other, body),
+  );
 }
 
 /** What is taken away again is as it was at first; where there was anything to take away. */

@@ -4,6 +4,7 @@ import type { Call, Exchange } from '../../../http/call.ts';
 import { isJson } from '../../../http/serialize.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { type Baseline, isSuccess } from '../../../run/baseline.ts';
+import { withKnownIds } from '../../../run/known-ids.ts';
 import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
 import { atEveryDepth, renewed } from '../../../run/renewal.ts';
 import type { Identity, SendOptions, Session } from '../../../run/session.ts';
@@ -300,7 +301,7 @@ export class Bench {
     const { body } = this.#rich;
     if (schema === undefined || !isObject(body)) return;
     const sample = this.session.values.sample(schema, 'request', 'most', this.session.seedFor(`${create.id} rich`));
-    const most = this.context.baselines.withKnownIds(create, sample?.value);
+    const most = withKnownIds(this.session, create, sample?.value);
     if (!isObject(most)) return;
     const missing = memberNames(this.document, schema).filter(
       (name) =>
