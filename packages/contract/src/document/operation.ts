@@ -164,3 +164,9 @@ function scopesOf(alternative: JsonObject): Record<string, string[]> {
 function texts(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
+
+/** What `x-contract-check` says at a place in the document. */
+export function saidOf(node: JsonObject): JsonObject {
+  const said = node['x-contract-check'];
+  return isObject(said) ? said : {};
+}

@@ -1,5 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import { anything, memberSchemas, objectsIn, partsOf } from './described.ts';
 
 /** A member of an answer that the contract does not speak of, or that has no business there. */
 export interface Stranger {
@@ -14,41 +15,21 @@ export interface Stranger {
  * others. JSON Schema lets them pass; to a reader of the contract they do not exist.
  */
 export function strangersIn(document: OpenApiDocument, schema: JsonObject, value: unknown): Stranger[] {
-  return visit(document, [schema], value, '', 0);
-}
-
-function visit(
-  document: OpenApiDocument,
-  schemas: readonly JsonObject[],
-  value: unknown,
-  pointer: string,
-  depth: number,
-): Stranger[] {
-  if (depth > 40) return [];
-  const parts = schemas.flatMap((schema) => partsOf(document, schema));
-  if (Array.isArray(value)) {
-    return value.flatMap((item, index) =>
-      visit(document, itemSchemas(parts, index), item, `${pointer}/${index}`, depth + 1),
-    );
-  }
-  if (!isObject(value)) return [];
-  const isOpen = parts.some(isExplicitlyOpen);
-  const isNamed = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).length > 0);
-  return Object.entries(value).flatMap(([name, member]) => {
-    const own = parts.flatMap((part) => memberSchemas(part, name));
-    const at = `${pointer}/${escapeSegment(name)}`;
-    if (own.length === 0) {
-      const isClosed = parts.some(
-        (part) => part.additionalProperties === false || part.unevaluatedProperties === false,
-      );
-      const [described] = parts.filter((part) => isObject(part.properties));
-      if (isOpen || isClosed || !isNamed || described === undefined) return [];
-      return [{ pointer: at, why: 'unknown' as const, schema: described }];
+  const found: Stranger[] = [];
+  for (const { pointer, object, parts } of objectsIn(document, schema, value)) {
+    const described = parts.find((part) => isObject(part.properties));
+    const isNamed = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).length > 0);
+    const isTold = parts.some(isExplicitlyOpen) || parts.some(isClosed);
+    for (const name of Object.keys(object)) {
+      const own = memberSchemas(parts, name);
+      const hidden = own.flatMap((one) => partsOf(document, one)).find((part) => part.writeOnly === true);
+      const at = `${pointer}/${escapeSegment(name)}`;
+      if (hidden !== undefined) found.push({ pointer: at, why: 'writeOnly', schema: hidden });
+      else if (own.length === 0 && !isTold && isNamed && described !== undefined)
+        found.push({ pointer: at, why: 'unknown', schema: described });
     }
-    const hidden = own.flatMap((schema) => partsOf(document, schema)).find((part) => part.writeOnly === true);
-    if (hidden !== undefined) return [{ pointer: at, why: 'writeOnly' as const, schema: hidden }];
-    return visit(document, own, member, at, depth + 1);
-  });
+  }
+  return found;
 }
 
 function isExplicitlyOpen(part: JsonObject): boolean {
@@ -61,47 +42,7 @@ function isExplicitlyOpen(part: JsonObject): boolean {
   );
 }
 
-const anything: JsonObject = {};
-
-function memberSchemas(part: JsonObject, name: string): JsonObject[] {
-  const named = isObject(part.properties) ? part.properties[name] : undefined;
-  if (isObject(named)) return [named];
-  if (named === true) return [anything];
-  const patterns = Object.entries(isObject(part.patternProperties) ? part.patternProperties : {})
-    .filter(([pattern]) => new RegExp(pattern, 'u').test(name))
-    .map(([, schema]) => (isObject(schema) ? schema : anything));
-  if (patterns.length > 0) return patterns;
-  return isObject(part.additionalProperties) ? [part.additionalProperties] : [];
-}
-
-function itemSchemas(parts: readonly JsonObject[], index: number): JsonObject[] {
-  return parts.flatMap((part) => {
-    const first = Array.isArray(part.prefixItems) ? part.prefixItems : [];
-    if (index < first.length) return isObject(first[index]) ? [first[index]] : [];
-    return isObject(part.items) ? [part.items] : [];
-  });
-}
-
-/** What schemas are made of: each answer has many rows, and all of them the same schemas. */
-const known = new WeakMap<JsonObject, readonly JsonObject[]>();
-
-/** A schema and all that it is made of, in every branch. */
-function partsOf(document: OpenApiDocument, schema: JsonObject): readonly JsonObject[] {
-  let parts = known.get(schema);
-  if (parts === undefined) {
-    parts = partsWithin(document, schema, 0);
-    known.set(schema, parts);
-  }
-  return parts;
-}
-
-function partsWithin(document: OpenApiDocument, schema: JsonObject, depth: number): JsonObject[] {
-  if (depth > 30) return [];
-  const inner = [
-    ...document.referred(schema),
-    ...['allOf', 'oneOf', 'anyOf'].flatMap((key) => (Array.isArray(schema[key]) ? schema[key].filter(isObject) : [])),
-    ...['if', 'then', 'else'].flatMap((key) => (isObject(schema[key]) ? [schema[key]] : [])),
-    ...Object.values(isObject(schema.dependentSchemas) ? schema.dependentSchemas : {}).filter(isObject),
-  ];
-  return [schema, ...inner.flatMap((one) => partsWithin(document, one, depth + 1))];
+/** What a closed object does not name, its schema refuses by itself. */
+function isClosed(part: JsonObject): boolean {
+  return part.additionalProperties === false || part.unevaluatedProperties === false;
 }

@@ -13,6 +13,7 @@ import { breachesOf } from '../judge/request.ts';
 import type { Auth, CheckOptions } from '../options.ts';
 import { Validators } from '../schema/validators.ts';
 import { Values } from '../schema/values.ts';
+import { miscalculated } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
 import { isMaking } from './names.ts';
 import { Pool } from './pool.ts';
@@ -247,6 +248,7 @@ export class Session {
       ...this.judge.judge(exchange),
       ...this.#tags.judge(exchange),
       ...disagreeingReferences(this.document, exchange),
+      ...miscalculated(this.document, exchange),
     ];
   }
 

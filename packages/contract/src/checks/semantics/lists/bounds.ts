@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../json.ts';
+import { boundSaid, saysUtc } from '../../../run/wording.ts';
 import { memberOf, partsOf } from '../things/schema.ts';
 import { both, middleOut, usable } from './candidates.ts';
 import { compare, instantOf, isBlank, isDay, isInstant, numberOf } from './compare.ts';
@@ -6,7 +7,6 @@ import type { Condition } from './condition.ts';
 import type { FullList, Listing } from './listing.ts';
 import { distinct, type Match, matchBeginning, type Property, valueIn } from './properties.ts';
 import type { Slot } from './slot.ts';
-import { boundSaid, saysUtc } from './wording.ts';
 
 /** Filters that leave the rows between bounds: `minPrice`, `createdAfter`, `price[gte]`. */
 

@@ -1,13 +1,13 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
+import { keyOfName } from '../../../run/words.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { memberNames, partsOf } from '../things/schema.ts';
 import { isBlank } from './compare.ts';
 import type { Listing } from './listing.ts';
 import { widest } from './listing.ts';
 import type { Probe } from './probe.ts';
-import { keyOfName } from './words.ts';
 
 /** Parameters that say which members are shown: `fields` those that are asked for alone, `include` some besides the others. */
 export interface Chooser {

@@ -1,5 +1,5 @@
+import { keyOfName } from '../../../run/words.ts';
 import { isFlag, isInteger, isText, type Slot } from './slot.ts';
-import { keyOfName } from './words.ts';
 
 /** Which slot of a list is which control, as their names and types tell. */
 export interface Controls {

@@ -1,4 +1,5 @@
 import { idOf } from '../../../run/pool.ts';
+import { keyOfName } from '../../../run/words.ts';
 import type { FullList, Listing } from './listing.ts';
 import { largest, sized, widest } from './listing.ts';
 import { moreDifferences, totalDifferences } from './page.ts';
@@ -6,7 +7,6 @@ import type { Difference } from './probe.ts';
 import type { Page, Settings } from './reader.ts';
 import { firstRepeated, isSameSequence, shown } from './rows.ts';
 import type { Next } from './told.ts';
-import { keyOfName } from './words.ts';
 
 /** The pages that the answers themselves lead to are the list: disjoint, complete and in its order. */
 export async function cursors(listing: Listing, list: FullList): Promise<Difference[] | undefined> {

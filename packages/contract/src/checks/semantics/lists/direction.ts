@@ -1,3 +1,4 @@
+import { wordsOf } from '../../../run/words.ts';
 import { directionOf } from './controls.ts';
 import type { FullList, Listing } from './listing.ts';
 import { widest } from './listing.ts';
@@ -7,7 +8,6 @@ import { judgedAsTold, type OrderTold } from './order-told.ts';
 import type { Difference, Probe } from './probe.ts';
 import { distinct, matchOf, type Property } from './properties.ts';
 import type { Page } from './reader.ts';
-import { wordsOf } from './words.ts';
 
 /** A direction by itself turns the one order that a list has: by what words name, or by what ascends. */
 export function directionProbes({ controls, said }: Listing, list: FullList, told: OrderTold): Probe[] {

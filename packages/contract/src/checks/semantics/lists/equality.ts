@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../../json.ts';
+import { joinSaid, saysExactly } from '../../../run/wording.ts';
+import { keyOfName, withoutContainer, wordsOf } from '../../../run/words.ts';
 import { inRange, rangeOf } from './bounds.ts';
 import { both, elements, inferred, middleOut, usable } from './candidates.ts';
 import { folded, isDay, isEqual, isInstant, isScalar, mentions } from './compare.ts';
@@ -6,8 +8,6 @@ import { and, type Condition, or } from './condition.ts';
 import type { FullList, Listing } from './listing.ts';
 import { distinct, type Match, matchOf, type Property, valueIn } from './properties.ts';
 import type { Slot } from './slot.ts';
-import { joinSaid, saysExactly } from './wording.ts';
-import { keyOfName, withoutContainer, wordsOf } from './words.ts';
 
 /** The conditions that a slot can be asked for, by its name alone: a value that rows have, one that none has, a range. */
 export function conditionsOf(listing: Listing, list: FullList, slot: Slot): Condition[] {

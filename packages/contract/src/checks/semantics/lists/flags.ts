@@ -1,9 +1,9 @@
+import { saysBothWays } from '../../../run/wording.ts';
 import type { Listing } from './listing.ts';
 import { widest } from './listing.ts';
 import type { Difference, Probe } from './probe.ts';
 import { shown } from './rows.ts';
 import { isFlag } from './slot.ts';
-import { saysBothWays } from './wording.ts';
 
 /** Flags of which the words say that each value leaves rows out: no row comes with both. */
 export function flagProbes({ controls, said }: Listing): Probe[] {

@@ -1,11 +1,11 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
+import { wordsOf } from '../../../run/words.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { type Direction, directionOf } from './controls.ts';
 import type { Listing } from './listing.ts';
 import { matchBeginning, type Property } from './properties.ts';
 import type { Settings } from './reader.ts';
 import type { Slot } from './slot.ts';
-import { wordsOf } from './words.ts';
 
 /** One way to sort a list by one property. */
 export interface OrderKey {

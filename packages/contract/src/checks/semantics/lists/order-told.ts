@@ -1,4 +1,6 @@
 import type { JsonObject } from '../../../json.ts';
+import { clausesOf, ignoresCase } from '../../../run/wording.ts';
+import { keyOfName, singularKey, wordsOf } from '../../../run/words.ts';
 import { isSurelyShown } from './bounds.ts';
 import { isDay, isInstant } from './compare.ts';
 import type { FullList, Listing } from './listing.ts';
@@ -8,8 +10,6 @@ import type { Difference, Probe } from './probe.ts';
 import { distinct, matchOf, type Property } from './properties.ts';
 import type { Page } from './reader.ts';
 import type { Slot } from './slot.ts';
-import { clausesOf, ignoresCase } from './wording.ts';
-import { keyOfName, singularKey, wordsOf } from './words.ts';
 
 /** What descriptions tell of an order: `Sorted by lastName, then firstName`, `ties are broken by id`, `nulls come last in both directions`. */
 export interface OrderTold {

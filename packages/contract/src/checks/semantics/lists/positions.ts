@@ -1,3 +1,4 @@
+import { keyOfName } from '../../../run/words.ts';
 import type { FullList, Listing } from './listing.ts';
 import { sized, widest } from './listing.ts';
 import { moreDifferences, totalDifferences } from './page.ts';
@@ -6,7 +7,6 @@ import type { Page } from './reader.ts';
 import { isSameSequence, shown } from './rows.ts';
 import type { Slot } from './slot.ts';
 import type { Paging } from './vocabulary.ts';
-import { keyOfName } from './words.ts';
 
 /** What a position means. */
 interface Meaning {

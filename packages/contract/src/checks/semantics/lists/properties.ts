@@ -1,8 +1,8 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
+import { singularKey, wordsOf } from '../../../run/words.ts';
 import { shapeOf } from '../../../schema/shape.ts';
 import { isBlank } from './compare.ts';
-import { singularKey, wordsOf } from './words.ts';
 
 /** A property of the rows of a list. */
 export interface Property {

@@ -1,3 +1,4 @@
+import { ignoresCase, placesSaid, saysPart } from '../../../run/wording.ts';
 import { folded, mentions } from './compare.ts';
 import type { FullList, Listing } from './listing.ts';
 import { largest, widest } from './listing.ts';
@@ -5,7 +6,6 @@ import type { Difference, Probe } from './probe.ts';
 import { distinct, matchOf, type Property, valueIn } from './properties.ts';
 import { isSameSet, shown } from './rows.ts';
 import type { Slot } from './slot.ts';
-import { ignoresCase, placesSaid, saysPart } from './wording.ts';
 
 /** What surely holds of a search by free text: a word that nobody has leaves rows out, and a word of a name finds it. */
 export function searchProbes(listing: Listing, list: FullList): Probe[] {

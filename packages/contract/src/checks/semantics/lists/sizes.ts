@@ -1,3 +1,4 @@
+import { keyOfName } from '../../../run/words.ts';
 import type { FullList, Listing } from './listing.ts';
 import { largest, sized, widest } from './listing.ts';
 import { moreDifferences, totalDifferences } from './page.ts';
@@ -5,7 +6,6 @@ import type { Difference } from './probe.ts';
 import type { Page } from './reader.ts';
 import { firstRepeated, hasOwnIds, isSameSequence, shown } from './rows.ts';
 import { pageCountDifferences } from './told-numbers.ts';
-import { keyOfName } from './words.ts';
 
 interface Asked {
   readonly page: Page;

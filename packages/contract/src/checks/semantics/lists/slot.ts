@@ -3,9 +3,9 @@ import type { Operation, Parameter } from '../../../document/operation.ts';
 import type { Call } from '../../../http/call.ts';
 import { isJson } from '../../../http/serialize.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
+import { wordsOf } from '../../../run/words.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { type ParameterVocabulary, parameterVocabulary } from './vocabulary.ts';
-import { wordsOf } from './words.ts';
 
 /** One thing that a caller of a list can say: a query parameter, a member of the body, or a member of one of these. */
 export interface Slot {

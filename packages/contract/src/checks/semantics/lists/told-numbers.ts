@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../json.ts';
+import { wordsOf } from '../../../run/words.ts';
 import { shapeOf } from '../../../schema/shape.ts';
 import { answerSchema } from '../things/schema.ts';
 import { middleOut } from './candidates.ts';
@@ -7,7 +8,6 @@ import { sized, widest } from './listing.ts';
 import type { Difference } from './probe.ts';
 import { distinct, matchOf, type Property, valueIn } from './properties.ts';
 import type { Page, Settings } from './reader.ts';
-import { wordsOf } from './words.ts';
 
 /** The number of pages is that of pages of the size that was wanted, an empty list being one page or none. */
 export function pageCountDifferences(

@@ -1,6 +1,6 @@
 import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
-import { keyOfName } from './words.ts';
+import { keyOfName } from '../../../run/words.ts';
 
 /** What an answer tells about the list that its rows are a part of. */
 export interface Told {

@@ -1,4 +1,4 @@
-import type { Operation } from '../../../document/operation.ts';
+import { type Operation, saidOf } from '../../../document/operation.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 
 /**
@@ -74,11 +74,6 @@ export function parameterVocabulary(node: JsonObject): ParameterVocabulary {
     checksDefault: said.default !== false,
     order: orderOf(said),
   };
-}
-
-function saidOf(node: JsonObject): JsonObject {
-  const said = node['x-contract-check'];
-  return isObject(said) ? said : {};
 }
 
 function orderOf({ order }: JsonObject): readonly string[] | false | undefined {

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from '../../../json.ts';
+import { keyOfName, wordsOf } from '../../../run/words.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { compare, isBlank, isInstant, isScalar, numberOf } from './compare.ts';
 import { and, type Condition, or, reach } from './condition.ts';
@@ -8,7 +9,6 @@ import { connectiveOf, type Operator, operatorKey, operatorOf } from './operator
 import { shuffled } from './pick.ts';
 import { type Property, valueIn } from './properties.ts';
 import type { Slot } from './slot.ts';
-import { keyOfName, wordsOf } from './words.ts';
 
 /** Whether a slot takes conditions of the form `{ column: { operator: value } }`. */
 export function isWhere({ document }: Listing, { shape }: Slot): boolean {

@@ -1,26 +1,34 @@
-import type { Operation, Parameter } from '../../../document/operation.ts';
+import { Big } from 'big.js';
+import { type Operation, type Parameter, saidOf } from '../../../document/operation.ts';
+import { agrees, nameLike, numberOf, sumOver } from '../../../run/arithmetic.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { kindOfPath, rowsSchema, singular } from '../../../run/names.ts';
+import { type SumSaid, sumSaid } from '../../../run/wording.ts';
 import type { CheckContext } from '../../checks.ts';
 import { readCollection } from './collection.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { answerSchema, memberNames, memberOf, partsOf } from './schema.ts';
 import { thingIn } from './thing-in.ts';
 
-/** A member that counts, and the list of what it counts. */
-interface Counting {
+/** A number that tells of what stands beneath its thing, and the list of that. */
+interface Tally {
   readonly name: string;
   readonly list: Operation;
+  /** What is added up; undefined where the rows are counted. */
+  readonly sum: SumSaid | undefined;
 }
 
-/** How many things stand beneath another is told as the list of them shows: `tripsCount` of what has `/trips` beneath it. */
+/**
+ * What stands beneath a thing is told as the list of it shows: `tripsCount` of what has `/trips` beneath it, and what is said to
+ * be `the sum of the seats of all halls`.
+ */
 export function counted(context: CheckContext, teller: Operation): Look {
   const { session, baselines } = context;
   return async () => {
     const known = baselines.of(teller)?.call;
     const found: Difference[] = [];
     let isSeen = false;
-    for (const { name, list } of countingOf(context, teller)) {
+    for (const { name, list, sum } of talliesOf(context, teller)) {
       // Where things were made and deleted, a count that is kept by hand is the likeliest to be wrong.
       const maker = session.operations.find(({ method, path }) => method === 'POST' && path === list.path);
       const path = ((maker === undefined ? undefined : baselines.of(maker)) ?? baselines.of(list))?.call.path;
@@ -28,18 +36,20 @@ export function counted(context: CheckContext, teller: Operation): Look {
       if (known === undefined || path === undefined || all?.isComplete !== true) continue;
       const exchange = await session.send({ ...known, path: { ...known.path, ...path } });
       const told = thingIn(exchange)[name];
-      if (!isSuccess(exchange) || typeof told !== 'number') continue;
+      const expected = sum === undefined ? new Big(all.rows.length) : sumOver(all.rows, sum);
+      if (!isSuccess(exchange) || expected === undefined || numberOf(told) === undefined) continue;
       isSeen = true;
-      if (told === all.rows.length) continue;
+      if (agrees(told, expected)) continue;
+      const what = sum === undefined ? 'the number of the rows' : `the sum of ${sum.member} in the rows`;
       found.push({
         check: 'count-disagrees',
         operation: teller,
         about: name,
-        title: `${name} in ${teller.id} is another number than ${list.id} has rows`,
-        expected: `${name}: ${all.rows.length}`,
+        title: `${name} in ${teller.id} is not ${what} of ${list.id}`,
+        expected: `${name}: ${expected.toFixed()}`,
         actual: `${name}: ${text(told)}`,
         node: memberOf(session.document, [answerSchema(teller) ?? {}], name)[0],
-        fix: `Count what ${list.id} lists, or name ${name} after what it counts.`,
+        fix: `Have ${name} tell of what ${list.id} lists, or name it after what it tells of.`,
         exchanges: [all.exchanges.at(-1), exchange],
       });
     }
@@ -47,27 +57,32 @@ export function counted(context: CheckContext, teller: Operation): Look {
   };
 }
 
-/** What an operation counts of what stands beneath the same thing, and can be listed there without any condition. */
-function countingOf({ session: { document, operations } }: CheckContext, teller: Operation): Counting[] {
+/** What an operation tells of what stands beneath the same thing, and can be listed there without any condition. */
+function talliesOf({ session: { document, operations } }: CheckContext, teller: Operation): Tally[] {
   const schema = answerSchema(teller);
   const thing = teller.path.slice(0, teller.path.lastIndexOf('}') + 1);
   if (teller.method !== 'GET' || thing === '' || rowsSchema(document, schema) !== undefined) return [];
+  const beneath = operations.filter(
+    ({ method, path, parameters }) =>
+      method === 'GET' &&
+      path.startsWith(`${thing}/`) &&
+      !path.slice(thing.length + 1).includes('/') &&
+      !parameters.some(leavesOut),
+  );
   return memberNames(document, schema).flatMap((name) => {
-    const kind = kindCounted(name);
-    const isWhole = memberOf(document, [schema ?? {}], name)
-      .flatMap((one) => partsOf(document, one))
-      .some(({ type }) => [type].flat().includes('integer'));
-    if (kind === undefined || !isWhole) return [];
-    const list = operations.find(
-      (one) =>
-        one.method === 'GET' &&
-        one.path.startsWith(`${thing}/`) &&
-        !one.path.slice(thing.length + 1).includes('/') &&
-        kindOfPath(one.path) === kind &&
-        rowsSchema(document, answerSchema(one)) !== undefined &&
-        !one.parameters.some(leavesOut),
-    );
-    return list === undefined ? [] : [{ name, list }];
+    const parts = memberOf(document, [schema ?? {}], name).flatMap((one) => partsOf(document, one));
+    if (parts.some((part) => saidOf(part).reckoned === false)) return [];
+    const isWhole = parts.some(({ type }) => [type].flat().includes('integer'));
+    const kind = isWhole ? kindCounted(name) : undefined;
+    const sum = parts.map(({ description }) => sumSaid(String(description))).find((one) => one !== undefined);
+    const list = beneath.find((one) => {
+      const rows = rowsSchema(document, answerSchema(one));
+      if (rows === undefined) return false;
+      if (kind !== undefined) return kindOfPath(one.path) === kind;
+      if (sum === undefined || (sum.rows !== undefined && kindOfPath(one.path) !== singular(sum.rows))) return false;
+      return nameLike(sum.member, memberNames(document, rows.schema)) !== undefined;
+    });
+    return list === undefined ? [] : [{ name, list, sum: kind === undefined ? sum : undefined }];
   });
 }
 

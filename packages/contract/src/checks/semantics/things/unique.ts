@@ -2,7 +2,7 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { clausesOf, saysUnique, speaksOf } from '../lists/wording.ts';
+import { clausesOf, saysUnique, speaksOf } from '../../../run/wording.ts';
 import type { Bench, Thing } from './bench.ts';
 import { type Difference, type Look, text } from './probe.ts';
 import { memberNames, memberOf, partsOf, requestSchema } from './schema.ts';

@@ -1,5 +1,5 @@
-import type { Operation } from '../../../document/operation.ts';
-import { isObject, type JsonObject } from '../../../json.ts';
+import { type Operation, saidOf } from '../../../document/operation.ts';
+import type { JsonObject } from '../../../json.ts';
 
 /**
  * What `x-contract-check` may say of operations that create, read, change and delete. It makes explicit what is otherwise
@@ -35,6 +35,7 @@ export const vocabulary: readonly { readonly on: string; readonly member: string
     member: 'unique',
     says: '`true`: no two things may have the same; `false`: they may, whatever words say',
   },
+  { on: 'property', member: 'reckoned', says: '`false`: it is not the sum or the product that its words tell of' },
   { on: 'property', member: 'echo', says: '`false`: the server stores it in another form' },
 ];
 
@@ -55,9 +56,4 @@ export function saidFlag({ node }: Pick<Operation, 'node'>, member: FlagName): b
 /** Whether a property says that it comes back in another form. */
 export function isUnechoed(schema: JsonObject): boolean {
   return saidOf(schema).echo === false;
-}
-
-function saidOf(node: JsonObject): JsonObject {
-  const said = node['x-contract-check'];
-  return isObject(said) ? said : {};
 }

@@ -1,7 +1,7 @@
 import type { Operation } from '../../../document/operation.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { clausesOf, saysWhole, speaksOf } from '../lists/wording.ts';
+import { clausesOf, saysWhole, speaksOf } from '../../../run/wording.ts';
 import type { Bench } from './bench.ts';
 import { isNothing, isSame } from './compare.ts';
 import { type Difference, type Look, text } from './probe.ts';

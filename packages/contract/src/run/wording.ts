@@ -120,3 +120,63 @@ export function saysWhole(clause: string): boolean {
     !/\bnot\b/i.test(clause)
   );
 }
+
+/** A number that others beside it determine: two or more names, and what stands between them. */
+export interface Formula {
+  readonly operands: readonly string[];
+  readonly operators: readonly Operator[];
+}
+type Operator = 'plus' | 'minus' | 'times';
+
+const operators: Readonly<Record<string, Operator>> = {
+  times: 'times',
+  'multiplied by': 'times',
+  '×': 'times',
+  '*': 'times',
+  plus: 'plus',
+  '+': 'plus',
+  less: 'minus',
+  minus: 'minus',
+  '-': 'minus',
+  '−': 'minus',
+};
+const between = /\s+(times|multiplied by|×|\*|plus|\+|less|minus|-|−)\s+/i;
+
+/** `quantity times unitPrice, rounded half up`. */
+export function formulaSaid(description: string): Formula | undefined {
+  const [clause = ''] = clausesOf(plain(description));
+  const parts = clause.replace(/, (?:always )?rounded\b.*$/i, '').split(between);
+  if (parts.length < 3) return undefined;
+  const used = parts.filter((_, index) => index % 2 === 1).map((word) => operators[word.toLowerCase()] ?? 'plus');
+  // What is multiplied first is another matter.
+  if (new Set(used.map((operator) => operator === 'times')).size > 1) return undefined;
+  const operands = parts.filter((_, index) => index % 2 === 0).map((operand) => operand.replace(/^the /i, ''));
+  return { operands, operators: used };
+}
+
+/** A number that adds up what rows have. */
+export interface SumSaid {
+  readonly member: string;
+  /** What the rows are; undefined where nothing is said of it. */
+  readonly rows: string | undefined;
+  /** Whether rows that lack the member count as nothing. */
+  readonly isSparse: boolean;
+}
+
+/** `The sum of all lineTotals`, `The sum of the seats of all halls of this venue`. */
+export function sumSaid(description: string): SumSaid | undefined {
+  const [clause = '', ...others] = clausesOf(plain(description));
+  const owner = '(?: of (?:this|the) [\\w-]+)?';
+  const said = new RegExp(
+    `^(?:the )?sum of (?:all |the |its )*([\\w-]+)(?: (?:of|over|in) (?:all |the |its )+([\\w-]+)${owner})?$`,
+    'i',
+  ).exec(clause);
+  const [, member, rows] = said ?? [];
+  if (member === undefined) return undefined;
+  return { member, rows, isSparse: others.some((other) => /\bcounts? as (?:0|zero|nothing)\b/i.test(other)) };
+}
+
+/** Words without the signs that set names apart from them. */
+function plain(description: string): string {
+  return description.replaceAll('`', '');
+}

@@ -1,0 +1,130 @@
+import { Big } from 'big.js';
+import type { OpenApiDocument } from '../document/document.ts';
+import { saidOf } from '../document/operation.ts';
+import type { Exchange } from '../http/call.ts';
+import { isJson } from '../http/serialize.ts';
+import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
+import { type Described, memberSchemas, objectsIn, partsOf } from '../judge/described.ts';
+import { answerFor, type Candidate, general } from '../judge/judge.ts';
+import { type Formula, formulaSaid, type SumSaid, sumSaid } from './wording.ts';
+import { keyOfName, singularKey, wordsOf } from './words.ts';
+
+/**
+ * Numbers that are not what their words say they are made of: `quantity times unitPrice`, `The sum of all lineTotals`. Where a
+ * word is none of the members beside it, nothing is said.
+ */
+export function miscalculated(document: OpenApiDocument, { operation, answer }: Exchange): Candidate[] {
+  if (operation === undefined || answer.status >= 300 || answer.json === undefined) return [];
+  if (isDeep(answer.json.value)) return [];
+  const schema = answerFor(operation, answer.status)?.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
+  if (schema === undefined) return [];
+  const found = new Map<string, Candidate>();
+  for (const described of objectsIn(document, schema, answer.json.value)) {
+    for (const { name, node, words, expected } of reckonedIn(document, described)) {
+      const told = described.object[name];
+      if (agrees(told, expected)) continue;
+      const pointer = `${described.pointer}/${escapeSegment(name)}`;
+      const cause = `reckoned-wrong ${operation.id} ${general(pointer)}`;
+      found.set(cause, {
+        check: 'reckoned-wrong',
+        category: 'semantics',
+        operation: operation.id,
+        title: `${general(pointer)} is not what it is said to be made of`,
+        expected: `${expected.toFixed()}: "${words}"`,
+        actual: JSON.stringify(told),
+        place: document.placeOf(node),
+        fix: `Reckon ${name} as its words say, or correct them; \`x-contract-check: { reckoned: false }\` switches this off.`,
+        cause,
+      });
+    }
+  }
+  return [...found.values()];
+}
+
+interface Reckoned {
+  readonly name: string;
+  readonly node: JsonObject;
+  readonly words: string;
+  readonly expected: Big;
+}
+
+/** The members of an object that others determine, with what those make. */
+function* reckonedIn(document: OpenApiDocument, { object, parts }: Described): Generator<Reckoned> {
+  for (const [name, told] of Object.entries(object)) {
+    if (numberOf(told) === undefined) continue;
+    const said = memberSchemas(parts, name).flatMap((schema) => partsOf(document, schema));
+    const node = said.find(({ description }) => typeof description === 'string');
+    if (node === undefined || said.some((part) => saidOf(part).reckoned === false)) continue;
+    const words = String(node.description);
+    const expected = resultOf(formulaSaid(words), name, object) ?? sumOf(words, object);
+    if (expected !== undefined) yield { name, node, words, expected };
+  }
+}
+
+/** What a formula gives with the members of an object; undefined where one of them is missing, is no number or is a share of a hundred. */
+function resultOf(formula: Formula | undefined, name: string, object: JsonObject): Big | undefined {
+  if (formula === undefined) return undefined;
+  const names = formula.operands.map((operand) => nameLike(operand, Object.keys(object)));
+  if (names.includes(name) || new Set(names).size < names.length) return undefined;
+  const numbers = names.map((one) => (one === undefined || isShare(one) ? undefined : numberOf(object[one])));
+  const known = numbers.filter((number) => number !== undefined);
+  if (known.length < numbers.length) return undefined;
+  return known.reduce((result, number, index) => result[formula.operators[index - 1] ?? 'plus'](number));
+}
+
+/** The sum that words tell of a list in the same object; undefined where they tell of none, or of more than one. */
+function sumOf(words: string, object: JsonObject): Big | undefined {
+  const said = sumSaid(words);
+  if (said === undefined) return undefined;
+  const sums = Object.entries(object)
+    .filter(([name]) => said.rows === undefined || nameLike(said.rows, [name]) !== undefined)
+    .map(([, list]) => (Array.isArray(list) && list.every(isObject) ? sumOver(list, said) : undefined))
+    .filter((sum) => sum !== undefined);
+  return sums.length === 1 ? sums[0] : undefined;
+}
+
+/** The sum of a member over rows; undefined where there is none, or where it is no number in one of them. */
+export function sumOver(rows: readonly JsonObject[], { member, isSparse }: SumSaid): Big | undefined {
+  const numbers = rows.map((row) => {
+    const name = nameLike(member, Object.keys(row));
+    const value = name === undefined ? undefined : row[name];
+    return (value ?? undefined) === undefined && isSparse ? zero : numberOf(value);
+  });
+  const known = numbers.filter((number) => number !== undefined);
+  const isNamed = rows.some((row) => nameLike(member, Object.keys(row)) !== undefined);
+  return isNamed && known.length === rows.length ? known.reduce((sum, number) => sum.plus(number), zero) : undefined;
+}
+
+const zero = new Big(0);
+
+/** Whether a number that is told is the one expected. What has fewer decimal places may be rounded. */
+export function agrees(told: unknown, expected: Big): boolean {
+  const number = numberOf(told);
+  if (number === undefined) return true;
+  const places = decimalsIn(told);
+  const isRounded = decimalsIn(expected.toFixed()) > places;
+  // The rest of a sum in binary fractions is no error of anybody's arithmetic.
+  const step = isRounded ? new Big(10).pow(-places) : new Big('0.000001');
+  return number.minus(expected).abs().lt(step);
+}
+
+/** 19 of a hundred is written as 19 by some, and as 0.19 by others. */
+function isShare(name: string): boolean {
+  return /percent|pct|share|ratio/i.test(name);
+}
+
+/** The name that words mean: `unit amount` is `unitAmount`, `lineTotals` are those called `lineTotal`. */
+export function nameLike(words: string, names: readonly string[]): string | undefined {
+  const wanted = new Set([keyOfName(words), singularKey(wordsOf(words))]);
+  return names.find((name) => wanted.has(keyOfName(name)) || wanted.has(singularKey(wordsOf(name))));
+}
+
+/** A number, also where it is written as a text, as exact amounts are. */
+export function numberOf(value: unknown): Big | undefined {
+  const isNumber = typeof value === 'number' || (typeof value === 'string' && /^-?\d+(?:\.\d+)?$/.test(value));
+  return isNumber ? new Big(value) : undefined;
+}
+
+function decimalsIn(value: unknown): number {
+  return String(value).split('.')[1]?.length ?? 0;
+}
