@@ -1,47 +1,87 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
 
-/** An object in an answer, and all that the contract says of it. */
+/** What the contract says of the values at one place. Made once for each place, because an answer has many rows. */
+export class Description {
+  /** The schemas and what they are made of, in every branch. */
+  readonly parts: readonly JsonObject[];
+  readonly #document: OpenApiDocument;
+  readonly #members = new Map<string, Description | undefined>();
+  readonly #items = new Map<number, Description | undefined>();
+
+  private constructor(document: OpenApiDocument, schemas: readonly JsonObject[]) {
+    this.#document = document;
+    this.parts = schemas.flatMap((schema) => partsOf(document, schema));
+  }
+
+  static of(document: OpenApiDocument, schema: JsonObject): Description {
+    const known = descriptions.get(schema) ?? new Description(document, [schema]);
+    descriptions.set(schema, known);
+    return known;
+  }
+
+  /** What is said of a member of an object; undefined where nothing is. */
+  member(name: string): Description | undefined {
+    if (this.#members.has(name)) return this.#members.get(name);
+    const described = this.#described(this.parts.flatMap((part) => memberSchemas(part, name)));
+    // Names that no schema writes down are without end.
+    if (this.parts.some((part) => isObject(part.properties) && Object.hasOwn(part.properties, name)))
+      this.#members.set(name, described);
+    return described;
+  }
+
+  /** What is said of an item of a list; undefined where nothing is. */
+  item(index: number): Description | undefined {
+    const longest = Math.max(
+      0,
+      ...this.parts.map(({ prefixItems }) => (Array.isArray(prefixItems) ? prefixItems.length : 0)),
+    );
+    const at = Math.min(index, longest);
+    if (!this.#items.has(at)) this.#items.set(at, this.#described(itemSchemas(this.parts, at)));
+    return this.#items.get(at);
+  }
+
+  #described(schemas: readonly JsonObject[]): Description | undefined {
+    return schemas.length === 0 ? undefined : new Description(this.#document, schemas);
+  }
+}
+
+const descriptions = new WeakMap<JsonObject, Description>();
+
+/** An object in an answer, and what the contract says of it. */
 export interface Described {
   readonly pointer: string;
   readonly object: JsonObject;
-  /** Its schema and what that is made of, in every branch. */
-  readonly parts: readonly JsonObject[];
+  readonly description: Description;
 }
 
 /** The objects in a value that a schema describes, each before those within it. */
 export function objectsIn(document: OpenApiDocument, schema: JsonObject, value: unknown): Generator<Described> {
-  return visit(document, [schema], value, '', 0);
+  return visit(Description.of(document, schema), value, '', 0);
 }
 
 function* visit(
-  document: OpenApiDocument,
-  schemas: readonly JsonObject[],
+  description: Description | undefined,
   value: unknown,
   pointer: string,
   depth: number,
 ): Generator<Described> {
-  if (depth > 40 || schemas.length === 0) return;
-  const parts = schemas.flatMap((schema) => partsOf(document, schema));
+  if (description === undefined || depth > 40) return;
   if (Array.isArray(value)) {
     for (const [index, item] of value.entries())
-      yield* visit(document, itemSchemas(parts, index), item, `${pointer}/${index}`, depth + 1);
+      if (typeof item === 'object') yield* visit(description.item(index), item, `${pointer}/${index}`, depth + 1);
   }
   if (!isObject(value)) return;
-  yield { pointer, object: value, parts };
+  yield { pointer, object: value, description };
   for (const [name, member] of Object.entries(value))
-    yield* visit(document, memberSchemas(parts, name), member, `${pointer}/${escapeSegment(name)}`, depth + 1);
+    if (typeof member === 'object')
+      yield* visit(description.member(name), member, `${pointer}/${escapeSegment(name)}`, depth + 1);
 }
 
 /** A schema that says nothing of what is in it. */
 export const anything: JsonObject = {};
 
-/** What an object's schema says of a member; empty where it does not speak of it. */
-export function memberSchemas(parts: readonly JsonObject[], name: string): JsonObject[] {
-  return parts.flatMap((part) => memberSchemasOf(part, name));
-}
-
-function memberSchemasOf(part: JsonObject, name: string): JsonObject[] {
+function memberSchemas(part: JsonObject, name: string): JsonObject[] {
   const named = isObject(part.properties) ? part.properties[name] : undefined;
   if (isObject(named)) return [named];
   if (named === true) return [anything];
@@ -60,20 +100,8 @@ function itemSchemas(parts: readonly JsonObject[], index: number): JsonObject[] 
   });
 }
 
-/** What schemas are made of: each answer has many rows, and all of them the same schemas. */
-const known = new WeakMap<JsonObject, readonly JsonObject[]>();
-
 /** A schema and all that it is made of, in every branch. */
-export function partsOf(document: OpenApiDocument, schema: JsonObject): readonly JsonObject[] {
-  let parts = known.get(schema);
-  if (parts === undefined) {
-    parts = partsWithin(document, schema, 0);
-    known.set(schema, parts);
-  }
-  return parts;
-}
-
-function partsWithin(document: OpenApiDocument, schema: JsonObject, depth: number): JsonObject[] {
+function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
   if (depth > 30) return [];
   const inner = [
     ...document.referred(schema),
@@ -81,5 +109,5 @@ function partsWithin(document: OpenApiDocument, schema: JsonObject, depth: numbe
     ...['if', 'then', 'else'].flatMap((key) => (isObject(schema[key]) ? [schema[key]] : [])),
     ...Object.values(isObject(schema.dependentSchemas) ? schema.dependentSchemas : {}).filter(isObject),
   ];
-  return [schema, ...inner.flatMap((one) => partsWithin(document, one, depth + 1))];
+  return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
 }

@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
-import { anything, memberSchemas, objectsIn, partsOf } from './described.ts';
+import { anything, type Description, objectsIn } from './described.ts';
 
 /** A member of an answer that the contract does not speak of, or that has no business there. */
 export interface Stranger {
@@ -16,20 +16,25 @@ export interface Stranger {
  */
 export function strangersIn(document: OpenApiDocument, schema: JsonObject, value: unknown): Stranger[] {
   const found: Stranger[] = [];
-  for (const { pointer, object, parts } of objectsIn(document, schema, value)) {
-    const described = parts.find((part) => isObject(part.properties));
-    const isNamed = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).length > 0);
-    const isTold = parts.some(isExplicitlyOpen) || parts.some(isClosed);
+  for (const { pointer, object, description } of objectsIn(document, schema, value)) {
+    const closed = closedObject(description);
     for (const name of Object.keys(object)) {
-      const own = memberSchemas(parts, name);
-      const hidden = own.flatMap((one) => partsOf(document, one)).find((part) => part.writeOnly === true);
-      const at = `${pointer}/${escapeSegment(name)}`;
-      if (hidden !== undefined) found.push({ pointer: at, why: 'writeOnly', schema: hidden });
-      else if (own.length === 0 && !isTold && isNamed && described !== undefined)
-        found.push({ pointer: at, why: 'unknown', schema: described });
+      const own = description.member(name);
+      const hidden = own?.parts.find((part) => part.writeOnly === true);
+      if (hidden !== undefined)
+        found.push({ pointer: `${pointer}/${escapeSegment(name)}`, why: 'writeOnly', schema: hidden });
+      else if (own === undefined && closed !== undefined)
+        found.push({ pointer: `${pointer}/${escapeSegment(name)}`, why: 'unknown', schema: closed });
     }
   }
   return found;
+}
+
+/** The schema that names the members of an object; undefined where others are allowed, or refused by the schema itself. */
+function closedObject({ parts }: Description): JsonObject | undefined {
+  const isNamed = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).length > 0);
+  if (!isNamed || parts.some(isExplicitlyOpen) || parts.some(isClosed)) return undefined;
+  return parts.find((part) => isObject(part.properties));
 }
 
 function isExplicitlyOpen(part: JsonObject): boolean {

@@ -4,7 +4,7 @@ import { saidOf } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
-import { type Described, memberSchemas, objectsIn, partsOf } from '../judge/described.ts';
+import { type Description, objectsIn } from '../judge/described.ts';
 import { answerFor, type Candidate, general } from '../judge/judge.ts';
 import { type Formula, formulaSaid, type SumSaid, sumSaid } from './wording.ts';
 import { keyOfName, singularKey, wordsOf } from './words.ts';
@@ -19,11 +19,12 @@ export function miscalculated(document: OpenApiDocument, { operation, answer }: 
   const schema = answerFor(operation, answer.status)?.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
   if (schema === undefined) return [];
   const found = new Map<string, Candidate>();
-  for (const described of objectsIn(document, schema, answer.json.value)) {
-    for (const { name, node, words, expected } of reckonedIn(document, described)) {
-      const told = described.object[name];
-      if (agrees(told, expected)) continue;
-      const pointer = `${described.pointer}/${escapeSegment(name)}`;
+  for (const { pointer: at, object, description } of objectsIn(document, schema, answer.json.value)) {
+    for (const { name, node, words, formula, sum } of reckonedIn(description)) {
+      const told = object[name];
+      const expected = resultOf(formula, name, object) ?? sumOf(sum, object);
+      if (expected === undefined || agrees(told, expected)) continue;
+      const pointer = `${at}/${escapeSegment(name)}`;
       const cause = `reckoned-wrong ${operation.id} ${general(pointer)}`;
       found.set(cause, {
         check: 'reckoned-wrong',
@@ -41,24 +42,34 @@ export function miscalculated(document: OpenApiDocument, { operation, answer }: 
   return [...found.values()];
 }
 
+/** A member that others determine, as its words say. */
 interface Reckoned {
   readonly name: string;
   readonly node: JsonObject;
   readonly words: string;
-  readonly expected: Big;
+  readonly formula: Formula | undefined;
+  readonly sum: SumSaid | undefined;
 }
 
-/** The members of an object that others determine, with what those make. */
-function* reckonedIn(document: OpenApiDocument, { object, parts }: Described): Generator<Reckoned> {
-  for (const [name, told] of Object.entries(object)) {
-    if (numberOf(told) === undefined) continue;
-    const said = memberSchemas(parts, name).flatMap((schema) => partsOf(document, schema));
-    const node = said.find(({ description }) => typeof description === 'string');
-    if (node === undefined || said.some((part) => saidOf(part).reckoned === false)) continue;
+const known = new WeakMap<Description, readonly Reckoned[]>();
+
+/** The members of an object that others determine. */
+function reckonedIn(description: Description): readonly Reckoned[] {
+  const reckoned = known.get(description) ?? readReckoned(description);
+  known.set(description, reckoned);
+  return reckoned;
+}
+
+function readReckoned(description: Description): Reckoned[] {
+  const names = description.parts.flatMap(({ properties }) => Object.keys(isObject(properties) ? properties : {}));
+  return [...new Set(names)].flatMap((name) => {
+    const parts = description.member(name)?.parts ?? [];
+    const node = parts.find((part) => typeof part.description === 'string');
+    if (node === undefined || parts.some((part) => saidOf(part).reckoned === false)) return [];
     const words = String(node.description);
-    const expected = resultOf(formulaSaid(words), name, object) ?? sumOf(words, object);
-    if (expected !== undefined) yield { name, node, words, expected };
-  }
+    const [formula, sum] = [formulaSaid(words), sumSaid(words)];
+    return formula === undefined && sum === undefined ? [] : [{ name, node, words, formula, sum }];
+  });
 }
 
 /** What a formula gives with the members of an object; undefined where one of them is missing, is no number or is a share of a hundred. */
@@ -73,8 +84,7 @@ function resultOf(formula: Formula | undefined, name: string, object: JsonObject
 }
 
 /** The sum that words tell of a list in the same object; undefined where they tell of none, or of more than one. */
-function sumOf(words: string, object: JsonObject): Big | undefined {
-  const said = sumSaid(words);
+function sumOf(said: SumSaid | undefined, object: JsonObject): Big | undefined {
   if (said === undefined) return undefined;
   const sums = Object.entries(object)
     .filter(([name]) => said.rows === undefined || nameLike(said.rows, [name]) !== undefined)

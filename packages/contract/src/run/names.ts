@@ -8,8 +8,21 @@ import { isObject, type JsonObject } from '../json.ts';
  * of paths and of members, as their authors usually choose them; nothing here becomes a finding by itself.
  */
 
+/** Names that were looked at: every row of every answer has the same ones; maps have others without end. */
+const singulars = new Map<string, string>();
+const mostNames = 10_000;
+
 /** `contactInfos`, `contact_infos` and `ContactInfo` are one: `contactinfo`. */
 export function singular(name: string): string {
+  let known = singulars.get(name);
+  if (known === undefined) {
+    known = singularOf(name);
+    if (singulars.size < mostNames) singulars.set(name, known);
+  }
+  return known;
+}
+
+function singularOf(name: string): string {
   const words = name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
     .split(/[^A-Za-z\d]+/)

@@ -1072,25 +1072,22 @@ function matcher(pattern: string): Arbitrary<string> | undefined {
 export function stretch(text: string, length: number, shape: Shape): string | undefined {
   const expressions = shape.patterns.map(regularExpression).filter((one) => one !== undefined);
   const points = [...text];
-  const isFine = (candidate: readonly string[]) => {
-    const joined = candidate.join('');
-    return expressions.every((one) => one.test(joined));
-  };
+  const isFine = (candidate: string) => expressions.every((one) => one.test(candidate));
   const missing = length - points.length;
-  if (missing === 0) return isFine(points) ? text : undefined;
+  if (missing === 0) return isFine(text) ? text : undefined;
   if (missing > 0) {
-    if (points.length === 0) return isFine(Array(length).fill('a')) ? 'a'.repeat(length) : undefined;
+    if (points.length === 0) return isFine('a'.repeat(length)) ? 'a'.repeat(length) : undefined;
     // The end first: most patterns begin with what is fixed.
     for (let index = Math.min(points.length, 200) - 1; index >= 0; index -= 1) {
       const point = points[index] ?? 'a';
-      const longer = [...points.slice(0, index), ...Array<string>(missing).fill(point), ...points.slice(index)];
-      if (isFine(longer)) return longer.join('');
+      const longer = `${points.slice(0, index).join('')}${point.repeat(missing)}${points.slice(index).join('')}`;
+      if (isFine(longer)) return longer;
     }
     return undefined;
   }
   for (let end = points.length; end + missing >= 0; end -= 1) {
-    const shorter = [...points.slice(0, end + missing), ...points.slice(end)];
-    if (isFine(shorter)) return shorter.join('');
+    const shorter = [...points.slice(0, end + missing), ...points.slice(end)].join('');
+    if (isFine(shorter)) return shorter;
   }
   return undefined;
 }
