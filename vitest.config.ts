@@ -9,8 +9,8 @@ const unitTests = '**/*.unit.test.ts';
 
 export default defineConfig({
   test: {
-    // Three at least: by itself vitest leaves a core out, and much of a run waits for processes and browsers.
-    maxWorkers: Math.max(3, availableParallelism() - 1),
+    // Two at least: by itself vitest leaves a core out, which of two is half.
+    maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
         test: { ...shared, name: 'contract-check', include: ['packages/contract/**/*.test.ts'], testTimeout: 30_000 },

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import type { Browser, Locator, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type Operation, operationsOf, readContract } from '../../packages/mock/src/contract.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { startBrowser } from './browser.ts';
@@ -75,31 +75,39 @@ describe('the reference', () => {
     }
   });
 
-  it.each(operations)('shows $id with its summary, its roles and limits and its samples', async (operation) => {
-    const section = await open(operation);
-    expect(await section.locator('h2').first().textContent()).toContain(operation.summary);
-    const text = plain((await section.textContent()) ?? '');
-    const lines = facts(index[operation.id])
-      .split('\n')
-      .map((line) => plain(line.slice(2)));
-    expect(lines.filter((line) => !text.includes(line))).toEqual([]);
+  it.each(operations)(
+    'shows $id with its summary, its roles and limits and its samples',
+    async (operation) => {
+      const section = await open(operation);
+      expect(await section.locator('h2').first().textContent()).toContain(operation.summary);
+      const text = plain((await section.textContent()) ?? '');
+      const lines = facts(index[operation.id])
+        .split('\n')
+        .map((line) => plain(line.slice(2)));
+      expect(lines.filter((line) => !text.includes(line))).toEqual([]);
 
-    const samples = { curl: curlSample(operation), TypeScript: clientSample(operation) };
-    const panel = section.locator('.panel-request-samples');
-    const code = panel.getByTestId('source-code');
-    const languages = panel.getByTestId('dropdown').nth(1);
-    // The page keeps the language from one operation to the next, so the other one is chosen here.
-    const [shown, other] = ((await languages.textContent()) ?? '').startsWith('curl')
-      ? (['curl', 'TypeScript'] as const)
-      : (['TypeScript', 'curl'] as const);
-    expect(plain((await code.textContent()) ?? '')).toBe(plain(samples[shown]));
-    // Clicks by program, as waiting for animations would take most of the time.
-    await languages.getByRole('button').dispatchEvent('click');
-    await page.getByRole('menuitem', { name: other }).filter({ visible: true }).dispatchEvent('click');
-    await expect
-      .poll(async () => plain((await code.textContent()) ?? ''), { timeout: 10_000 })
-      .toBe(plain(samples[other]));
-  });
+      const samples = { curl: curlSample(operation), TypeScript: clientSample(operation) };
+      const panel = section.locator('.panel-request-samples');
+      const code = panel.getByTestId('source-code');
+      const languages = panel.getByTestId('dropdown').nth(1);
+      // The page keeps the language from one operation to the next, so the other one is chosen here.
+      const [shown, other] = ((await languages.textContent()) ?? '').startsWith('curl')
+        ? (['curl', 'TypeScript'] as const)
+        : (['TypeScript', 'curl'] as const);
+      expect(plain((await code.textContent()) ?? '')).toBe(plain(samples[shown]));
+      // Clicks by program, as waiting for animations would take most of the time; a menu that is still closing does not hear them.
+      await vi.waitFor(
+        async () => {
+          await languages.getByRole('button').dispatchEvent('click');
+          const choice = page.getByRole('menuitem', { name: other }).filter({ visible: true });
+          await choice.dispatchEvent('click', {}, { timeout: 2000 });
+          await expect.poll(async () => plain((await code.textContent()) ?? '')).toBe(plain(samples[other]));
+        },
+        { timeout: 25_000 },
+      );
+    },
+    30_000,
+  );
 
   it('offers the description beside itself for download', async () => {
     await page.evaluate("location.hash = '#/'");
