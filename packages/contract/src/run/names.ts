@@ -1,7 +1,7 @@
-import pluralize from 'pluralize';
 import type { OpenApiDocument } from '../document/document.ts';
 import type { Operation } from '../document/operation.ts';
 import { isObject, type JsonObject } from '../json.ts';
+import { singularKey, wordsOf } from './words.ts';
 
 /**
  * What names tell: which kind of thing an operation works on, and which kind an id is of. Inferred from the names of schemas,
@@ -16,20 +16,10 @@ const mostNames = 10_000;
 export function singular(name: string): string {
   let known = singulars.get(name);
   if (known === undefined) {
-    known = singularOf(name);
+    known = singularKey(wordsOf(name));
     if (singulars.size < mostNames) singulars.set(name, known);
   }
   return known;
-}
-
-function singularOf(name: string): string {
-  const words = name
-    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
-    .split(/[^A-Za-z\d]+/)
-    .filter((word) => word !== '')
-    .map((word) => word.toLowerCase());
-  const last = words.pop();
-  return [...words, ...(last === undefined ? [] : [pluralize.singular(last)])].join('');
 }
 
 /** The kind of thing that a member's value is an id of: `client` for `clientId`, `client_ids` and `clientRef`. */
