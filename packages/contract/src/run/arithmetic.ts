@@ -6,8 +6,9 @@ import { isJson } from '../http/serialize.ts';
 import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
 import { type Description, objectsIn } from '../judge/described.ts';
 import { answerFor, type Candidate, general } from '../judge/judge.ts';
+import { singular } from './names.ts';
 import { type Formula, formulaSaid, type SumSaid, sumSaid } from './wording.ts';
-import { keyOfName, singularKey, wordsOf } from './words.ts';
+import { keyOfName } from './words.ts';
 
 /**
  * Numbers that are not what their words say they are made of: `quantity times unitPrice`, `The sum of all lineTotals`. Where a
@@ -123,10 +124,12 @@ function isShare(name: string): boolean {
   return /percent|pct|share|ratio/i.test(name);
 }
 
-/** The name that words mean: `unit amount` is `unitAmount`, `lineTotals` are those called `lineTotal`. */
+/** The name that words mean: `unit amount` is `unitAmount`; `lineTotals` are those called `lineTotal`, where no other is called so. */
 export function nameLike(words: string, names: readonly string[]): string | undefined {
-  const wanted = new Set([keyOfName(words), singularKey(wordsOf(words))]);
-  return names.find((name) => wanted.has(keyOfName(name)) || wanted.has(singularKey(wordsOf(name))));
+  return (
+    names.find((name) => keyOfName(name) === keyOfName(words)) ??
+    names.find((name) => singular(name) === singular(words))
+  );
 }
 
 /** A number, also where it is written as a text, as exact amounts are. */
