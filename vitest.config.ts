@@ -1,8 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
-/** What holds for every project. Modules are loaded once per worker: no test changes what another one sees of them. */
-const shared = { isolate: false, testTimeout: 20_000, hookTimeout: 60_000 };
+/**
+ * What holds for every project. Modules are loaded once per worker: no test changes what another one sees of them. The limits are
+ * for what hangs; what is only slow, on a machine with other work, has not failed.
+ */
+const shared = { isolate: false, testTimeout: 600_000, hookTimeout: 600_000, expect: { poll: { timeout: 60_000 } } };
 /** Tests of the server that need a database: the same files run on each engine. */
 const databaseTests = { ...shared, include: ['packages/server/{src,test}/**/*.test.ts'] };
 const unitTests = '**/*.unit.test.ts';
@@ -13,7 +16,7 @@ export default defineConfig({
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
       {
-        test: { ...shared, name: 'contract-check', include: ['packages/contract/**/*.test.ts'], testTimeout: 30_000 },
+        test: { ...shared, name: 'contract-check', include: ['packages/contract/**/*.test.ts'] },
       },
       {
         test: {

@@ -30,7 +30,7 @@ describe('the samples', () => {
     } finally {
       await rm(folder, { recursive: true });
     }
-  }, 90_000);
+  });
 
   it('are answered with success by the mock, when pasted into a shell', async () => {
     const mock = await startMock({ port: 0 });
@@ -45,7 +45,7 @@ describe('the samples', () => {
     } finally {
       await mock.close();
     }
-  }, 60_000);
+  });
 });
 
 describe('a literal', () => {

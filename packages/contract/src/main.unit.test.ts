@@ -188,13 +188,13 @@ describe('the command', () => {
     expect(plain.stdout).not.toContain('\u001b');
     expect(colored.stdout).toContain('\u001b');
     expect([plain.code, colored.code]).toEqual([2, 2]);
-  }, 20_000);
+  });
 
   it('ends as a process with its code and its sentence', async () => {
     const { code, stderr } = await finish(start(['--spec', 'nowhere.yaml', '--url', 'http://localhost:1']));
     expect(stderr).toMatch(/^contract-check: .*nowhere\.yaml.*\n$/);
     expect(code).toBe(2);
-  }, 20_000);
+  });
 });
 
 describe('settings', () => {

@@ -20,7 +20,7 @@ export interface DescribeOptions {
   readonly options: () => Promise<Omit<CheckOptions, 'spec' | 'only' | 'exclude'>>;
   /** Ids of operations that are known not to answer yet; one that does is a failure too, so that the list stays true. */
   readonly notReached?: readonly string[];
-  /** Milliseconds for the whole run. */
+  /** Milliseconds for the whole run: ten minutes, unless said. */
   readonly timeout?: number;
 }
 
@@ -31,7 +31,7 @@ export interface DescribeOptions {
  */
 export async function describeContract(
   name: string,
-  { spec, options, notReached = [], timeout = 120_000, ...choice }: DescribeOptions,
+  { spec, options, notReached = [], timeout = 600_000, ...choice }: DescribeOptions,
 ): Promise<void> {
   const operations = chosen(operationsOf(await documentOf(spec)), { spec, ...choice });
   describe(name, () => {

@@ -17,7 +17,7 @@ function listed(text: string): string[] {
   return [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name ?? '').filter((name) => name !== 'help');
 }
 
-test('every command says what it is for and what it takes', { timeout: 60_000 }, async () => {
+test('every command says what it is for and what it takes', async () => {
   const found: string[] = [];
   const explore = async (...command: string[]): Promise<void> => {
     const text = await help(...command);

@@ -20,9 +20,7 @@ async function tokenFor(address: string, apiKey: string): Promise<string> {
   return (exchanged.json as { access_token: string }).access_token;
 }
 
-test('the operator does things with the server running or not, and the server knows of them', {
-  timeout: 60_000,
-}, async () => {
+test('the operator does things with the server running or not, and the server knows of them', async () => {
   // Nobody serves yet: the commands work on the database themselves.
   expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
   const again = await runCli(environment, 'tenant', 'create', 'hartwell');
@@ -57,7 +55,7 @@ test('the operator does things with the server running or not, and the server kn
 /** Serves in both of the following tests; a start is what takes time here. */
 let running: TestProcess | undefined;
 
-test('a server that cannot start says so in one sentence', { timeout: 60_000 }, async () => {
+test('a server that cannot start says so in one sentence', async () => {
   running = await startServer(environment);
   const wrong = runCli({ ...environment, PORT: 'x', VALIDATE_ANSWERS: '2' }, 'serve');
   if (engineName === 'pglite') {
@@ -77,9 +75,7 @@ test('a server that cannot start says so in one sentence', { timeout: 60_000 }, 
   expect(await wire(running.address, { path: '/readyz' })).toMatchObject({ status: 200 });
 });
 
-test('a server that is told to stop answers what is under way, takes nothing new and ends well', {
-  timeout: 60_000,
-}, async () => {
+test('a server that is told to stop answers what is under way, takes nothing new and ends well', async () => {
   const server = running;
   if (server === undefined) throw new Error('The test before this one starts it.');
   const { hostname, port } = new URL(server.address);

@@ -79,7 +79,7 @@ test('any body arrives at curl byte by byte, in each shell', () => {
     }),
     { numRuns: 3, endOnFailure: true },
   );
-}, 30_000);
+});
 
 test('any body with a secret arrives as it was sent when the variable is set', () => {
   const texts = fc.string({ unit: fc.constantFrom("'", '"', '\\', '$', '`', '\n', '%', '!', '_', '1', 'é', '\u001b') });
@@ -99,7 +99,7 @@ test('any body with a secret arrives as it was sent when the variable is set', (
     }),
     { numRuns: 3, endOnFailure: true },
   );
-}, 30_000);
+});
 
 test('a body too long for an argument is piped', () => {
   const body = JSON.stringify({ text: 'x'.repeat(200_000) });
@@ -120,7 +120,7 @@ test('any URL and header arrive as they were sent', () => {
     }),
     { numRuns: 15 },
   );
-}, 30_000);
+});
 
 test('a header is written in Latin-1, as it was sent', () => {
   const { raw } = run(curlOf(exchangeOf({ headers: { 'x-note': 'café' } })));

@@ -17,7 +17,7 @@ let browser: Browser;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'contract-check-page-'));
   browser = await startBrowser();
-}, 60_000);
+});
 
 afterAll(async () => {
   await browser?.close();
@@ -100,7 +100,7 @@ describe('the page of a hostile server', () => {
     expect(await page.locator('#finding-1 pre').first().textContent()).toContain('<script>window.owned = 1</script>');
     expect(complaints).toEqual([]);
     expect(foreign).toEqual([]);
-  }, 30_000);
+  });
 
   it('leaves JUnit that is well-formed', async () => {
     const { page } = await open(reportWith());
@@ -108,7 +108,7 @@ describe('the page of a hostile server', () => {
     const parsed = `new DOMParser().parseFromString(${xml}, 'application/xml')`;
     const problem = await page.evaluate(`${parsed}.querySelector('parsererror')?.textContent ?? null`);
     expect(problem).toBeNull();
-  }, 30_000);
+  });
 });
 
 describe('the page', () => {
@@ -132,7 +132,7 @@ describe('the page', () => {
     await page.locator('td.bad a').nth(1).click();
     await page.locator('#finding-2[open]').waitFor();
     expect(await page.locator('#finding-2 .line code').first().textContent()).toBe('openapi/schemas/project.yaml:31');
-  }, 30_000);
+  });
 
   it('filters findings by words and by category', async () => {
     const { page } = await open(reportWith());
@@ -144,14 +144,14 @@ describe('the page', () => {
     await page.getByRole('searchbox').fill('nothing like it');
     expect(await shown()).toEqual([]);
     await page.getByText('No finding is like that.').waitFor();
-  }, 30_000);
+  });
 
   it('copies the request', async () => {
     const { page } = await open(reportWith());
     await page.locator('#finding-1').getByRole('button', { name: 'Copy' }).click();
     const said = page.locator('#finding-1 [data-copy]');
     await expect.poll(() => said.textContent()).toMatch(/^(Copied|Selected)$/);
-  }, 30_000);
+  });
 });
 
 it('holds no credential', () => {

@@ -137,7 +137,7 @@ const requests = operationsOf(ours).flatMap((operation) => [
   ...operation.parameters.map(({ name, schema }) => ({ id: `${operation.id} ${name}`, schema })),
 ]);
 
-test('every break of a large contract is refused, at its pointer, with a place', { timeout: 30_000 }, () => {
+test('every break of a large contract is refused, at its pointer, with a place', () => {
   fc.assert(
     fc.property(fc.constantFrom(...requests), fc.nat(), ({ id, schema }, seed) => {
       const sample = makes.sample(schema, 'request', 'some', seed);

@@ -19,7 +19,7 @@ async function load(schemas: Record<string, unknown>) {
   return { document, validators, schema };
 }
 
-test('every hostile value of a large contract is allowed', { timeout: 30_000 }, async () => {
+test('every hostile value of a large contract is allowed', async () => {
   const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
   const validators = new Validators(ours);
   const values = new Values(ours, validators);

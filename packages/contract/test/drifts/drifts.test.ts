@@ -32,7 +32,7 @@ let world: World;
 beforeAll(async () => {
   stage = await openServiceStage();
   world = await stage.makeWorld();
-}, 60_000);
+});
 afterAll(() => stage?.close());
 
 describe('the suite of the service', () => {
@@ -42,9 +42,9 @@ describe('the suite of the service', () => {
     expect(new Set(serviceDrifts.map(({ operation }) => operation)).size).toBe(34);
   });
 
-  it.each(serviceDrifts)('shows that it can be seen: $name', (drift) => prove(drift, stage.front, world), 20_000);
+  it.each(serviceDrifts)('shows that it can be seen: $name', (drift) => prove(drift, stage.front, world));
 
-  it.each(serviceSample)('is caught by the check: %s', (name) => expectCaught(stage, serviceDrifts, name), 30_000);
+  it.each(serviceSample)('is caught by the check: %s', (name) => expectCaught(stage, serviceDrifts, name));
 });
 
 describe('the suite of the workshop', () => {
@@ -58,7 +58,7 @@ describe('the suite of the workshop', () => {
 
   it.each(workshopDrifts)('shows that it can be seen: $name', (drift) => prove(drift, workshop.front, shop));
 
-  it.each(workshopSample)('is caught by the check: %s', (name) => expectCaught(workshop, workshopDrifts, name), 30_000);
+  it.each(workshopSample)('is caught by the check: %s', (name) => expectCaught(workshop, workshopDrifts, name));
 });
 
 async function expectCaught<World>(at: OpenStage<World>, drifts: readonly Drift<World>[], name: string): Promise<void> {

@@ -68,7 +68,7 @@ function checkOn<World>(
     spec,
     url: front.url,
     seed,
-    timeout: 10,
+    timeout: 60,
     ...(auth === undefined ? {} : { auth }),
     ...(only === undefined ? {} : { only }),
   });

@@ -18,7 +18,6 @@ export async function send(url: string, { method, path, query, headers, body }: 
     method: method as 'GET',
     headers,
     body: body ?? null,
-    headersTimeout: 2_000,
   });
   const flat = Object.entries(answer.headers).map(([name, value]) => [name, String(value)]);
   return { status: answer.statusCode, headers: Object.fromEntries(flat), text: await answer.body.text() };

@@ -16,9 +16,9 @@ await describeContract('the server keeps the contract', {
   notReached: Object.entries(handlers)
     .filter(([, handler]) => handler === notImplemented)
     .map(([id]) => id),
-  timeout: 600_000,
   options: async () => ({
     url: service.address,
+    timeout: 60,
     // `pnpm contract-check` sends more; here, the other engine's run and the next seed's take their share.
     probes: 80,
     auth: {

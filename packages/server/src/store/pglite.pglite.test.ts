@@ -33,7 +33,7 @@ async function writeUntilKilled(rows: number): Promise<string[]> {
   return acknowledged;
 }
 
-test('kill -9 in the middle of writes loses no row that was acknowledged', { timeout: 90_000 }, async () => {
+test('kill -9 in the middle of writes loses no row that was acknowledged', async () => {
   const acknowledged: string[] = [];
   for (let kill = 1; kill <= kills; kill++) acknowledged.push(...(await writeUntilKilled(20 * kill)));
   const store = await openStore({ dataDir });
@@ -61,7 +61,7 @@ test('a second process is refused while the store is open', async () => {
   expect(output).toContain(`is in use by the process with pid ${process.pid}`);
 });
 
-test('a first start that was broken off is begun again, and says what it does', { timeout: 60_000 }, async () => {
+test('a first start that was broken off is begun again, and says what it does', async () => {
   mkdirSync(join(emptyDir, 'database.unfinished'));
   await writeFile(join(emptyDir, 'database.unfinished', 'PG_VERSION'), '18');
   const said: string[] = [];

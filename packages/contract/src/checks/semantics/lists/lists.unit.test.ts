@@ -499,6 +499,6 @@ test.each(wrong)('%s: found', async (_what, twist, ...checks) => {
   expect(found.map(({ check }) => check)).toEqual(expect.arrayContaining([expect.stringMatching(checks.join('|'))]));
 });
 
-test('a correct server is silent, whatever the seed', { timeout: 60_000 }, async () => {
+test('a correct server is silent, whatever the seed', async () => {
   for (let seed = 1; seed <= 20; seed += 1) expect(await findings(undefined, seed)).toEqual([]);
 });
