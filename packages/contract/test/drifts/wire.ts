@@ -18,6 +18,8 @@ export async function send(url: string, { method, path, query, headers, body }: 
     method: method as 'GET',
     headers,
     body: body ?? null,
+    // A drift may be that nothing is answered.
+    headersTimeout: 10_000,
   });
   const flat = Object.entries(answer.headers).map(([name, value]) => [name, String(value)]);
   return { status: answer.statusCode, headers: Object.fromEntries(flat), text: await answer.body.text() };
