@@ -4,7 +4,7 @@ import { KeyRing } from './auth/key-ring.ts';
 import { Tokens } from './auth/tokens.ts';
 import { Vault } from './auth/vault.ts';
 import type { Config } from './config.ts';
-import { type ContractValidator, createContractValidator } from './contract/validator.ts';
+import { type ContractValidator, contractValidator } from './contract/validator.ts';
 import { createRateLimit, type RateLimit } from './http/rate-limit.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import type { Store } from './store/store.ts';
@@ -34,7 +34,7 @@ export async function createService(config: Config, store: Store, log: Logger): 
     keys,
     tokens: new Tokens(keys),
     directory: new Directory(store),
-    validator: await createContractValidator(),
+    validator: await contractValidator(),
     rateLimit: createRateLimit(config.rateLimitFactor),
     metrics: createMetrics(),
   };

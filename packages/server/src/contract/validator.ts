@@ -27,6 +27,17 @@ export interface ContractValidator {
   answer(operation: Operation, status: number, contentType: string, body: unknown): Promise<Finding[]>;
 }
 
+let ofProcess: Promise<ContractValidator> | undefined;
+
+/**
+ * The validator that all services of this process share: making it takes seconds, and so do the first requests of each operation,
+ * whose schemas it compiles then; nothing in it is of one service alone.
+ */
+export function contractValidator(): Promise<ContractValidator> {
+  ofProcess ??= createContractValidator();
+  return ofProcess;
+}
+
 /**
  * `express-openapi-validator` over plain values. It is used without its router: `metadataMiddleware` compiles the pattern
  * of every candidate path for every request, which is most of its cost, so each operation is looked up by it once, at
