@@ -70,7 +70,7 @@ export async function describeContract(
 export async function contractMatchers(spec: string) {
   const document = await documentOf(spec);
   const operations = new Map(operationsOf(document).map((operation) => [operation.id, operation]));
-  const judge = new Judge(document, new Validators(document));
+  const judge = new Judge(document, Validators.of(document));
   return {
     async toMatchContract(response: Response, operationId: string) {
       const operation = operations.get(operationId);

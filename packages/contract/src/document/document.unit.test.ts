@@ -6,7 +6,7 @@ import { operationsOf } from './operation.ts';
 const address = new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname;
 const document = await OpenApiDocument.load(address);
 const operations = operationsOf(document);
-const validators = new Validators(document);
+const validators = Validators.of(document);
 
 test('every operation of a split document is found, with its references followed', () => {
   const paths = Object.values(document.object(document.root.paths)).map((item) => document.object(item));

@@ -58,7 +58,7 @@ beforeAll(async () => {
   const file = join(directory, 'openapi.json');
   await writeFile(file, JSON.stringify(contract));
   const document = await OpenApiDocument.load(file);
-  judge = new Judge(document, new Validators(document));
+  judge = new Judge(document, Validators.of(document));
   operation = operationsOf(document)[0] as Operation;
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));

@@ -31,6 +31,8 @@ export interface Known {
 type Making = 'yes' | 'unless there' | 'no';
 
 const most = 60;
+/** Values that are handed out for one place. */
+const mostValues = 12;
 /** Things that are remembered: a run of any length takes no more memory. */
 const mostThings = 2000;
 
@@ -85,25 +87,31 @@ export class Pool {
    */
   forParameter(operation: Operation, name: string, onlyMade: boolean): { likely: unknown[]; possible: unknown[] } {
     const linked = onlyMade ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
-    const usable = this.#things.filter((thing) => thing.isMade || !onlyMade);
-    const same = isOwnId(name) ? [] : usable.map(({ row }) => row[name]);
+    const usable = onlyMade ? this.#made() : this.#things;
+    const same = isOwnId(name) ? [] : usable.values().map(({ row }) => row[name]);
     const reference = kindOfReference(name);
     const mentioned = onlyMade || reference === undefined ? [] : (this.#mentioned.get(reference) ?? []);
     const values = this.#named(operation, name, usable);
-    return { likely: this.#clean([...linked, ...values, ...mentioned]), possible: this.#clean(same) };
+    return { likely: this.#clean(linked, values, mentioned), possible: this.#clean(same) };
   }
 
   /** What names things that an operation may be about: those of the collection that its path goes through, then those of its kinds. */
-  #named(operation: Operation, name: string, things: readonly Known[]): unknown[] {
+  *#named(operation: Operation, name: string, things: readonly Known[]): Generator<unknown> {
     const collection = collectionPath(operation.path, name);
     const isLast = operation.path.endsWith(`{${name}}`);
     const own = isLast ? kindsOfOperation(this.#document, operation) : [];
     const wanted = [kindOfReference(name), kindOfPath(collection), ...own].filter((kind) => kind !== undefined);
-    const ranked = [
-      ...(operation.path.includes(`{${name}}`) ? things.filter(({ path }) => path === collection) : []),
-      ...wanted.flatMap((kind) => things.filter(({ kinds }) => kinds.includes(kind))),
-    ];
-    return ranked.map(({ row, id, path }) => (path === collection || !isOwnId(name) ? (row[name] ?? id) : id));
+    const nameOf = ({ row, id, path }: Known) => (path === collection || !isOwnId(name) ? (row[name] ?? id) : id);
+    if (operation.path.includes(`{${name}}`))
+      yield* things
+        .values()
+        .filter(({ path }) => path === collection)
+        .map(nameOf);
+    for (const kind of wanted)
+      yield* things
+        .values()
+        .filter(({ kinds }) => kinds.includes(kind))
+        .map(nameOf);
   }
 
   /** Ids for a member of a body. */
@@ -111,11 +119,10 @@ export class Pool {
     if (isOwnId(name)) {
       const kinds = kindsOfOperation(this.#document, operation);
       const path = kindOfPath(operation.path);
-      const usable = this.#things.filter(
-        (thing) =>
-          (thing.isMade || !onlyMade) &&
-          (thing.kinds.some((kind) => kinds.includes(kind)) || (path !== undefined && thing.kinds.includes(path))),
-      );
+      const usable = this.#things
+        .values()
+        .filter((thing) => thing.isMade || !onlyMade)
+        .filter((thing) => thing.kinds.some((kind) => kind === path || kinds.includes(kind)));
       return this.#clean(usable.map(({ id }) => id));
     }
     const kind = kindOfReference(name);
@@ -123,10 +130,14 @@ export class Pool {
     const kinds = kindsOfOperation(this.#document, operation);
     // A row of the operation's own kind that has such a member names itself by it.
     const own = this.#things
-      .filter((thing) => thing.kinds.some((one) => kinds.includes(one)) && (thing.isMade || !onlyMade))
+      .values()
+      .filter((thing) => (thing.isMade || !onlyMade) && thing.kinds.some((one) => kinds.includes(one)))
       .map(({ row }) => row[name]);
-    const known = this.#things.filter(({ kinds }) => kinds.includes(kind)).map(({ id }) => id);
-    return this.#clean([...known, ...own, ...(this.#mentioned.get(kind) ?? [])]);
+    const known = this.#things
+      .values()
+      .filter(({ kinds }) => kinds.includes(kind))
+      .map(({ id }) => id);
+    return this.#clean(known, own, this.#mentioned.get(kind) ?? []);
   }
 
   /** Whether the things that an operation works on are known by a member themselves: `systemRef`, and not `clientRef`. */
@@ -271,11 +282,15 @@ export class Pool {
     }
   }
 
-  #clean(values: readonly unknown[]): unknown[] {
-    const usable = values.filter(
-      (value) => ['string', 'number'].includes(typeof value) && !this.#gone.has(String(value)),
-    );
-    return [...new Set(usable)].slice(0, 12);
+  /** The first that are there and may be ids, each once. No more are looked for than are handed out. */
+  #clean(...sources: readonly Iterable<unknown>[]): unknown[] {
+    const usable = new Set<unknown>();
+    for (const source of sources)
+      for (const value of source) {
+        if (usable.size === mostValues) return [...usable];
+        if (['string', 'number'].includes(typeof value) && !this.#gone.has(String(value))) usable.add(value);
+      }
+    return [...usable];
   }
 }
 

@@ -86,7 +86,7 @@ export class Session {
     this.seed = options.seed ?? 1;
     this.operations = operationsOf(document);
     this.judged = chosen(this.operations, options);
-    this.validators = new Validators(document);
+    this.validators = Validators.of(document);
     this.values = new Values(document, this.validators);
     this.judge = new Judge(document, this.validators);
     this.#tags = new TagBook(document);

@@ -91,7 +91,7 @@ async function load(schemas: Record<string, unknown>) {
   await writeFile(file, JSON.stringify({ openapi: '3.1.0', paths: {}, components: { schemas } }));
   const document = await OpenApiDocument.load(file);
   const schema = (name: string) => document.resolve({ $ref: `#/components/schemas/${name}` }) as JsonObject;
-  return { document, validators: new Validators(document), schema };
+  return { document, validators: Validators.of(document), schema };
 }
 
 const small = await load(Object.fromEntries(table.map(([, schema], index) => [`s${index}`, schema])));
@@ -130,7 +130,7 @@ function at(value: unknown, pointer: string): unknown {
 }
 
 const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
-const validators = new Validators(ours);
+const validators = Validators.of(ours);
 const makes = new Values(ours, validators);
 const requests = operationsOf(ours).flatMap((operation) => [
   ...(operation.body?.contents ?? []).map(({ schema = {} }) => ({ id: operation.id, schema })),

@@ -14,14 +14,14 @@ async function load(schemas: Record<string, unknown>) {
   const file = join(await mkdtemp(join(tmpdir(), 'hostile-')), 'openapi.json');
   await writeFile(file, JSON.stringify({ openapi: '3.1.0', paths: {}, components: { schemas } }));
   const document = await OpenApiDocument.load(file);
-  const validators = new Validators(document);
+  const validators = Validators.of(document);
   const schema = (name: string) => document.resolve({ $ref: `#/components/schemas/${name}` }) as JsonObject;
   return { document, validators, schema };
 }
 
 test('every hostile value of a large contract is allowed', async () => {
   const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
-  const validators = new Validators(ours);
+  const validators = Validators.of(ours);
   const values = new Values(ours, validators);
   const bodies = operationsOf(ours).flatMap((operation) =>
     (operation.body?.contents ?? []).map(({ schema = {} }) => ({ id: operation.id, schema })),

@@ -19,6 +19,8 @@ export interface Breach {
 /** Which of the two directions a value travels in: `readOnly` has no business in the one, `writeOnly` in the other. */
 export type Direction = 'request' | 'answer';
 
+const ofDocuments = new WeakMap<OpenApiDocument, Validators>();
+
 /**
  * Validates values against the schemas of a document, each in its own file, so that a breach is told with file and line. The
  * one referee of the whole check: what it accepts is right, what it refuses is wrong.
@@ -31,9 +33,19 @@ export class Validators {
     answer: new WeakMap(),
   };
 
-  constructor(document: OpenApiDocument) {
+  private constructor(document: OpenApiDocument) {
     this.#document = document;
     this.#ajvs = { request: createAjv(document, 'request'), answer: createAjv(document, 'answer') };
+  }
+
+  /** Those of a document: what they have compiled serves every run of it. */
+  static of(document: OpenApiDocument): Validators {
+    let known = ofDocuments.get(document);
+    if (known === undefined) {
+      known = new Validators(document);
+      ofDocuments.set(document, known);
+    }
+    return known;
   }
 
   /** Every way in which the value breaks the schema; none where it is right. */

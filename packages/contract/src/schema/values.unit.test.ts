@@ -16,13 +16,13 @@ async function load(schemas: Record<string, unknown>) {
   const file = join(await mkdtemp(join(tmpdir(), 'values-')), 'openapi.json');
   await writeFile(file, JSON.stringify({ openapi: '3.1.0', paths: {}, components: { schemas } }));
   const document = await OpenApiDocument.load(file);
-  const validators = new Validators(document);
+  const validators = Validators.of(document);
   const schema = (name: string) => document.resolve({ $ref: `#/components/schemas/${name}` }) as JsonObject;
   return { document, validators, values: new Values(document, validators), schema };
 }
 
 const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
-const validators = new Validators(ours);
+const validators = Validators.of(ours);
 const values = new Values(ours, validators);
 const shown = new Set<JsonObject>();
 const bodies = operationsOf(ours)

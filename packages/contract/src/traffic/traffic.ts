@@ -35,7 +35,7 @@ export class TrafficJudge {
     this.#operations = operationsOf(document);
     this.#judged = chosen(this.#operations, options);
     if (this.#judged.length === 0) throw new CannotRun('No operation is left to check: look at --only and --exclude.');
-    this.#validators = new Validators(document);
+    this.#validators = Validators.of(document);
     this.#judge = new Judge(document, this.#validators);
     this.#coverage = new CoverageBook(document, this.#judged);
   }
