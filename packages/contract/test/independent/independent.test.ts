@@ -21,26 +21,18 @@ describe.each(Object.keys(suites) as Suite[])('%s', (suite) => {
  */
 const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>> = {
   fleet: {
-    'form-gate': [],
-    'upload-no-title': [],
     'cookie-locale': [],
     'filter-unknown-status': [],
-    'percent-500': [],
     'lenient-json': [],
     'transfer-cargo': [],
     'put-merges': ['createVehicle', 'getVehicle'],
     'patch-false-zero': ['createVehicle', 'getVehicle'],
-    'assign-changes-nothing': ['createVehicle', 'getVehicle', 'listDrivers'],
-    'etag-not-for-driver': ['createVehicle', 'getVehicle', 'listDrivers'],
     'bulk-last-skipped': ['createVehicle', 'getVehicle'],
     'delete-hard': ['createVehicle', 'getVehicle', 'listVehicles'],
     'fields-ignored': [],
     'plate-duplicate-accepted': ['getVehicle'],
     'include-wrong-driver': ['listVehicles', 'getVehicle', 'createVehicle'],
     'count-list-disagrees': ['getVehicle'],
-    'patch-attributes-merge': ['createVehicle', 'getVehicle'],
-    'deleted-still-listed': ['createVehicle', 'getVehicle', 'deleteVehicle'],
-    'trips-of-deleted': ['createVehicle', 'getVehicle', 'deleteVehicle'],
     'trips-other-parent': ['createVehicle', 'createTrip', 'getTrip'],
     'stats-fuel-constant': ['listTrips'],
     'tenant-list-leak': ['getVehicle'],
@@ -48,15 +40,11 @@ const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>
   },
   tickets: {
     'r-customer-patch-empty': ['createCustomer', 'getCustomer'],
-    'hall-not-stored': ['listVenues', 'listHalls'],
-    'halls-all-venues': ['listVenues', 'createHall'],
     'order-linetotal-unit': ['getOrder', 'listCustomers', 'listEvents'],
     'order-last-line-lost': ['getOrder', 'listCustomers', 'listEvents'],
     'events-q-case-sensitive': [],
-    'a-event-organizer-phone': ['createEvent', 'listEvents'],
     'a-voucher-percent-string': ['putVoucher'],
     'r-event-status-soldOut': [],
-    'r-order-card-expiry': ['listEvents', 'listCustomers'],
   },
 };
 

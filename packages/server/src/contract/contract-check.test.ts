@@ -20,7 +20,7 @@ await describeContract('the server keeps the contract', {
     url: service.address,
     timeout: 60,
     // `pnpm contract-check` sends more; here, the other engine's run and the next seed's take their share.
-    probes: 80,
+    probes: 40,
     auth: {
       caller: () => signedIn(service.token, service.tenant.name),
       powerless: () => signedIn(powerless.token, powerless.tenant.name),

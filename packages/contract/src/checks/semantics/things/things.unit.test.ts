@@ -18,12 +18,12 @@ afterAll(() => shelf.close());
 
 const auth = { caller: () => ({ authorization: 'Bearer a' }), stranger: () => ({ authorization: 'Bearer b' }) };
 
-async function findings(seed: number, flaw?: string): Promise<Finding[]> {
+async function findings(seed: number, ...flaws: readonly string[]): Promise<Finding[]> {
   const session = new Session(document, shelf.url, { spec: shelf.spec, auth, seed });
   await session.signIn();
   const baselines = new Baselines(session);
   await baselines.find(() => undefined);
-  if (flaw !== undefined) shelf.flaws.add(flaw);
+  for (const flaw of flaws) shelf.flaws.add(flaw);
   await checkThings({ session, baselines, onProgress: () => undefined });
   await session.close();
   return session.book.findings();
@@ -41,9 +41,7 @@ describe('a server that keeps its contract', () => {
 describe('a server that does not', () => {
   const flaws: Readonly<Record<string, readonly string[]>> = {
     'create-lost': [
-      ...['create not stored', 'title in capitals', 'subtitle lost', 'price rounded', 'city lost', 'inPrint ignored'],
-      ...['chapters reversed', 'last tag lost', 'day before', 'same id', 'answer with another id'],
-      ...['put not stored', 'height lost'],
+      ...['create not stored', 'subtitle lost', 'same id', 'answer with another id', 'put not stored', 'height lost'],
     ],
     'create-echo': ['answer with another title'],
     'create-default': ['default of another genre', 'default null', 'chapters are drafts'],
@@ -102,13 +100,28 @@ describe('a server that does not', () => {
   };
   const table = Object.entries(flaws).flatMap(([check, names]) => names.map((name) => [name, check] as const));
 
-  it.each(table)(
-    '%s is found as %s',
-    async (flaw, check) => {
-      const found = await findings(7, flaw);
-      expect(found.map((one) => one.check)).toContain(check);
-      for (const finding of found) expect(finding.exchanges.length).toBeGreaterThan(0);
-    },
-    20_000,
-  );
+  it('has everything named that is stored otherwise than it was sent', async () => {
+    const found = await findings(
+      7,
+      ...['title in capitals', 'subtitle lost', 'price rounded', 'inPrint ignored', 'last tag lost', 'city lost'],
+      ...['chapters reversed', 'day before'],
+    );
+    const { title } = found.find(({ check, operation }) => check === 'create-lost' && operation === 'createBook') ?? {};
+    expect(title?.split(': ')[1]?.split(', ').toSorted()).toEqual([
+      'chapters.*.name',
+      'inPrint',
+      'price',
+      'publishedOn',
+      'publisher.city',
+      'subtitle',
+      'tags',
+      'title',
+    ]);
+  });
+
+  it.each(table)('%s is found as %s', async (flaw, check) => {
+    const found = await findings(7, flaw);
+    expect(found.map((one) => one.check)).toContain(check);
+    for (const finding of found) expect(finding.exchanges.length).toBeGreaterThan(0);
+  });
 });
