@@ -88,7 +88,7 @@ export class Pool {
   forParameter(operation: Operation, name: string, onlyMade: boolean): { likely: unknown[]; possible: unknown[] } {
     const linked = onlyMade ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
     const usable = onlyMade ? this.#made() : this.#things;
-    const same = isOwnId(name) ? [] : usable.values().map(({ row }) => row[name]);
+    const same = isOwnId(name) ? [] : asked(usable, ({ row }) => row[name]);
     const reference = kindOfReference(name);
     const mentioned = onlyMade || reference === undefined ? [] : (this.#mentioned.get(reference) ?? []);
     const values = this.#named(operation, name, usable);
@@ -102,41 +102,29 @@ export class Pool {
     const own = isLast ? kindsOfOperation(this.#document, operation) : [];
     const wanted = [kindOfReference(name), kindOfPath(collection), ...own].filter((kind) => kind !== undefined);
     const nameOf = ({ row, id, path }: Known) => (path === collection || !isOwnId(name) ? (row[name] ?? id) : id);
-    if (operation.path.includes(`{${name}}`))
-      yield* things
-        .values()
-        .filter(({ path }) => path === collection)
-        .map(nameOf);
-    for (const kind of wanted)
-      yield* things
-        .values()
-        .filter(({ kinds }) => kinds.includes(kind))
-        .map(nameOf);
+    if (operation.path.includes(`{${name}}`)) yield* asked(things, nameOf, ({ path }) => path === collection);
+    for (const kind of wanted) yield* asked(things, nameOf, ({ kinds }) => kinds.includes(kind));
   }
 
   /** Ids for a member of a body. */
   forMember(operation: Operation, name: string, onlyMade: boolean): unknown[] {
+    const kinds = kindsOfOperation(this.#document, operation);
+    const usable = onlyMade ? this.#made() : this.#things;
     if (isOwnId(name)) {
-      const kinds = kindsOfOperation(this.#document, operation);
       const path = kindOfPath(operation.path);
-      const usable = this.#things
-        .values()
-        .filter((thing) => thing.isMade || !onlyMade)
-        .filter((thing) => thing.kinds.some((kind) => kind === path || kinds.includes(kind)));
-      return this.#clean(usable.map(({ id }) => id));
+      const isMeant = (thing: Known) => thing.kinds.some((kind) => kind === path || kinds.includes(kind));
+      return this.#clean(asked(usable, ({ id }) => id, isMeant));
     }
     const kind = kindOfReference(name);
     if (kind === undefined) return [];
-    const kinds = kindsOfOperation(this.#document, operation);
+    const known = asked(
+      this.#things,
+      ({ id }) => id,
+      (thing) => thing.kinds.includes(kind),
+    );
     // A row of the operation's own kind that has such a member names itself by it.
-    const own = this.#things
-      .values()
-      .filter((thing) => (thing.isMade || !onlyMade) && thing.kinds.some((one) => kinds.includes(one)))
-      .map(({ row }) => row[name]);
-    const known = this.#things
-      .values()
-      .filter(({ kinds }) => kinds.includes(kind))
-      .map(({ id }) => id);
+    const isOwn = (thing: Known) => thing.kinds.some((one) => kinds.includes(one));
+    const own = asked(usable, ({ row }) => row[name], isOwn);
     return this.#clean(known, own, this.#mentioned.get(kind) ?? []);
   }
 
@@ -164,7 +152,8 @@ export class Pool {
 
   /** Whether a value of a path's parameter names what this run made. */
   isMade(operation: Operation, name: string, value: unknown): boolean {
-    return this.#named(operation, name, this.#made()).some((one) => String(one) === String(value));
+    for (const one of this.#named(operation, name, this.#made())) if (String(one) === String(value)) return true;
+    return false;
   }
 
   /** Ids of all that is known. */
@@ -292,6 +281,15 @@ export class Pool {
       }
     return [...usable];
   }
+}
+
+/** What things answer, those that are wanted; one by one, as most callers need only the first. */
+function* asked(
+  things: readonly Known[],
+  ask: (thing: Known) => unknown,
+  isWanted: (thing: Known) => boolean = () => true,
+): Generator<unknown> {
+  for (const thing of things) if (isWanted(thing)) yield ask(thing);
 }
 
 /** Whether the result of an operation that makes says that it made nothing. */
