@@ -75,7 +75,7 @@ export async function startServer(environment: Environment): Promise<TestProcess
 }
 
 function start(environment: Environment, given: readonly string[]): ChildProcess {
-  const { PATH = '', HOME = '', NODE_COMPILE_CACHE = '' } = process.env;
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
   const child = spawn(process.execPath, [cli, ...given], { env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment } });
   children.add(child);
   return child;
