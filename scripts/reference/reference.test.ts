@@ -16,8 +16,8 @@ import { clientSample, curlSample } from './samples.ts';
 const contract = await readContract();
 const operations = operationsOf(contract);
 /** One of each chapter and method: opening one in a browser takes a second, and those are alike. */
-const opened = [...Map.groupBy(operations, ({ id, method }) => `${index[id].tag} ${method}`).values()].map(
-  ([first]) => first as Operation,
+const opened = [...Map.groupBy(operations, ({ id, method }) => `${index[id].tag} ${method}`).values()].flatMap(
+  ([first]) => first ?? [],
 );
 const chapters = new Set(operations.map(({ id }) => index[id].tag));
 const script = fileURLToPath(new URL('../reference.ts', import.meta.url));

@@ -68,7 +68,6 @@ function checkOn<World>(
     spec,
     url: front.url,
     seed,
-    timeout: 60,
     ...(auth === undefined ? {} : { auth }),
     ...(only === undefined ? {} : { only }),
   });
