@@ -14,6 +14,20 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}
+
+/** Within a bundle. */
+export function reference(name: string): { $ref: string } {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/** The name of the schema that a reference within a bundle leads to. */
+export function nameIn($ref: string): string {
+  return $ref.replace('#/components/schemas/', '');
+}
+
 export function isReference(value: unknown): value is { $ref: string } & JsonObject {
   return isObject(value) && typeof value.$ref === 'string';
 }
@@ -122,6 +136,12 @@ export function nameOf(location: Location): string | undefined {
   if (location.pointer === '#/' || location.pointer === '')
     return basename(location.source.absoluteRef).replace(/\.ya?ml$/, '');
   return /^#\/components\/[^/]+\/([^/]+)$/.exec(location.pointer)?.[1];
+}
+
+/** The type that a schema describes: its name, unless `x-type` in the bundle says another. */
+export function typeNameOf(schema: unknown, location: Location): string | undefined {
+  const type = objectOf(schema)['x-type'];
+  return typeof type === 'string' ? type : nameOf(location);
 }
 
 /** The folder that a file of the contract stands in, such as `clients`. */

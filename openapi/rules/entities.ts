@@ -1,30 +1,38 @@
 /**
  * A row is read whole: every field is present, with null where it is empty, so a missing one is a defect and not a
- * question. And its `…Fields`, which serve creation and partial update alike, require nothing. Ids in them say what
- * they refer to, because the server checks references by it.
+ * question. What callers may write on a row `X` is `XFields`; it serves creation and partial update alike and so requires
+ * nothing. Ids say what they refer to, because the server checks references by it.
  */
-import { eachSchema, isEntity, partsOf, propertiesOf, requiredOf } from './schemas.ts';
+import type { Oas3Rule } from '@redocly/openapi-core';
+import { Place, type Report, reporter, typeNameOf } from './contract.ts';
+import { rowExtensions } from './extension-table.ts';
+import { isEntity, propertiesOf, requiredOf } from './schemas.ts';
 
-export const entities = eachSchema((schema, report) => {
-  if (schema.name?.endsWith('Fields')) {
-    const required = schema.get('required');
-    if (required !== undefined) report(required, 'Require nothing in the fields: a partial update takes any of them.');
-  }
-  if (schema.name === undefined || schema.name === 'EntityBase' || !isEntity(schema)) return;
+export const entities: Oas3Rule = () => {
+  const schemas = new Map<string, Place>();
+  return {
+    Schema(schema, { location, resolve }) {
+      const name = typeNameOf(schema, location);
+      if (name !== undefined) schemas.set(name, new Place(schema, location, resolve));
+    },
+    Root: {
+      leave(_, context) {
+        const report = reporter(context);
+        for (const [name, schema] of schemas) {
+          if (name === 'EntityBase' || !isEntity(schema)) continue;
+          checkRow(schema, report);
+          checkFields(name, schema, schemas.get(`${name}Fields`), report);
+        }
+      },
+    },
+  };
+};
+
+function checkRow(schema: Place, report: Report): void {
   const required = requiredOf(schema);
   const properties = propertiesOf(schema);
-  const hasFields = partsOf(schema).some((part) => part.name?.endsWith('Fields'));
   for (const [name, places] of properties) {
-    const isWriteOnly = places.some((place) => place.get('writeOnly')?.value === true);
-    if (isWriteOnly && required.has(name)) report(schema, `Do not require ${name}: it is never answered.`);
-    if (!isWriteOnly && !required.has(name)) report(schema, `Require ${name}: a row is answered with all its fields.`);
-    // What the fields do not hold, a caller cannot write: the service computes it.
-    const isOwn = places.every((place) =>
-      place.location.absolutePointer.startsWith(`${schema.location.absolutePointer}#`),
-    );
-    if (hasFields && isOwn && !places.some((place) => place.get('readOnly')?.value === true)) {
-      report(places[0] ?? schema, `Mark ${name} as \`readOnly\`, or move it to the fields.`);
-    }
+    if (!required.has(name)) report(schema, `Require ${name}: a row is returned with all its fields.`);
     // API users are the operator's rows; the contract has no type for them.
     if (name.endsWith('ApiUserId')) continue;
     // Where the type differs from row to row, a field beside the id says it: `ownerId` and `ownerType`.
@@ -36,4 +44,14 @@ export const entities = eachSchema((schema, report) => {
       report(places[0] ?? schema, `Say in \`x-references\` what ${name} refers to.`);
     }
   }
-});
+}
+
+function checkFields(name: string, schema: Place, fields: Place | undefined, report: Report): void {
+  const operations = rowExtensions.flatMap((key) => schema.list(key, 'operations').map((operation) => operation.value));
+  if (fields === undefined) {
+    const isWritten = operations.includes('UPSERT') || operations.includes('UPDATE');
+    if (isWritten) report(schema, `Describe what a caller may write on it in a schema ${name}Fields.`);
+    return;
+  }
+  if (requiredOf(fields).size > 0) report(fields, 'Require nothing in the fields: a partial update takes any of them.');
+}

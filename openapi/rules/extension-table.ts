@@ -12,8 +12,15 @@ const names = (pattern: string) => ({
 const roles = names('^[A-Z][A-Z0-9_]*$');
 const typeName = { type: 'string', pattern: '^[A-Z][A-Za-z0-9]*$' };
 const policyName = { type: 'string', pattern: '^[a-z]+$' };
+const day = { type: 'string', pattern: '^20[0-9]{2}-[01][0-9]-[0-3][0-9]$' };
 const closed = { type: 'object', additionalProperties: false } as const;
 const oneOrMore = { type: 'integer', minimum: 1 } as const;
+const weightNames = ['condition', 'hundredValues', 'pattern', 'unanchoredPattern', 'relation', 'negatedRelation'];
+const searchWeights = {
+  ...closed,
+  required: weightNames,
+  properties: Object.fromEntries(weightNames.map((name) => [name, oneOrMore])),
+};
 
 /** What a type of rows is to the interface that writes it row by row. */
 const rows = {
@@ -28,6 +35,21 @@ const rows = {
 };
 const eventOperations = names('^(CREATE|UPDATE|DELETE)$');
 
+const states = names('^[A-Z][A-Z0-9_]*$');
+const camelCase = '^[a-z][A-Za-z0-9]*$';
+const transition = {
+  ...closed,
+  required: ['from', 'to'],
+  properties: {
+    from: states,
+    to: { type: 'string' },
+    operations: names(camelCase),
+    events: names(camelCase),
+    roles,
+    conditions: names(camelCase),
+  },
+};
+
 /** The extensions that say by which interface, and with which roles, the rows of a schema are written and read. */
 export const rowExtensions = ['x-record', 'x-code-type', 'x-entry-type'];
 
@@ -35,6 +57,8 @@ interface Extension {
   /** Types of OpenAPI's objects, by Redocly's names. */
   on: readonly string[];
   schema: object;
+  /** Whether it holds for this schema alone, and not for one that is composed of it. */
+  ofSchemaAlone?: true;
   /** What it is for. */
   why: string;
 }
@@ -44,6 +68,15 @@ export const extensionTable: Record<string, Extension> = {
   'x-rate-limit': { on: ['Operation'], schema: policyName, why: 'the policy that the call counts against' },
   'x-body-limit': { on: ['Operation'], schema: policyName, why: 'the largest body that the operation takes' },
   'x-idempotent': { on: ['Operation'], schema: { enum: [true, false, 'key'] }, why: 'whether a call may be repeated' },
+  'x-deprecation': {
+    on: ['Operation'],
+    schema: {
+      ...closed,
+      required: ['since', 'sunset'],
+      properties: { since: day, sunset: day },
+    },
+    why: 'since when an operation is deprecated, and when it is removed at the earliest',
+  },
   'x-extension': { on: ['Operation'], schema: { const: true }, why: 'an operation beyond the product interface' },
   'x-on-create': {
     on: ['Schema'],
@@ -67,11 +100,77 @@ export const extensionTable: Record<string, Extension> = {
     },
     why: 'the field, of rows of these types, whose value a reference by something else than an id names',
   },
-  'x-record': { on: ['Schema'], schema: rows, why: 'what the records API does with the type' },
-  'x-code-type': { on: ['Schema'], schema: rows, why: 'what the codes API does with the type' },
-  'x-entry-type': { on: ['Schema'], schema: rows, why: 'what the entries API does with the type' },
+  'x-entity': {
+    on: ['Schema'],
+    schema: { const: true },
+    why: 'a row: it has the base fields of every entity',
+  },
+  'x-schema-name': {
+    on: ['Schema'],
+    ofSchemaAlone: true,
+    schema: typeName,
+    why: 'the name of the schema in the bundle, where generators could not use that of the type',
+  },
+  'x-type': {
+    on: ['Schema'],
+    ofSchemaAlone: true,
+    schema: typeName,
+    why: 'in the bundle, the type of a schema with another name',
+  },
+  'x-paging': {
+    on: ['Schema'],
+    schema: { enum: ['offset', 'number'] },
+    why: 'a page of rows, and how `page` counts',
+  },
+  'x-record': { on: ['Schema'], ofSchemaAlone: true, schema: rows, why: 'what the records API does with the type' },
+  'x-code-type': { on: ['Schema'], ofSchemaAlone: true, schema: rows, why: 'what the codes API does with the type' },
+  'x-entry-type': { on: ['Schema'], ofSchemaAlone: true, schema: rows, why: 'what the entries API does with the type' },
+  'x-read-roles': { on: ['Schema'], schema: roles, why: 'the roles of which one is required to see the value' },
+  'x-write-roles': { on: ['Schema'], schema: roles, why: 'the roles of which one is required to write the value' },
+  'x-state-machine': {
+    on: ['Schema'],
+    schema: {
+      ...closed,
+      required: ['initial', 'operations', 'transitions'],
+      properties: {
+        initial: states,
+        operations: { ...names(camelCase), minItems: 0 },
+        transitions: { type: 'array', minItems: 1, items: transition },
+        conditions: {
+          type: 'object',
+          minProperties: 1,
+          propertyNames: { pattern: camelCase },
+          additionalProperties: { type: 'string', pattern: '^[A-Z].*[.]$', maxLength: 200 },
+        },
+      },
+    },
+    why: 'the states that a row can have, and what moves it from one to another',
+  },
+  'x-by-type': {
+    on: ['Schema'],
+    ofSchemaAlone: true,
+    schema: {
+      ...closed,
+      required: ['types', 'suffix'],
+      properties: {
+        types: names(`^(${rowExtensions.join('|')})$`),
+        operation: { enum: ['UPSERT', 'UPDATE', 'DELETE'] },
+        suffix: typeName,
+        attributes: { enum: ['written', 'read'] },
+        custom: { const: true },
+      },
+    },
+    why: 'another form for each type of row: in the bundle a union with a member for each',
+  },
+  'x-items-open': {
+    on: ['Schema'],
+    ofSchemaAlone: true,
+    schema: { type: 'object' },
+    why: 'what an item must be for the request to be valid; what else is wrong with it fails the item alone',
+  },
   'x-disabled-events': {
     on: ['Schema'],
+    ofSchemaAlone: true,
     schema: {
       type: 'array',
       minItems: 1,
@@ -88,19 +187,29 @@ export const extensionTable: Record<string, Extension> = {
     schema: {
       ...closed,
       required: ['entityType', 'operation'],
-      properties: { entityType: typeName, operation: { enum: ['CREATE', 'UPDATE', 'DELETE'] } },
+      properties: {
+        entityType: typeName,
+        operation: { enum: ['CREATE', 'UPDATE', 'DELETE'] },
+        readRoles: roles,
+        setting: { type: 'string', pattern: camelCase },
+      },
     },
-    why: 'the row of the catalog that the webhook is',
+    why: 'the row of the catalog that the webhook is, the roles that read such rows, the setting of tenants that enables it',
   },
   'x-codes-outside-operations': {
     on: ['Schema'],
+    ofSchemaAlone: true,
     schema: { type: 'object', minProperties: 1, additionalProperties: { type: 'integer', minimum: 400, maximum: 599 } },
     why: 'problem codes that no operation can answer, with their status',
   },
   'x-search-limits': {
     on: ['Root'],
-    schema: { ...closed, required: ['depth', 'predicates'], properties: { depth: oneOrMore, predicates: oneOrMore } },
-    why: 'how large a where clause may be',
+    schema: {
+      ...closed,
+      required: ['depth', 'predicates', 'cost', 'weights'],
+      properties: { depth: oneOrMore, predicates: oneOrMore, cost: oneOrMore, weights: searchWeights },
+    },
+    why: 'how large a where clause may be, and what its parts count towards its cost',
   },
   'x-rate-limit-policies': {
     on: ['Root'],
@@ -120,6 +229,11 @@ export const extensionTable: Record<string, Extension> = {
     on: ['Root'],
     schema: { type: 'object', minProperties: 1, propertyNames: policyName, additionalProperties: oneOrMore },
     why: 'the limits that `x-body-limit` names',
+  },
+  'x-schemas': {
+    on: ['Root'],
+    schema: { type: 'object', minProperties: 1, propertyNames: typeName },
+    why: 'the schemas of the bundle that nothing else refers to',
   },
   'x-displayName': {
     on: ['Tag'],

@@ -2,12 +2,27 @@
  * Valid JSON Schema that a tool in our chain gets wrong; each was met. The contract does without, so that the
  * validator, the types, the mock and the reference all see the same.
  */
-import { eachSchema, propertiesOf, requiredOf, typesOf } from './schemas.ts';
+import type { Location, Oas3Rule } from '@redocly/openapi-core';
+import { isObject, Place, type Report, reporter } from './contract.ts';
+import { isCondition } from './schemas.ts';
 
 /** Keywords that validators or generators of types do not know, or lose properties at. */
 const unknownKeywords = ['$anchor', '$dynamicRef', '$dynamicAnchor', '$recursiveRef', 'dependentSchemas'];
 
-export const keywords = eachSchema((schema, report) => {
+export const keywords: Oas3Rule = () => ({
+  Schema(schema, context) {
+    if (isCondition(context.location)) return;
+    const report = reporter(context);
+    check(new Place(schema, context.location, context.resolve), report);
+    checkDirection(schema, context.location, report);
+  },
+  // What is beside a reference is not part of the node that the reference leads to.
+  ref(node, context) {
+    checkDirection(node, context.rawLocation, reporter(context));
+  },
+});
+
+function check(schema: Place, report: Report): void {
   for (const keyword of unknownKeywords) {
     if (schema.get(keyword) !== undefined)
       report(schema, `Say it without \`${keyword}\`: our validators do not follow it.`);
@@ -16,17 +31,15 @@ export const keywords = eachSchema((schema, report) => {
   if (schema.get('prefixItems') !== undefined && schema.get('minItems') === undefined) {
     report(schema, 'Give a schema with `prefixItems` a `minItems`.');
   }
-  // express-openapi-validator answers 500 on it.
-  const items = schema.get('items');
-  if (typesOf(schema).includes('array') && typesOf(schema).includes('null') && items !== undefined) {
-    const properties = propertiesOf(items);
-    for (const name of requiredOf(items)) {
-      if (properties.get(name)?.some((property) => property.get('readOnly')?.value === true)) {
-        report(
-          schema,
-          `Make the array or \`${name}\` otherwise: a required read-only property in an array that may be null fails.`,
-        );
-      }
-    }
+}
+
+/** Generators read these in different ways, and in a webhook the sender is the service. */
+function checkDirection(node: unknown, location: Location, report: Report): void {
+  for (const keyword of ['readOnly', 'writeOnly']) {
+    if (isObject(node) && node[keyword] === true)
+      report(
+        location,
+        `Do without \`${keyword}\`: describe what is written and what is read by two schemas with a common part.`,
+      );
   }
-});
+}

@@ -2,9 +2,10 @@
  * The server takes each operation's limits from the contract and has none of its own, so each operation names its
  * policy, and one with a body says how large that may be.
  */
-import { isPublic, operationsOf, wholeContract } from './contract.ts';
+import { isPublic, operationsOf, type Place, type Report, wholeContract } from './contract.ts';
 
 export const limits = wholeContract((root, report) => {
+  checkCosts(root, report);
   const policies = root.get('x-rate-limit-policies')?.keys() ?? [];
   const bodyLimits = root.get('x-body-limits')?.keys() ?? [];
   for (const operation of operationsOf(root)) {
@@ -31,3 +32,19 @@ export const limits = wholeContract((root, report) => {
     }
   }
 });
+
+/** Callers read what a search costs in a table, and the server reads it as data: they must agree. */
+function checkCosts(root: Place, report: Report): void {
+  const costs = root.get('x-search-limits');
+  if (costs === undefined) return;
+  const text = root.text('info', 'description') ?? '';
+  const shown = [...text.matchAll(/^\| .+ \| (\d+) \|$/gm)].map(([, cost]) => Number(cost));
+  const weights = costs.map('weights').map(([, { value }]) => value);
+  if (String(shown) !== String(weights)) {
+    report(costs, `Show the weights in the table of \`info.description\`, in this order: ${weights.join(', ')}.`);
+  }
+  const limit = String(costs.get('cost')?.value);
+  if (!text.includes(`costs more than ${limit} `)) {
+    report(costs, `Say in \`info.description\` that a clause that "costs more than ${limit}" is rejected.`);
+  }
+}

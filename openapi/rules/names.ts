@@ -3,7 +3,7 @@
  * names that come from outside keep their own form.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
-import { nameOf, Place, reporter } from './contract.ts';
+import { Place, reporter, typeNameOf } from './contract.ts';
 import { isCondition } from './schemas.ts';
 
 /** Names that a standard gives; we may not spell them otherwise. */
@@ -39,7 +39,7 @@ export const names: Oas3Rule = () => {
     },
     Schema(node, context) {
       const { location, resolve } = context;
-      const name = nameOf(location);
+      const name = typeNameOf(node, location);
       if (name !== undefined) {
         schemas.add(name);
         if (!/^[A-Z][A-Za-z0-9]*$/.test(name)) reporter(context)(location, `Name the schema ${name} in PascalCase.`);

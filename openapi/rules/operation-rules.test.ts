@@ -7,11 +7,96 @@ const boat = 'paths/boats/boat.yaml';
 const create = 'paths/boats/boats.yaml';
 const update = 'paths/boats/api_boat.yaml';
 const token = 'paths/authentication/auth_token.yaml';
+const problem = (status: string) => `examples/common/problem${status}.yaml`;
 const ref = ($ref: string) => ({ $ref });
 
 type Case = [what: string, change: (files: Files) => void, sentence: RegExp];
 
 const cases: Record<string, Case[]> = {
+  'example-problems': [
+    [
+      'a code that the description does not mention',
+      (files) => set(files, problem('409'), ['value', 'code'], 'DUPLICATE_REF'),
+      /Remove the example with the code DUPLICATE_REF, or describe in createBoat/,
+    ],
+    [
+      'a code of idempotency without a key',
+      (files) => {
+        set(files, create, ['post', 'parameters'], undefined);
+      },
+      /Remove the example with the code IDEMPOTENCY_KEY_REUSED/,
+    ],
+    [
+      'a cursor where there is none',
+      (files) => set(files, problem('400'), ['value', 'code'], 'INVALID_CURSOR'),
+      /Remove the example with the code INVALID_CURSOR, or describe in createBoat/,
+    ],
+    [
+      'a pointer to a property that the body lacks',
+      (files) => set(files, problem('400'), ['value', 'errors', 0, 'pointer'], '/sail'),
+      /a problem of createBoat: its body has no value at "\/sail"/,
+    ],
+    [
+      'a pointer to a parameter that the operation lacks',
+      (files) => set(files, 'examples/common/invalid_id.yaml', ['value', 'errors', 0, 'pointer'], '/boatId'),
+      /a problem of getBoat: its path has no value at "\/boatId"/,
+    ],
+    [
+      'a parameter of another place',
+      (files) => set(files, 'examples/common/invalid_id.yaml', ['value', 'errors', 0, 'in'], 'query'),
+      /a problem of getBoat: its query has no value at "\/id"/,
+    ],
+    [
+      'a 400 about nothing of the operation',
+      (files) => set(files, problem('400'), ['value', 'errors'], []),
+      /Show a 400 of createBoat with an invalid value in its body/,
+    ],
+    [
+      'a code without an example',
+      (files) => {
+        files['schemas/common/ProblemCode.yaml'] = {
+          type: 'string',
+          enum: ['FORBIDDEN', 'LOCKED'],
+          description: 'Code.',
+        };
+        set(files, 'openapi.yaml', ['components', 'schemas', 'ProblemCode'], ref('schemas/common/ProblemCode.yaml'));
+      },
+      /Show an example with the code LOCKED/,
+    ],
+  ],
+  'example-references': [
+    [
+      'an ID that no example has',
+      (files) => {
+        const parentId = { ...ref('../common/Uuid.yaml'), 'x-references': 'Boat', description: 'Parent.' };
+        set(files, 'schemas/boats/BoatFields.yaml', ['properties', 'parentId'], parentId);
+        set(files, 'examples/boats/boat_request.yaml', ['value', 'parentId'], '0199a1c2-0c01-7c01-8a4f-5d2e9b60f199');
+      },
+      /parentId 0199a1c2-0c01-7c01-8a4f-5d2e9b60f199 is not one/,
+    ],
+    [
+      'an ID in a list',
+      (files) => {
+        const items = { ...ref('../common/Uuid.yaml'), 'x-references': 'Boat' };
+        const fleetIds = { type: 'array', maxItems: 9, description: 'Fleet.', items };
+        set(files, 'schemas/boats/BoatFields.yaml', ['properties', 'fleetIds'], fleetIds);
+        set(files, 'examples/boats/boat_request.yaml', ['value', 'fleetIds'], ['0199a1c2-0c01-7c01-8a4f-5d2e9b60f199']);
+      },
+      /fleetIds 0199a1c2-0c01-7c01-8a4f-5d2e9b60f199 is not one/,
+    ],
+  ],
+  locations: [
+    [
+      'an example that is not a path',
+      (files) => set(files, 'headers/Location.yaml', ['example'], '/boats/1'),
+      /a path of the contract: \/boats\/1 is not one/,
+    ],
+    [
+      'an ID that the body does not have',
+      (files) => set(files, 'headers/Location.yaml', ['example'], '/gql/v1/boat/0199a1c2-0c01-7c01-8a4f-5d2e9b60f199'),
+      /Show the same resource in Location of createBoat and in the body/,
+    ],
+  ],
   'operation-id': [
     [
       'a verb that is not in the table',
@@ -20,6 +105,21 @@ const cases: Record<string, Case[]> = {
     ],
     ['a verb of another method', (files) => set(files, update, ['patch', 'operationId'], 'createBoat'), /for PATCH/],
     ['snake case', (files) => set(files, boat, ['get', 'operationId'], 'get_boat'), /camelCase/],
+  ],
+  deprecations: [
+    [
+      'a deprecated operation without its days',
+      (files) => set(files, boat, ['get', 'deprecated'], true),
+      /both `deprecated` and `x-deprecation`/,
+    ],
+    [
+      'a sunset too early',
+      (files) => {
+        set(files, boat, ['get', 'deprecated'], true);
+        set(files, boat, ['get', 'x-deprecation'], { since: '2026-10-01', sunset: '2027-03-31' });
+      },
+      /until 2027-04-01/,
+    ],
   ],
   'operation-tag': [
     ['two tags', (files) => set(files, boat, ['get', 'tags'], ['boats', 'ships']), /exactly one tag/],
@@ -62,7 +162,12 @@ const cases: Record<string, Case[]> = {
     [
       'a change of one row without If-Match',
       (files) => set(files, update, ['patch', 'parameters'], []),
-      /Take `If-Match`/,
+      /Declare `If-Match`/,
+    ],
+    [
+      'a read of one row without If-None-Match',
+      (files) => set(files, boat, ['get', 'parameters'], []),
+      /Declare `If-None-Match`/,
     ],
     ['a name in snake case', (files) => set(files, 'parameters/Id.yaml', ['name'], 'boat_id'), /in camelCase/],
     [
@@ -86,6 +191,11 @@ const cases: Record<string, Case[]> = {
       '403 missing where a role is needed',
       (files) => set(files, boat, ['get', 'responses', '403'], undefined),
       /Declare 403/,
+    ],
+    [
+      '304 missing beside If-None-Match',
+      (files) => set(files, boat, ['get', 'responses', '304'], undefined),
+      /Declare 304/,
     ],
     [
       '404 missing beside a parameter',
@@ -134,6 +244,16 @@ const cases: Record<string, Case[]> = {
       'a version of what is not a row',
       (files) => set(files, search, ['post', 'responses', '200', 'headers', 'ETag'], ref('../../headers/ETag.yaml')),
       /Leave out the header ETag/,
+    ],
+    [
+      'a new row without its version',
+      (files) => set(files, create, ['post', 'responses', '201', 'headers', 'ETag'], undefined),
+      /header ETag with 201/,
+    ],
+    [
+      'a body of 304',
+      (files) => set(files, boat, ['get', 'responses', '304', 'content'], { 'application/json': {} }),
+      /Leave out the content of 304/,
     ],
     [
       '201 without a place',
@@ -196,6 +316,17 @@ const cases: Record<string, Case[]> = {
   roles: [
     ['no role', (files) => set(files, boat, ['get', 'x-roles'], undefined), /Name the roles/],
     ['a role that does not exist', (files) => set(files, boat, ['get', 'x-roles'], ['BOAT_X']), /`BOAT_X` is not one/],
+    [
+      'a role of a field that does not exist',
+      (files) => set(files, 'schemas/boats/BoatFields.yaml', ['properties', 'homeCode', 'x-read-roles'], ['BOAT_X']),
+      /`BOAT_X` is not one/,
+    ],
+    [
+      'a role of a transition that does not exist',
+      (files) =>
+        set(files, 'schemas/boats/BoatStatus.yaml', ['x-state-machine', 'transitions', 0, 'roles'], ['BOAT_X']),
+      /`BOAT_X` is not one/,
+    ],
     ['a marker beside a role', (files) => set(files, boat, ['get', 'x-roles'], ['ANY', 'BOAT_R']), /stands for itself/],
     ['a public call that wants a token', (files) => set(files, token, ['post', 'security'], undefined), /both/],
     [
@@ -220,6 +351,16 @@ const cases: Record<string, Case[]> = {
     ],
     ['a body without a limit', (files) => set(files, search, ['post', 'x-body-limit'], undefined), /largest body/],
     ['a limit without a body', (files) => set(files, boat, ['get', 'x-body-limit'], 'search'), /Remove `x-body-limit`/],
+    [
+      'a weight that the table does not show',
+      (files) => set(files, 'openapi.yaml', ['x-search-limits', 'weights', 'relation'], 11),
+      /in this order: 1, 1, 2, 5, 11, 15/,
+    ],
+    [
+      'a limit of the cost that the text does not say',
+      (files) => set(files, 'openapi.yaml', ['x-search-limits', 'cost'], 90),
+      /costs more than 90/,
+    ],
   ],
   repetition: [
     [

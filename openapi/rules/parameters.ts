@@ -6,7 +6,7 @@ import { eachOperation, isPublic, parameterNamed } from './contract.ts';
 import { contentOf, isEntity } from './schemas.ts';
 
 export const parameters = eachOperation((operation, report) => {
-  const { place, method, path } = operation;
+  const { place, method, path, success } = operation;
   for (const name of ['Tenant', 'traceparent', 'X-Client-Id']) {
     if (parameterNamed(operation, name) === undefined) report(operation.place, `Declare the header ${name}.`);
   }
@@ -17,13 +17,13 @@ export const parameters = eachOperation((operation, report) => {
     report(tenant, 'Require `Tenant` wherever a token is needed, and only there.');
   }
 
+  const isOneRow = path.includes('{') && success !== undefined && contentOf(success).some(isEntity);
   // Two people who change the same row must be able to notice.
-  const changesOneRow =
-    (method === 'put' || method === 'patch') &&
-    operation.success !== undefined &&
-    contentOf(operation.success).some(isEntity);
-  if (changesOneRow !== (parameterNamed(operation, 'If-Match') !== undefined)) {
-    report(place, 'Take `If-Match` on PUT and PATCH of one row, and only there.');
+  if ((isOneRow && method !== 'get') !== (parameterNamed(operation, 'If-Match') !== undefined)) {
+    report(place, 'Declare `If-Match` where an operation changes one row, and only there.');
+  }
+  if ((isOneRow && method === 'get') !== (parameterNamed(operation, 'If-None-Match') !== undefined)) {
+    report(place, 'Declare `If-None-Match` where an operation returns one row, and only there.');
   }
 
   for (const parameter of operation.parameters.filter(({ layers }) => layers.length > 0)) {

@@ -1,29 +1,46 @@
-/** Our own rules of the contract, as a plugin of Redocly. Each rule is one file that says why it exists. */
-import type { Oas3Rule } from '@redocly/openapi-core';
+/** Our own rules of the contract, and what becomes of it in the bundle, as a plugin of Redocly. Each is one file that says why. */
+import type { Oas3Decorator, Oas3Rule } from '@redocly/openapi-core';
 import { answers } from './answers.ts';
 import { bounds } from './bounds.ts';
+import { byType } from './by-type.ts';
 import { closedBodies } from './closed-bodies.ts';
+import { deprecations } from './deprecations.ts';
+import { described } from './described.ts';
 import { descriptions } from './descriptions.ts';
 import { entities } from './entities.ts';
-import { exampleValues } from './example-values.ts';
+import { enumValues } from './enum-values.ts';
+import { events } from './events.ts';
+import { exampleProblems } from './example-problems.ts';
+import { exampleReferences } from './example-references.ts';
+import { exampled } from './exampled.ts';
 import { examples } from './examples.ts';
 import { extensions } from './extensions.ts';
+import { flat } from './flat.ts';
 import { keywords } from './keywords.ts';
 import { limits } from './limits.ts';
+import { locations } from './locations.ts';
 import { names } from './names.ts';
 import { operationId } from './operation-id.ts';
 import { operationTag } from './operation-tag.ts';
+import { pages } from './pages.ts';
 import { parameters } from './parameters.ts';
 import { partialUpdateDefaults } from './partial-update-defaults.ts';
 import { pathFile } from './path-file.ts';
+import { plainWords } from './plain-words.ts';
 import { propertyTypes } from './property-types.ts';
 import { queryText } from './query-text.ts';
+import { referenced } from './referenced.ts';
 import { references } from './references.ts';
+import { renamed } from './renamed.ts';
 import { repetition } from './repetition.ts';
+import { restrictedFields } from './restricted-fields.ts';
+import { restrictedSearches } from './restricted-searches.ts';
 import { roles } from './roles.ts';
 import { rootReferences } from './root-references.ts';
 import { searches } from './searches.ts';
+import { stateMachines } from './state-machines.ts';
 import { statuses } from './statuses.ts';
+import { titled } from './titled.ts';
 import { uniqueNames } from './unique-names.ts';
 import { unusedFiles } from './unused-files.ts';
 import { webhooks } from './webhooks.ts';
@@ -39,18 +56,27 @@ export const rules: Record<string, Oas3Rule> = {
   roles,
   limits,
   repetition,
+  deprecations,
   extensions,
   references,
   examples,
-  'example-values': exampleValues,
+  'example-problems': exampleProblems,
+  'example-references': exampleReferences,
+  locations,
   descriptions,
+  'plain-words': plainWords,
   names,
   'property-types': propertyTypes,
   bounds,
   'closed-bodies': closedBodies,
   'whole-answers': wholeAnswers,
   entities,
+  'enum-values': enumValues,
   searches,
+  'state-machines': stateMachines,
+  'restricted-fields': restrictedFields,
+  'restricted-searches': restrictedSearches,
+  pages,
   'partial-update-defaults': partialUpdateDefaults,
   'root-references': rootReferences,
   'query-text': queryText,
@@ -60,9 +86,21 @@ export const rules: Record<string, Oas3Rule> = {
   'unused-files': unusedFiles,
 };
 
+/** What is done to the bundle, in this order. `redocly.yaml` switches each on. */
+export const decorators: Record<string, Oas3Decorator> = {
+  flat,
+  'by-type': byType,
+  events,
+  exampled,
+  renamed,
+  titled,
+  described,
+  referenced,
+};
+
 /** `extends: [contract/all]` switches every rule on as an error, so that a new one cannot be forgotten. */
 const all = { rules: Object.fromEntries(Object.keys(rules).map((rule) => [`contract/${rule}`, 'error' as const])) };
 
 export default function contract() {
-  return { id: 'contract', rules: { oas3: rules }, configs: { all } };
+  return { id: 'contract', rules: { oas3: rules }, decorators: { oas3: decorators }, configs: { all } };
 }

@@ -25,7 +25,8 @@ const promises: Promise[] = [
 /** Numbers that others give: they are called ids in the trade and are not ours. */
 const foreignIds = new Set(['taxId']);
 
-export const propertyTypes = eachProperty((name, property, report) => {
+export const propertyTypes = eachProperty((name, given, report) => {
+  const property = withoutKeys(given);
   // A part may narrow a property to null: events show no rates.
   if (foreignIds.has(name) || (typesOf(property).every((type) => type === 'null') && typesOf(property).length > 0))
     return;
@@ -48,6 +49,12 @@ export const propertyTypes = eachProperty((name, property, report) => {
     report(property, `Make ${name} ${promise.what}, as its name promises.`);
   }
 });
+
+/** Of a reference to a row by its ID or by another key, the ID. The bundle has such references. */
+function withoutKeys(property: Place): Place {
+  const branches = property.list('anyOf');
+  return (branches.some(({ name }) => name === 'RowReference') ? branches[0] : undefined) ?? property;
+}
 
 /** In a search a column is a condition or a direction. */
 function isSearch(property: Place): boolean {

@@ -4,7 +4,7 @@
  * contract does not have could not be looked up by anyone.
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
-import { nameOf, Place, reporter } from './contract.ts';
+import { Place, reporter, typeNameOf } from './contract.ts';
 import { rowExtensions } from './extension-table.ts';
 import { propertiesOf } from './schemas.ts';
 
@@ -15,7 +15,7 @@ export const references: Oas3Rule = () => {
   const urls: Place[] = [];
   return {
     Schema(schema, { location, resolve }) {
-      const name = nameOf(location);
+      const name = typeNameOf(schema, location);
       const place = new Place(schema, location, resolve);
       if (name !== undefined) schemas.set(name, place);
       urls.push(...rowExtensions.flatMap((key) => place.get(key, 'recordsUrl') ?? []));

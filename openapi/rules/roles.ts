@@ -11,12 +11,18 @@ const markers = ['ANY', 'PUBLIC'];
 
 export const roles: Oas3Rule = () => {
   let known: unknown[] | undefined;
-  const records: Place[] = [];
+  /** The roles that schemas and properties name. */
+  const others: Place[] = [];
   return {
     Schema(schema, { location, resolve }) {
       const place = new Place(schema, location, resolve);
       if (nameOf(location) === 'Role') known = place.list('enum').map((role) => role.value);
-      records.push(...rowExtensions.flatMap((key) => place.get(key) ?? []));
+      for (const key of rowExtensions) others.push(...place.list(key, 'readRoles'), ...place.list(key, 'writeRoles'));
+      for (const transition of place.list('x-state-machine', 'transitions')) others.push(...transition.list('roles'));
+    },
+    SchemaProperties(properties, { location, resolve }) {
+      for (const [, property] of new Place(properties, location, resolve).entries())
+        others.push(...property.list('x-read-roles'), ...property.list('x-write-roles'));
     },
     Root: {
       leave(node, context) {
@@ -39,9 +45,7 @@ export const roles: Oas3Rule = () => {
             report(place, 'A call without a token has `x-roles: [PUBLIC]` and `security: []`, both.');
           }
         }
-        for (const record of records) {
-          for (const role of [...record.list('readRoles'), ...record.list('writeRoles')]) check(role);
-        }
+        for (const role of others) check(role);
 
         function check(role: Place): void {
           if (!known?.includes(role.value))

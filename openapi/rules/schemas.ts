@@ -65,9 +65,9 @@ export function requiredOf(schema: Place): Set<string> {
   return new Set(partsOf(schema).flatMap((part) => part.list('required').map((name) => String(name.value))));
 }
 
-/** Whether the value is a row: it has the base fields of every entity. */
+/** Whether the value is a row: a part of it says that it has the base fields of every entity. */
 export function isEntity(schema: Place): boolean {
-  return partsOf(schema).some((part) => part.name === 'EntityBase');
+  return partsOf(schema).some((part) => part.get('x-entity')?.value === true);
 }
 
 /** The schemas of an operation's body and answers, with the name of what they are. */

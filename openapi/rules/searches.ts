@@ -19,7 +19,7 @@ const filterOfType: Record<string, string> = {
 };
 
 const operators = ['_eq', '_neq', '_in', '_nin', '_is_null'];
-const ofLists = ['_contains', '_is_null'];
+const ofLists = [...operators, '_contains'];
 
 export const searches: Oas3Rule = () => {
   const schemas = new Map<string, Place>();

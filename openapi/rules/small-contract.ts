@@ -1,14 +1,25 @@
 /**
- * A contract in small that keeps every rule: boats are listed and searched by POST, made with a key, read and changed
- * one by one; a token comes from a key; and an event tells of a new boat.
+ * A contract in small that keeps every rule: boats are searched by POST, created with a key, read and updated
+ * one by one; a token comes from a key; and an event reports a new boat.
  */
-import type { JsonObject } from './contract.ts';
+import { type JsonObject, objectOf } from './contract.ts';
 
 /** The files of a contract by their paths. */
 export type Files = Record<string, JsonObject>;
 
 const ref = ($ref: string) => ({ $ref });
 const text = { type: 'string', minLength: 1, maxLength: 100, description: 'Some text.' };
+
+const id = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101';
+const problem = { type: 'urn:x', title: 'X', detail: 'It is invalid.', instance: 'urn:x', requestId: id };
+const invalidName = { errors: [{ in: 'body', pointer: '', code: 'REQUIRED', detail: 'It is missing.' }] };
+/** Of some statuses only one code can come. */
+const codes: Record<string, string> = {
+  '400': 'VALIDATION_ERROR',
+  '403': 'FORBIDDEN',
+  '409': 'IDEMPOTENCY_KEY_REUSED',
+};
+const ofProblems = ['code', ...Object.keys(problem)];
 
 function operators(value: JsonObject) {
   const list = { type: 'array', maxItems: 100, items: value };
@@ -42,7 +53,7 @@ function problems(...statuses: string[]) {
 
 function answer(schema: string, example: string, ...more: string[]) {
   return {
-    description: 'The answer.',
+    description: 'The response.',
     headers: headers(...common, ...more),
     content: content(schema, example),
   };
@@ -61,11 +72,26 @@ const everywhere = ['400', '401', '403', '406', '429', '500', '503'];
 const withBody = ['413', '415'];
 const shared = ['Tenant', 'Traceparent', 'ClientIdHeader'].map((name) => ref(`../../parameters/${name}.yaml`));
 
+const weights = {
+  condition: 1,
+  hundredValues: 1,
+  pattern: 2,
+  unanchoredPattern: 5,
+  relation: 10,
+  negatedRelation: 15,
+};
+const costTable = [
+  'A clause that costs more than 100 is rejected.',
+  '| part | cost |',
+  '|---|---|',
+  ...Object.entries(weights).map(([part, cost]) => `| ${part} | ${cost} |`),
+].join('\n');
+
 export function smallContract(): Files {
   const files: Files = {
     'openapi.yaml': {
       openapi: '3.1.0',
-      info: { title: 'Boats', version: '1.0.0' },
+      info: { title: 'Boats', version: '1.0.0', description: costTable },
       tags: [{ name: 'boats', 'x-displayName': 'Boats', description: 'Boats.' }],
       components: { schemas: { Role: ref('schemas/common/Role.yaml') } },
       'x-rate-limit-policies': {
@@ -73,6 +99,7 @@ export function smallContract(): Files {
         read: { limit: 1, window: 1 },
         write: { limit: 1, window: 1 },
       },
+      'x-search-limits': { depth: 8, predicates: 64, cost: 100, weights },
       'x-body-limits': { search: 1000, write: 1000 },
       webhooks: { boatCreated: ref('webhooks/boat_created.yaml') },
       paths: {
@@ -89,7 +116,7 @@ export function smallContract(): Files {
         operationId: 'createToken',
         tags: ['authentication'],
         summary: 'Exchange a key for a token',
-        description: 'Answers a token.',
+        description: 'Returns a token.',
         security: [],
         'x-roles': ['PUBLIC'],
         'x-rate-limit': 'token',
@@ -108,7 +135,7 @@ export function smallContract(): Files {
         operationId: 'searchBoats',
         tags: ['boats'],
         summary: 'Search boats',
-        description: 'Answers the boats that match.',
+        description: 'Returns the boats that match.',
         'x-roles': ['BOAT_R'],
         'x-rate-limit': 'read',
         'x-body-limit': 'search',
@@ -122,12 +149,18 @@ export function smallContract(): Files {
       get: {
         operationId: 'getBoat',
         tags: ['boats'],
-        summary: 'Read a boat',
-        description: 'Answers a boat.',
+        summary: 'Get a boat',
+        description: 'Returns a boat.',
         'x-roles': ['BOAT_R'],
         'x-rate-limit': 'read',
         'x-idempotent': true,
-        responses: { '200': answer('boats/Boat', 'boats/boat', 'ETag'), ...problems(...everywhere, '404') },
+        parameters: [ref('../../parameters/IfNoneMatch.yaml')],
+        responses: {
+          '200': answer('boats/Boat', 'boats/boat', 'ETag'),
+          '304': { description: 'Nothing has changed.', headers: headers(...common, 'ETag') },
+          ...problems(...everywhere, '404'),
+          '400': ref('../../responses/InvalidId.yaml'),
+        },
       },
     },
     'paths/boats/boats.yaml': {
@@ -135,8 +168,8 @@ export function smallContract(): Files {
       post: {
         operationId: 'createBoat',
         tags: ['boats'],
-        summary: 'Make a boat',
-        description: 'Makes a boat.',
+        summary: 'Create a boat',
+        description: 'Creates a boat.',
         'x-roles': ['BOAT_W'],
         'x-rate-limit': 'write',
         'x-body-limit': 'write',
@@ -144,7 +177,7 @@ export function smallContract(): Files {
         parameters: [ref('../../parameters/IdempotencyKey.yaml')],
         requestBody: { required: true, content: content('boats/BoatCreateRequest', 'boats/boat_request') },
         responses: {
-          '201': answer('boats/Boat', 'boats/boat', 'Location', 'Idempotency-Replayed'),
+          '201': answer('boats/Boat', 'boats/boat', 'Location', 'ETag', 'Idempotency-Replayed'),
           ...problems(...everywhere, ...withBody, '409'),
         },
       },
@@ -154,8 +187,8 @@ export function smallContract(): Files {
       patch: {
         operationId: 'updateBoat',
         tags: ['boats'],
-        summary: 'Change a boat',
-        description: 'Changes a boat.',
+        summary: 'Update a boat',
+        description: 'Updates a boat.',
         'x-roles': ['BOAT_W'],
         'x-rate-limit': 'write',
         'x-body-limit': 'write',
@@ -202,7 +235,7 @@ export function smallContract(): Files {
     },
     'schemas/events/EventEnvelope.yaml': {
       type: 'object',
-      description: 'What every event says.',
+      description: 'Fields of every event.',
       required: ['entityType', 'operation', 'data'],
       properties: {
         entityType: text,
@@ -210,8 +243,12 @@ export function smallContract(): Files {
         data: { type: 'object', description: 'The row.' },
       },
     },
-    'schemas/common/Role.yaml': { type: 'string', enum: ['BOAT_R', 'BOAT_W'], description: 'A role.' },
-    'schemas/common/Uuid.yaml': { type: 'string', format: 'uuid', maxLength: 36, description: 'An id.' },
+    'schemas/common/Role.yaml': {
+      type: 'string',
+      enum: ['BOAT_R', 'BOAT_W'],
+      description: 'A role: `BOAT_R` reads, `BOAT_W` writes.',
+    },
+    'schemas/common/Uuid.yaml': { type: 'string', format: 'uuid', maxLength: 36, description: 'An ID.' },
     'schemas/common/Instant.yaml': { type: 'string', format: 'date-time', maxLength: 35, description: 'An instant.' },
     'schemas/common/Money.yaml': {
       type: 'string',
@@ -223,37 +260,71 @@ export function smallContract(): Files {
     },
     'schemas/common/TextFilter.yaml': {
       type: 'object',
-      description: 'A condition on a text.',
+      description: 'Condition on a text.',
       additionalProperties: false,
       minProperties: 1,
       properties: operators({ type: 'string', maxLength: 100 }),
     },
     'schemas/common/UuidFilter.yaml': {
       type: 'object',
-      description: 'A condition on an id.',
+      description: 'Condition on an ID.',
       additionalProperties: false,
       minProperties: 1,
       properties: operators(ref('./Uuid.yaml')),
     },
-    'schemas/common/OrderDirection.yaml': { type: 'string', enum: ['asc', 'desc'], description: 'A direction.' },
+    'schemas/common/OrderDirection.yaml': {
+      type: 'string',
+      enum: ['asc', 'desc'],
+      description: 'A direction: `asc` or `desc`.',
+    },
     'schemas/common/EntityBase.yaml': {
       type: 'object',
-      description: 'What every row has.',
+      description: 'Fields of every row.',
+      'x-entity': true,
       required: ['id', 'version', 'createdAt'],
       properties: {
-        id: { ...ref('./Uuid.yaml'), readOnly: true },
-        version: { type: 'integer', minimum: 1, maximum: 1000, readOnly: true, description: 'The version.' },
-        createdAt: { ...ref('./Instant.yaml'), readOnly: true },
+        id: ref('./Uuid.yaml'),
+        version: { type: 'integer', minimum: 1, maximum: 1000, description: 'The version.' },
+        createdAt: ref('./Instant.yaml'),
       },
     },
     'schemas/common/Problem.yaml': {
       type: 'object',
-      description: 'What went wrong.',
-      required: ['status'],
-      properties: { status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status.' } },
+      description: 'Problem details.',
+      required: ['status', ...ofProblems],
+      properties: {
+        status: { type: 'integer', minimum: 400, maximum: 599, description: 'The status.' },
+        ...Object.fromEntries(ofProblems.map((name) => [name, text])),
+        errors: {
+          type: 'array',
+          maxItems: 9,
+          description: 'Invalid values. Present if values are invalid.',
+          items: {
+            type: 'object',
+            additionalProperties: false,
+            required: ['in', 'pointer', 'code', 'detail'],
+            properties: { in: text, pointer: text, code: text, detail: text },
+          },
+        },
+        requestId: ref('./Uuid.yaml'),
+      },
     },
     'schemas/boats/Harbor.yaml': { type: 'object', description: 'A harbor.', additionalProperties: false },
-    'schemas/boats/BoatStatus.yaml': { type: 'string', enum: ['AFLOAT', 'ASHORE'], description: 'Where it is.' },
+    'schemas/boats/BoatStatus.yaml': {
+      type: 'string',
+      enum: ['AFLOAT', 'ASHORE', 'SUNK'],
+      description: 'Location of a boat: `AFLOAT`, `ASHORE` or `SUNK`.',
+      'x-state-machine': {
+        initial: ['ASHORE'],
+        operations: ['updateBoat'],
+        transitions: [
+          { from: ['ASHORE'], to: 'AFLOAT', roles: ['BOAT_W'], conditions: ['isTight'] },
+          { from: ['AFLOAT'], to: 'ASHORE', operations: ['updateBoat'], events: ['stormReported'] },
+          { from: ['AFLOAT'], to: 'SUNK', events: ['hullBroken'] },
+        ],
+        conditions: { isTight: 'The hull has no leak.' },
+      },
+    },
     'schemas/boats/BoatStatusFilter.yaml': {
       type: 'object',
       description: 'A condition on the status.',
@@ -263,12 +334,18 @@ export function smallContract(): Files {
     },
     'schemas/boats/BoatFields.yaml': {
       type: 'object',
-      description: 'What a caller may write.',
+      description: 'Fields that a caller can write.',
       properties: {
         name: { ...text, 'x-unique': true },
         status: { ...ref('./BoatStatus.yaml'), 'x-on-create': { value: 'ASHORE' } },
         harborId: { ...ref('../common/Uuid.yaml'), 'x-references': 'Harbor' },
-        homeCode: { ...text, 'x-references-by': { key: 'name', types: ['Boat'] } },
+        homeCode: {
+          ...text,
+          type: ['string', 'null'],
+          'x-references-by': { key: 'name', types: ['Boat'] },
+          'x-read-roles': ['BOAT_R'],
+          'x-write-roles': ['BOAT_W'],
+        },
         feeAmount: ref('../common/Money.yaml'),
         launchedAt: ref('../common/Instant.yaml'),
       },
@@ -290,8 +367,10 @@ export function smallContract(): Files {
       type: 'object',
       description: 'A page of boats.',
       additionalProperties: false,
-      required: ['data', 'home'],
+      required: ['data', 'home', 'hasMore'],
+      'x-paging': 'offset',
       properties: {
+        hasMore: { type: 'boolean', description: 'Whether there are more boats.' },
         data: { type: 'array', maxItems: 10, description: 'The boats.', items: ref('./Boat.yaml') },
         home: ref('./Harbor.yaml'),
       },
@@ -307,7 +386,7 @@ export function smallContract(): Files {
     },
     'schemas/boats/BoatWhere.yaml': {
       type: 'object',
-      description: 'Which boats are wanted.',
+      description: 'Boat filter.',
       allOf: [
         ref('./BoatColumns.yaml'),
         {
@@ -328,7 +407,7 @@ export function smallContract(): Files {
     },
     'schemas/boats/BoatSearchRequest.yaml': {
       type: 'object',
-      description: 'Which boats are wanted, and in which order.',
+      description: 'Filter and order of a search of boats.',
       additionalProperties: false,
       properties: {
         where: ref('./BoatWhere.yaml'),
@@ -345,7 +424,7 @@ export function smallContract(): Files {
     },
     'schemas/boats/BoatUpdateRequest.yaml': {
       type: 'object',
-      description: 'What changes.',
+      description: 'Fields to update.',
       minProperties: 1,
       allOf: [ref('./BoatFields.yaml')],
       unevaluatedProperties: false,
@@ -358,6 +437,7 @@ export function smallContract(): Files {
     'parameters/ClientIdHeader.yaml': parameter('X-Client-Id', 'header'),
     'parameters/IdempotencyKey.yaml': parameter('Idempotency-Key', 'header'),
     'parameters/IfMatch.yaml': parameter('If-Match', 'header'),
+    'parameters/IfNoneMatch.yaml': parameter('If-None-Match', 'header'),
     'parameters/Text.yaml': parameter('text', 'query', { schema: text }),
   };
   for (const name of [
@@ -371,14 +451,13 @@ export function smallContract(): Files {
   ]) {
     files[`headers/${name}.yaml`] = header(name);
   }
-  const id = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101';
   const launchedAt = '2026-03-02T17:04:11.382Z';
   const fields = { name: 'Ida', status: 'AFLOAT', harborId: id, homeCode: 'PDX', feeAmount: '12.50', launchedAt };
   const boat = { id, version: 1, createdAt: launchedAt, ...fields };
   const values: Record<string, JsonObject> = {
     boat,
     boat_request: { name: 'Ida' },
-    boats_page: { data: [boat], home: {} },
+    boats_page: { data: [boat], home: {}, hasMore: false },
     boats_search: { where: { name: { _eq: 'Ida' } } },
     boat_created: { entityType: 'Boat', operation: 'CREATE', data: boat },
   };
@@ -391,11 +470,14 @@ export function smallContract(): Files {
   for (const status of [...everywhere, ...withBody, '404', '409', '412']) {
     files[`schemas/common/Problem${status}.yaml`] = {
       type: 'object',
-      description: 'What went wrong, and nothing more.',
+      description: 'Problem details of one status.',
       allOf: [ref('./Problem.yaml'), { type: 'object', properties: { status: { const: Number(status) } } }],
       unevaluatedProperties: false,
     };
-    files[`examples/common/problem${status}.yaml`] = { summary: 'A problem', value: { status: Number(status) } };
+    files[`examples/common/problem${status}.yaml`] = {
+      summary: 'A problem',
+      value: { status: Number(status), code: codes[status] ?? 'X', ...problem, ...(status === '400' && invalidName) },
+    };
     files[`responses/Problem${status}.yaml`] = {
       description: 'A problem.',
       headers: Object.fromEntries((special[status] ?? common).map((name) => [name, ref(`../headers/${name}.yaml`)])),
@@ -407,5 +489,18 @@ export function smallContract(): Files {
       },
     };
   }
+  const { summary, value } = files['examples/common/problem400.yaml'] ?? {};
+  const errors = [{ in: 'path', pointer: '/id', code: 'PATTERN', detail: 'It does not match.' }];
+  files['examples/common/invalid_id.yaml'] = { summary, value: { ...objectOf(value), errors } };
+  files['responses/InvalidId.yaml'] = {
+    ...files['responses/Problem400.yaml'],
+    content: {
+      'application/problem+json': {
+        schema: ref('../schemas/common/Problem400.yaml'),
+        examples: { id: ref('../examples/common/invalid_id.yaml') },
+      },
+    },
+  };
+  files['headers/Location.yaml'] = { ...header('Location'), example: `/gql/v1/boat/${id}` };
   return structuredClone(files);
 }

@@ -16,6 +16,11 @@ interface Case {
 
 /** Exactly where the case applies, and nowhere else. */
 const exactly: Case[] = [
+  {
+    statuses: ['304'],
+    when: 'the operation takes `If-None-Match`',
+    applies: (operation) => parameterNamed(operation, 'If-None-Match') !== undefined,
+  },
   { statuses: ['413', '415'], when: 'there is a body', applies: ({ body }) => body !== undefined },
   {
     statuses: ['412'],
@@ -43,7 +48,7 @@ export const statuses = eachOperation((operation, report) => {
   const declared = operation.responses.map(([status]) => status);
 
   for (const status of everywhere) {
-    if (!declared.includes(status)) report(where, `Declare ${status}: any operation can answer it.`);
+    if (!declared.includes(status)) report(where, `Declare ${status}: any operation can return it.`);
   }
   for (const { statuses, when, applies } of [...exactly, ...atLeast]) {
     for (const status of statuses) {

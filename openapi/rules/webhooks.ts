@@ -2,7 +2,8 @@
  * The catalog of events is made from the webhooks: one per event that can be subscribed to, found by its name, with the
  * row that it tells of as `data`. Two names for one event would be two rows of the catalog.
  */
-import { isReference, wholeContract } from './contract.ts';
+import { isReference, type Place, wholeContract } from './contract.ts';
+import { rowExtensions } from './extension-table.ts';
 import { contentOf, partsOf, propertiesOf } from './schemas.ts';
 
 const endings: Record<string, string> = { CREATE: 'Created', UPDATE: 'Updated', DELETE: 'Deleted' };
@@ -47,8 +48,21 @@ export const webhooks = wholeContract((root, report) => {
         propertiesOf(schema)
           .get('data')
           ?.flatMap((part) => partsOf(part)) ?? [];
-      if (!isCustom && !data.some((part) => part.name === entityType))
+      // What an event leaves out of its row, such as rates, makes it a schema of its own.
+      const names = [entityType, `${entityType}EventData`];
+      if (!isCustom && !data.some((part) => names.includes(part.name ?? '')))
         report(schema, `Show the row in \`data\` by the schema ${entityType}.`);
+      // In the bundle, what an event leaves out has made a schema of its own; the row's is beside it.
+      const schemas = root.map('components', 'schemas');
+      const row = [...data, ...schemas.flatMap(([name, part]) => (typeOf(name, part) === entityType ? part : []))];
+      const isRead = row.some((part) => rowExtensions.some((extension) => part?.get(extension) !== undefined));
+      if (isRead === (event.get('readRoles') !== undefined))
+        report(item, 'Say in `readRoles` of `x-event` who reads such rows, unless the schema of the row says it.');
     }
   }
 });
+
+/** The type that a component describes. */
+function typeOf(name: string, schema: Place): string {
+  return schema.text('x-type') ?? name;
+}

@@ -18,10 +18,9 @@ export const wholeAnswers = wholeContract((root, report) => {
     const required = requiredOf(value);
     for (const [name, places] of propertiesOf(value)) {
       const isSent = partsOf(value).some((part) => sent.has(part.home.absolutePointer) && part.get('properties', name));
-      const isExplained = places.some((place) => /\bPresent where\b/.test(place.text('description') ?? ''));
-      const isWriteOnly = places.some((place) => place.get('writeOnly')?.value === true);
-      if (!required.has(name) && !isSent && !isExplained && !isWriteOnly) {
-        report(value.home, `Require ${name}, or say in its description where it is present ("Present where …").`);
+      const isExplained = places.some((place) => /\bPresent if\b/.test(place.text('description') ?? ''));
+      if (!required.has(name) && !isSent && !isExplained) {
+        report(value.home, `Require ${name}, or say in its description where it is present ("Present if …").`);
       }
     }
   }

@@ -1,0 +1,130 @@
+import { expect, describe as group, it } from 'vitest';
+import { describe } from './described.ts';
+
+const states = {
+  initial: ['ASHORE'],
+  operations: ['updateBoat'],
+  transitions: [{ from: ['ASHORE'], to: 'AFLOAT' }],
+};
+
+/** A bundle with one operation. */
+function bundleOf(operation: object, schemas: object = {}) {
+  const post: { description?: string; security?: object[] } = { ...operation };
+  const document = {
+    paths: { '/boats': { parameters: [], post } },
+    components: { schemas },
+    'x-rate-limit-policies': { write: { limit: 1200, window: 60 }, token: { limit: 30, window: 60 } },
+    'x-body-limits': { write: 1048576 },
+  };
+  describe(document);
+  return { post, document };
+}
+
+/** The description of a property after the bundle was described. */
+function descriptionOf(property: object, schemas: object = {}): unknown {
+  const boat = { properties: { property: { ...property } } };
+  bundleOf({}, { ...schemas, Boat: boat });
+  return Object(boat.properties.property).description;
+}
+
+group('an operation', () => {
+  const facts = {
+    'x-roles': ['BOAT_W', 'ADMIN'],
+    'x-rate-limit': 'write',
+    'x-body-limit': 'write',
+    'x-idempotent': 'key',
+  };
+
+  it('lists its roles, rate limit, idempotency and maximum body size after its description', () => {
+    expect(bundleOf({ ...facts, description: 'Creates a boat.\n' }).post.description).toBe(`Creates a boat.
+
+**Access and limits**
+
+- **Roles**: \`BOAT_W\` or \`ADMIN\` (see the schema \`Role\`)
+- **Rate limit**: 1,200 requests in 60 seconds per API user (policy \`write\`)
+- **Idempotency**: safe to repeat with the same \`Idempotency-Key\`
+- **Maximum body size**: 1,024 KiB
+`);
+  });
+
+  it('has each role as a security requirement of its own, as any one of them is sufficient', () => {
+    expect(bundleOf(facts).post.security).toEqual([{ bearerAuth: ['BOAT_W'] }, { bearerAuth: ['ADMIN'] }]);
+  });
+
+  it.each([
+    [['PUBLIC'], '- **Roles**: none; no token is required'],
+    [['ANY'], '- **Roles**: none; any valid token'],
+  ])('with the roles %j has no scopes', (roles, line) => {
+    const { post } = bundleOf({ ...facts, 'x-roles': roles, 'x-rate-limit': 'token' });
+    expect(post.security).toBeUndefined();
+    expect(post.description).toContain(line);
+  });
+
+  it.each([
+    [true, 'safe to repeat'],
+    [false, 'not safe to repeat: the write can take effect twice'],
+  ])('with x-idempotent %j is %s', (idempotent, words) => {
+    expect(bundleOf({ ...facts, 'x-idempotent': idempotent }).post.description).toContain(
+      `**Idempotency**: ${words}\n`,
+    );
+  });
+
+  it('lists when it was deprecated and when it is removed', () => {
+    const deprecation = { deprecated: true, 'x-deprecation': { since: '2026-10-01', sunset: '2027-04-01' } };
+    const { description } = bundleOf({ ...facts, ...deprecation }).post;
+    expect(description).toContain('- **Deprecated**: since 2026-10-01; removed on 2027-04-01 or later\n');
+  });
+
+  it('is marked as an extension, and without a body has no maximum size', () => {
+    const { description } = bundleOf({ ...facts, 'x-body-limit': undefined, 'x-extension': true }).post;
+    expect(description).toContain('- **Extension**: not part of the product interface');
+    expect(description).not.toContain('Maximum body size');
+  });
+});
+
+group('a property', () => {
+  it('describes who reads and writes it', () => {
+    const property = { description: 'Rate.\n', 'x-read-roles': ['A', 'B'], 'x-write-roles': ['C'] };
+    expect(descriptionOf(property)).toBe('Rate. Null without the `A` or `B` role. Writing it requires the `C` role.');
+  });
+
+  it.each([
+    [{ value: 'RED' }, 'Color. Default on creation: `RED`.'],
+    [{ value: [] }, 'Color. Default on creation: `[]`.'],
+    [{ value: { hue: null } }, 'Color. Default on creation: an object in which every property is null.'],
+    [{ rule: 'the color of the harbor.' }, 'Color. Default on creation: the color of the harbor.'],
+  ])('describes its value on creation, %j', (onCreate, text) => {
+    expect(descriptionOf({ description: 'Color.', 'x-on-create': onCreate })).toBe(text);
+  });
+
+  it('keeps the description of the schema that it refers to', () => {
+    const Color = { description: 'Color.\n\n- `RED`: port.\n' };
+    const property = { $ref: '#/components/schemas/Color', 'x-on-create': { value: 'RED' } };
+    expect(descriptionOf(property, { Color })).toBe('Color.\n\n- `RED`: port.\n\nDefault on creation: `RED`.');
+  });
+
+  it('does not repeat the only initial state of its state machine', () => {
+    const BoatStatus = { description: 'Status.', 'x-state-machine': states };
+    const property = { $ref: '#/components/schemas/BoatStatus', 'x-on-create': { value: 'ASHORE' } };
+    expect(descriptionOf(property, { BoatStatus })).toBeUndefined();
+  });
+
+  it('is described once, even if the bundle contains the object twice', () => {
+    const shared = { description: 'Color.', 'x-on-create': { value: 'RED' } };
+    bundleOf({}, { Boat: { properties: { hull: shared, deck: shared } } });
+    expect(shared.description).toBe('Color. Default on creation: `RED`.');
+  });
+});
+
+group('a status', () => {
+  it('lists its transitions', () => {
+    const BoatStatus: { description?: string } = Object.assign(
+      { description: 'Status.' },
+      { 'x-state-machine': states },
+    );
+    bundleOf({}, { BoatStatus });
+    expect(BoatStatus.description).toBe(
+      'Status.\n\nA new row is `ASHORE`. Possible transitions:\n\n| From | To | By |\n|---|---|---|\n| `ASHORE` | `AFLOAT` | `updateBoat` |\n',
+    );
+  });
+});

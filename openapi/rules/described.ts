@@ -1,0 +1,180 @@
+/**
+ * Writes what the extensions say into the descriptions of the bundle, so that every tool shows it without knowing the extensions:
+ * roles, limits, idempotency, values on creation and transitions. Roles are also the scopes of each operation.
+ */
+import type { Oas3Decorator } from '@redocly/openapi-core';
+import type { StateMachine, StateTransition } from '../../packages/spec/src/index.ts';
+import { isObject, type JsonObject, nameIn, objectOf } from './contract.ts';
+
+export const described: Oas3Decorator = () => ({
+  Root: {
+    leave(root) {
+      const document: unknown = root;
+      if (isObject(document)) describe(document);
+    },
+  },
+});
+
+/** Completes the descriptions of all operations and schemas of a bundle. */
+export function describe(document: JsonObject): void {
+  for (const item of Object.values(objectOf(document.paths))) {
+    for (const operation of Object.values(objectOf(item))) {
+      if (isOperation(operation)) describeOperation(document, operation);
+    }
+  }
+  const schemas = objectOf(objectOf(document.components).schemas);
+  for (const schema of Object.values(schemas)) describeStates(objectOf(schema));
+  // A description beside a reference replaces that of the schema, so it repeats it.
+  const texts = new Map(
+    Object.entries(schemas).map(([name, schema]): [string, Schema] => [name, { ...objectOf(schema) }]),
+  );
+  describeSchemas(document, texts, new Set());
+}
+
+interface Operation extends JsonObject {
+  description?: unknown;
+  'x-roles': readonly string[];
+}
+
+function isOperation(value: unknown): value is Operation {
+  return isObject(value) && Array.isArray(value['x-roles']);
+}
+
+function describeOperation(document: JsonObject, operation: Operation): void {
+  const roles = operation['x-roles'].filter((role) => role !== 'ANY' && role !== 'PUBLIC');
+  // Alternatives are separate requirements: the scopes of one requirement would all be needed.
+  if (roles.length > 0) operation.security = roles.map((role) => ({ bearerAuth: [role] }));
+  // The line keeps the list apart from one that the description ends with.
+  append(operation, `\n\n**Access and limits**\n\n${factsOf(document, operation).join('\n')}\n`);
+}
+
+/** What a caller must know of an operation beyond its description, as a list in Markdown. */
+function factsOf(document: JsonObject, operation: Operation): string[] {
+  const policy = String(operation['x-rate-limit']);
+  const { limit, window } = objectOf(objectOf(document['x-rate-limit-policies'])[policy]);
+  const bodyLimit = objectOf(document['x-body-limits'])[String(operation['x-body-limit'])];
+  const per = operation['x-roles'].includes('PUBLIC') ? 'API key' : 'API user';
+  return [
+    `- **Roles**: ${rolesInWords(operation['x-roles'])}`,
+    `- **Rate limit**: ${Number(limit).toLocaleString('en')} requests in ${window} seconds per ${per} (policy \`${policy}\`)`,
+    `- **Idempotency**: ${idempotencyInWords(operation['x-idempotent'])}`,
+    ...(bodyLimit === undefined
+      ? []
+      : [`- **Maximum body size**: ${(Number(bodyLimit) / 1024).toLocaleString('en')} KiB`]),
+    ...deprecationInWords(operation['x-deprecation']),
+    ...(operation['x-extension'] === true ? ['- **Extension**: not part of the product interface'] : []),
+  ];
+}
+
+function rolesInWords(roles: readonly string[]): string {
+  if (roles.includes('PUBLIC')) return 'none; no token is required';
+  if (roles.includes('ANY')) return 'none; any valid token';
+  return `${either(roles)} (see the schema \`Role\`)`;
+}
+
+function idempotencyInWords(idempotent: unknown): string {
+  if (idempotent === 'key') return 'safe to repeat with the same `Idempotency-Key`';
+  return idempotent === true ? 'safe to repeat' : 'not safe to repeat: the write can take effect twice';
+}
+
+function deprecationInWords(deprecation: unknown): string[] {
+  const { since, sunset } = objectOf(deprecation);
+  return since === undefined ? [] : [`- **Deprecated**: since ${since}; removed on ${sunset} or later`];
+}
+
+/** What is read here of a schema; the lint rules ensure this form. */
+export interface Schema {
+  $ref?: string;
+  description?: string;
+  'x-read-roles'?: readonly string[];
+  'x-write-roles'?: readonly string[];
+  'x-state-machine'?: StateMachine;
+  'x-on-create'?: { readonly value?: unknown; readonly rule?: string };
+}
+
+function describeStates(schema: Schema): void {
+  const machine = schema['x-state-machine'];
+  if (machine !== undefined) append(schema, `\n\n${describeMachine(machine)}\n`);
+}
+
+/** Completes the descriptions of all schemas within a value. The bundle can contain one object in several places. */
+function describeSchemas(value: unknown, texts: ReadonlyMap<string, Schema>, seen: Set<object>): void {
+  if (typeof value !== 'object' || value === null || seen.has(value)) return;
+  seen.add(value);
+  for (const part of Object.values(value)) describeSchemas(part, texts, seen);
+  const schema: Schema = value;
+  const target = texts.get(nameIn(schema.$ref ?? ''));
+  const { 'x-read-roles': readRoles, 'x-write-roles': writeRoles, 'x-on-create': onCreate } = schema;
+  const sentences = [
+    ...(onCreate === undefined || isOnlyState(onCreate.value, target) ? [] : [onCreationInWords(onCreate)]),
+    ...(readRoles === undefined ? [] : [`Null without the ${either(readRoles)} role.`]),
+    ...(writeRoles === undefined ? [] : [`Writing it requires the ${either(writeRoles)} role.`]),
+  ];
+  if (sentences.length === 0) return;
+  const text = (schema.description ?? target?.description ?? '').trimEnd();
+  // A sentence directly after a list or a table would belong to it.
+  schema.description = `${text}${text.includes('\n\n') ? '\n\n' : ' '}${sentences.join(' ')}`.trimStart();
+}
+
+/** Whether the list of transitions says already that a new row has this state. */
+function isOnlyState(value: unknown, target: Schema | undefined): boolean {
+  const initial = target?.['x-state-machine']?.initial ?? [];
+  return initial.length === 1 && initial[0] === value;
+}
+
+function onCreationInWords({ value, rule }: { readonly value?: unknown; readonly rule?: string }): string {
+  if (rule !== undefined) return `Default on creation: ${rule}`;
+  if (isObject(value) && Object.values(value).every((part) => part === null)) {
+    return 'Default on creation: an object in which every property is null.';
+  }
+  return `Default on creation: \`${typeof value === 'string' ? value : JSON.stringify(value)}\`.`;
+}
+
+function append(described: { description?: unknown }, text: string): void {
+  const before = typeof described.description === 'string' ? described.description.trimEnd() : '';
+  described.description = `${before}${text}`.trimStart();
+}
+
+/** The initial states and the transitions as Markdown, with a column for roles and conditions only where there are any. */
+export function describeMachine({ initial, operations, transitions, conditions = {} }: StateMachine): string {
+  const columns: Record<string, (transition: StateTransition) => string> = {
+    From: ({ from }) => coded(from).join(', '),
+    To: ({ to }) => coded([to]).join(),
+    By: (transition) => moversOf(transition, operations),
+    Role: ({ roles = [] }) => coded(roles).join(' or '),
+    Condition: (transition) => (transition.conditions ?? []).map((name) => conditions[name]).join(' '),
+  };
+  const shown = Object.entries(columns).filter(([, cell]) => transitions.some((transition) => cell(transition) !== ''));
+  const row = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  return [
+    `A new row is ${either(initial)}. Possible transitions:`,
+    '',
+    row(shown.map(([name]) => name)),
+    `|${'---|'.repeat(shown.length)}`,
+    ...transitions.map((transition) => row(shown.map(([, cell]) => cell(transition)))),
+  ].join('\n');
+}
+
+/** What causes a transition: operations by their ids, events of the service in words. */
+function moversOf(transition: StateTransition, usual: readonly string[]): string {
+  const events = (transition.events ?? []).map(inWords).join(', ');
+  return [...coded(operationsOf(transition, usual)), ...(events === '' ? [] : [`service: ${events}`])].join(', ');
+}
+
+/** The operations that cause a transition: its own or, where it names nothing, those of the machine. */
+export function operationsOf({ operations, events }: StateTransition, usual: readonly string[]): readonly string[] {
+  return operations ?? (events === undefined ? usual : []);
+}
+
+/** `draftApproved` as "draft approved". */
+export function inWords(camelCase: string): string {
+  return camelCase.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}
+
+function either(names: readonly string[]): string {
+  return new Intl.ListFormat('en', { type: 'disjunction' }).format(coded(names));
+}
+
+function coded(names: readonly string[]): string[] {
+  return names.map((name) => `\`${name}\``);
+}
