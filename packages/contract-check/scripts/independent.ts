@@ -1,0 +1,88 @@
+#!/usr/bin/env node
+/**
+ * Runs the check on the servers that others wrote, once for each of their drifts, and says which it finds. A drift is found by
+ * what is not found on the correct server. Exits with 1 where the correct server is accused.
+ */
+import { fork } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { checkOne, type Suite, suites } from '../test/independent/independent.ts';
+
+const [chosen, ...names] = process.argv.slice(2);
+
+if (process.send !== undefined) process.on('message', (job: { suite: Suite; drift?: string }) => void work(job));
+else process.exit(await runAll());
+
+async function work({ suite, drift }: { suite: Suite; drift?: string }): Promise<void> {
+  const { findings } = await checkOne(suite, drift);
+  process.send?.(findings.map(({ check, operation, cause }) => ({ check, cause: `${operation} ${cause}` })));
+}
+
+async function runAll(): Promise<number> {
+  if (chosen !== undefined && !(chosen in suites)) {
+    console.error(
+      `There is no suite ${chosen}: say ${Object.keys(suites).join(' or ')}, and names of its drifts, or nothing.`,
+    );
+    return 2;
+  }
+  const expected = (Object.keys(suites) as Suite[]).filter((suite) => chosen === undefined || chosen === suite);
+  const known = new Set<string>(expected.flatMap((suite) => suites[suite].drifts.map(({ name }) => name)));
+  const unknown = names.filter((name) => !known.has(name));
+  if (unknown.length > 0) {
+    console.error(
+      `${chosen} has no drift ${unknown.join(', ')}: test/independent/${chosen}/drifts.mjs has their names.`,
+    );
+    return 2;
+  }
+  let isClean = true;
+  for (const suite of expected) {
+    const accused = await asked({ suite });
+    if (accused === undefined) return 2;
+    const causes = new Set(accused.map(({ cause }) => cause));
+    isClean &&= causes.size === 0;
+    console.log(`${suite}, correct: ${causes.size === 0 ? 'no finding' : [...causes].join(', ')}`);
+    const drifts = suites[suite].drifts.filter(({ name }) => names.length === 0 || names.includes(name));
+    const missed: string[] = [];
+    let done = 0;
+    const waiting = [...drifts];
+    const one = async () => {
+      for (let drift = waiting.shift(); drift !== undefined; drift = waiting.shift()) {
+        // A check that came to no end has found nothing.
+        const findings = (await asked({ suite, drift: drift.name })) ?? [];
+        const found = findings.filter(({ cause }) => !causes.has(cause));
+        done += 1;
+        if (found.length === 0) missed.push(drift.name);
+        const by = [...new Set(found.map(({ check }) => check))].join(', ');
+        console.log(`${String(done).padStart(4)}/${drifts.length}  ${drift.name} → ${by === '' ? 'MISSED' : by}`);
+      }
+    };
+    await Promise.all(Array.from({ length: availableParallelism() }, one));
+    console.log(`\n${suite}: ${drifts.length - missed.length} of ${drifts.length} drifts are found.`);
+    if (missed.length > 0) console.log(`  missed: ${missed.join(', ')}`);
+  }
+  return isClean ? 0 : 1;
+}
+
+interface Found {
+  readonly check: string;
+  readonly cause: string;
+}
+
+/** What a process of its own finds: a server that hangs takes nobody with it. Undefined where the process ended before. */
+function asked(job: { suite: Suite; drift?: string }): Promise<Found[] | undefined> {
+  return new Promise((resolve) => {
+    const worker = fork(fileURLToPath(import.meta.url));
+    worker.once('message', (found: Found[]) => {
+      worker.kill();
+      resolve(found);
+    });
+    worker.once('exit', (code) => {
+      if (code !== null)
+        console.error(
+          `The check of ${job.drift ?? `${job.suite}, correct,`} ended with ${code}: its last words stand above.`,
+        );
+      resolve(undefined);
+    });
+    worker.send(job);
+  });
+}

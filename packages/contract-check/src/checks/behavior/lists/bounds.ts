@@ -1,0 +1,197 @@
+import type { JsonObject } from '../../../json.ts';
+import { boundSaid, saysUtc } from '../../../run/wording.ts';
+import { memberOf, partsOf } from '../resources/schema.ts';
+import { both, middleOut, usable } from './candidates.ts';
+import { compare, instantOf, isBlank, isDay, isInstant, numberOf } from './compare.ts';
+import type { Condition } from './condition.ts';
+import type { FullList, Listing } from './listing.ts';
+import { distinct, type Match, matchBeginning, type Property, valueIn } from './properties.ts';
+import type { Slot } from './slot.ts';
+
+/** Filters that leave the rows between bounds: `minPrice`, `createdAfter`, `price[gte]`. */
+
+interface Bound {
+  readonly side: 'least' | 'most';
+  /** Whether the word says that the bound itself is meant: some say so of numbers and days, and of moments nothing. */
+  readonly includes: 'always' | 'never' | 'no moments' | undefined;
+}
+
+export interface Range extends Bound {
+  readonly match: Match;
+}
+
+const bounds: Readonly<Record<string, Bound>> = {
+  ...words('least', 'always', ['min', 'minimum', 'from', 'since', 'least', 'gte', 'ge']),
+  ...words('least', 'never', ['gt']),
+  ...words('least', undefined, ['after', 'start', 'above', 'over', 'newer', 'begin', 'low', 'lower']),
+  // A period of time often ends before its bound: `from` one midnight `to` another.
+  ...words('most', 'no moments', ['max', 'maximum', 'to', 'until', 'till', 'most']),
+  ...words('most', 'always', ['lte', 'le']),
+  ...words('most', 'never', ['lt']),
+  ...words('most', undefined, ['before', 'end', 'below', 'under', 'older', 'high', 'upper']),
+};
+
+function words(side: Bound['side'], includes: Bound['includes'], list: readonly string[]) {
+  return Object.fromEntries(list.map((word) => [word, { side, includes }]));
+}
+
+/** `minPrice`, `price_max`, `createdAfter`, `price[gte]`, `since`: the property, and the side of the bound. */
+export function rangeOf(list: FullList, name: readonly string[], description: string): Range | undefined {
+  const [first = '', ...rest] = name;
+  const last = name.at(-1) ?? '';
+  const forms = [
+    { bound: bounds[first], words: rest },
+    { bound: bounds[last], words: name.slice(0, -1) },
+  ];
+  for (const form of forms) {
+    if (form.bound === undefined || form.words.length === 0) continue;
+    const match = matchBeginning(list.properties, form.words) ?? matchSaid(list, form.words, description);
+    if (match !== undefined) return { match, ...form.bound };
+  }
+  return undefined;
+}
+
+/** `minSeats` is about the `seatCount`, and `bornBefore` about the `birthDate`, where the description names that one property alone. */
+function matchSaid({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
+  const isNamed = ({ path, words: own }: Property) =>
+    path.length === 1 && own.length > 1 && new RegExp(`(?<![\\w-])${path[0]}(?![\\w-])`).test(description);
+  const [only, ...others] = properties.filter(isNamed);
+  return only === undefined || others.length > 0 || words.length === 0 ? undefined : { property: only, isExact: false };
+}
+
+const mostTried = 12;
+
+/** Bounds between rows, and bounds that are the value of a row, where it is told whether that one is meant. */
+export function inRange(listing: Listing, list: FullList, slot: Slot, range: Range): Condition[] {
+  const { property, isExact } = range.match;
+  const values = distinct(list.rows, property).filter(
+    (value) => numberOf(value) !== undefined || instantOf(value) !== undefined,
+  );
+  if (values.length < 2 || slot.shape.types.has('array') || slot.shape.types.has('object')) return [];
+  const sorted = middleOut([...values].sort((left, right) => compare(left, right) ?? 0));
+  const isPlain = isSurelyShown(listing, property, values);
+  const tells = (condition: Condition, value: boolean) => list.rows.some((row) => condition.holds(row) === value);
+  const between = usable(listing, slot, sorted.map(laterThatDay), false)
+    .slice(0, mostTried)
+    .map((bound) => conditionOf(slot, range, bound, undefined, isPlain))
+    .filter((one) => tells(one, false))
+    .slice(0, 2);
+  const exactly = usable(listing, slot, sorted, false)
+    .slice(0, mostTried)
+    .flatMap((bound) => {
+      const includes = includesBound(slot, range, bound);
+      return includes === undefined ? [] : [{ bound, one: conditionOf(slot, range, bound, includes, isPlain) }];
+    })
+    .filter(({ bound, one }) => list.rows.some((row) => decides(one, row, property, bound)))
+    .sort((left, right) => Number(tells(right.one, false)) - Number(tells(left.one, false)))
+    .map(({ one }) => one)
+    .slice(0, 2);
+  const sure = isExact ? between : both(between);
+  return [...sure.slice(0, 1), ...both(exactly), ...sure.slice(1)];
+}
+
+/** Whether a condition says something of a row with the very value of the bound. */
+function decides(condition: Condition, row: JsonObject, property: Property, bound: unknown): boolean {
+  const value = valueIn(row, property);
+  if (isBlank(value) || condition.holds(row) === undefined) return false;
+  return isDay(bound) ? String(value).slice(0, 10) === bound : compare(value, bound) === 0;
+}
+
+/** A server that cuts a moment to its day shows on a moment that is later than a row's, and of the same day. */
+function laterThatDay(value: unknown): unknown {
+  const time = hasZone(value) ? instantOf(value) : undefined;
+  if (time === undefined) return value;
+  const later = new Date(time + 2 * 3600 * 1000).toISOString();
+  const isSameDay = later.slice(0, 10) === new Date(time).toISOString().slice(0, 10);
+  return isSameDay ? (String(value).includes('.') ? later : later.replace(/\.\d+/, '')) : value;
+}
+
+function includesBound({ description }: Slot, { side, includes }: Range, bound: unknown): boolean | undefined {
+  const said = boundSaid(description, side);
+  if (said === 'contradictory') return undefined;
+  const named =
+    includes === undefined || (includes === 'no moments' && instantOf(bound) !== undefined && !isDay(bound))
+      ? undefined
+      : includes !== 'never';
+  if (said === undefined) return named;
+  return named === undefined || named === said.includes || said.isExplicit ? said.includes : undefined;
+}
+
+function conditionOf(
+  slot: Slot,
+  { match: { property }, side, includes: named }: Range,
+  bound: unknown,
+  includes: boolean | undefined,
+  isPlain: (value: unknown) => boolean,
+): Condition {
+  // `to` a day leaves open whether moments of that day are meant, unless the description says so.
+  const isSaid = named === 'always' || typeof boundSaid(slot.description, side) === 'object';
+  return {
+    slot,
+    settings: [[slot, bound]],
+    label: `${property.name} ${side === 'least' ? 'from' : 'up to'} ${JSON.stringify(bound)}${includes === undefined ? '' : includes ? ' inclusive' : ' exclusive'}`,
+    holds: (row) => {
+      const value = valueIn(row, property);
+      if (isBlank(value)) return undefined;
+      if (includes !== undefined && isSaid && isInstant(value) && isDay(bound))
+        return onDay(value, bound, side, includes, saysUtc(slot.description));
+      const result = compare(value, bound);
+      if (result === undefined) return undefined;
+      if (result === 0) return isPlain(value) ? includes : undefined;
+      return side === 'least' ? result > 0 : result < 0;
+    },
+  };
+}
+
+const hour = 3600 * 1000;
+
+/** Where moments are to a day: in the time zone that is told, or in all that there are. */
+function onDay(
+  value: unknown,
+  bound: unknown,
+  side: Bound['side'],
+  includes: boolean,
+  isUtc: boolean,
+): boolean | undefined {
+  const time = hasZone(value) ? instantOf(value) : undefined;
+  const start = instantOf(bound);
+  if (time === undefined || start === undefined) return undefined;
+  const slack = isUtc ? 0 : 14 * hour;
+  const end = start + 24 * hour;
+  const isAfter = time >= end + slack;
+  const isBefore = time < start - slack;
+  const isWithin = time >= start + slack && time < end - slack;
+  if (isAfter || isBefore) return side === 'least' ? isAfter : isBefore;
+  if (isWithin) return includes;
+  if (!includes) return undefined;
+  // Whatever the time zone, a row that is late enough on a day is not before it.
+  return (side === 'least' ? time >= start + slack && time < end : time < end - slack && time >= start)
+    ? true
+    : undefined;
+}
+
+function hasZone(value: unknown): boolean {
+  return typeof value === 'string' && isInstant(value) && /(?:Z|[+-]\d\d:?\d\d)$/.test(value);
+}
+
+/** Whether what is shown of a value is all of it: numbers may be rounded, and moments have digits that are not returned. */
+export function isSurelyShown(
+  { document, rowSchema }: Listing,
+  { path }: Property,
+  values: readonly unknown[],
+): (value: unknown) => boolean {
+  let schemas = rowSchema === undefined ? [] : [rowSchema];
+  for (const name of path) schemas = memberOf(document, schemas, name);
+  const parts = schemas.flatMap((schema) => partsOf(document, schema));
+  const isStepped = parts.some(({ type, multipleOf }) => [type].flat().includes('integer') || multipleOf !== undefined);
+  // Only people set clocks by whole minutes.
+  const isSet = values.filter(isWholeMinute).length * 2 >= values.length;
+  return (value) => {
+    if (typeof value === 'number') return isStepped;
+    return isInstant(value) ? isSet && isWholeMinute(value) : true;
+  };
+}
+
+function isWholeMinute(value: unknown): boolean {
+  return hasZone(value) && /:\d\d:00(?:\.0+)?(?:Z|[+-]\d\d:?\d\d)$/.test(String(value));
+}

@@ -1,0 +1,205 @@
+import type { JsonObject } from '../../../json.ts';
+import { clausesOf, ignoresCase } from '../../../run/wording.ts';
+import { keyOfName, singularKey, wordsOf } from '../../../run/words.ts';
+import { isSurelyShown } from './bounds.ts';
+import { isDay, isInstant } from './compare.ts';
+import type { FullList, Listing } from './listing.ts';
+import { breachOf } from './order-judge.ts';
+import type { OrderKey } from './order-keys.ts';
+import type { Difference, Probe } from './probe.ts';
+import { distinct, matchOf, type Property } from './properties.ts';
+import type { Page } from './reader.ts';
+import type { Slot } from './slot.ts';
+
+/** What descriptions tell of an order: `Sorted by lastName, then firstName`, `ties are broken by id`, `nulls come last in both directions`. */
+export interface DocumentedOrder {
+  /** The order of the list where nothing else is requested. */
+  readonly keys: readonly OrderKey[];
+  readonly ties: OrderKey | undefined;
+  /** A key with what the description says of nulls and of capitals. */
+  withWords(key: OrderKey): OrderKey;
+}
+
+export function documentedOrder({ operation, controls }: Listing, list: FullList): DocumentedOrder {
+  const own = clausesOf(operation.node.description);
+  const all = [...own, ...clausesOf(controls.order?.description), ...clausesOf(controls.direction?.description)];
+  const isTie = (clause: string) => /\b(?:ties|equal)\b/i.test(clause);
+  const [main] = own
+    .filter((clause) => !isTie(clause))
+    .flatMap((clause) => (beginning(operation.path).exec(clause)?.[1] === undefined ? [] : [mainKeys(list, clause)]));
+  const [ties] = all.filter(isTie).flatMap((clause) => tieKeys(list, clause));
+  const withWords = (key: OrderKey) => ({
+    ...key,
+    nulls: key.nulls ?? nullsSaid(all, key.property),
+    ignoresCase: all.some((clause) => saysNoCase(clause, key.property)),
+  });
+  const keys = main ?? newestFirst(list, [...own, String(operation.node.summary ?? '')]);
+  return { keys: keys.map(withWords), ties, withWords };
+}
+
+/** `Sorted by`, `Rows are sorted by`, `Venues are ordered by`: the order of something else than the rows is none of theirs. */
+function beginning(path: string): RegExp {
+  const kind = path.split('/').findLast((segment) => segment !== '' && !segment.startsWith('{')) ?? 'rows';
+  const plain = kind.replaceAll(/\W/g, '.');
+  return new RegExp(
+    `^(?:(?:the |all )?(?:rows|results|items|entries|list|it|they|${plain}) (?:is|are|come) (?:always )?)?(?:sorted|ordered) by (.+)$`,
+    'i',
+  );
+}
+
+const up = /^(?:(?:both|all) )?(?:in )?(?:the )?(?:ascending|asc|oldest|earliest|lowest|smallest|alphabetical)/i;
+const down =
+  /^(?:(?:both|all) )?(?:in )?(?:the )?(?:descending|desc|newest|latest|most recent|highest|largest|greatest)/i;
+
+function mainKeys(list: FullList, clause: string): OrderKey[] {
+  const items = clause
+    .replace(/^.*?\b(?:sorted|ordered) by /i, '')
+    .split(/,?\s+(?:and )?then (?:by )?|,\s*(?:and )?|\s+and\s+/i);
+  const keys: OrderKey[] = [];
+  for (const item of items) {
+    const isUp = up.test(item);
+    if (keys.length > 0 && (isUp || down.test(item))) {
+      const from = /^(?:both|all)\b/i.test(item) ? 0 : keys.length - 1;
+      for (let index = from; index < keys.length; index += 1) {
+        const key = keys[index];
+        if (key !== undefined) keys[index] = { ...key, isDescending: !isUp };
+      }
+      continue;
+    }
+    const key = keyOf(list, item);
+    if (key === undefined) break;
+    keys.push(key);
+  }
+  return keys;
+}
+
+/** `name`, `the name, descending`: only what is surely a property of the rows. */
+function keyOf(list: FullList, item: string): OrderKey | undefined {
+  const parts =
+    /^(?:the |their |its )?[`'"]?([\w.]+(?: [a-z]+)?)[`'"]?(?: \(?(?:in )?(ascending|descending|asc|desc)(?: order)?\)?)?$/i.exec(
+      item.trim(),
+    );
+  const way = /^(.+?) (?:in )?(ascending|descending|asc|desc)$/i.exec(parts?.[1] ?? '');
+  const name = way?.[1] ?? parts?.[1];
+  const match = name === undefined ? undefined : matchOf(list.properties, wordsOf(name));
+  if (match?.isExact !== true) return undefined;
+  const said = way?.[2] ?? parts?.[2];
+  return {
+    property: match.property,
+    isDescending: said === undefined ? usually(list, match.property) : /^desc/i.test(said),
+    nulls: undefined,
+    unit: undefined,
+    extraSettings: [],
+    label: match.property.name,
+  };
+}
+
+/** Texts and ids go up where nobody says otherwise; of numbers and moments, either may be meant. */
+function usually({ rows }: FullList, property: Property): false | undefined {
+  const values = distinct(rows, property);
+  const isText = values.every((value) => typeof value === 'string' && !isDay(value) && !isInstant(value));
+  return isText || keyOfName(property.name) === 'id' ? false : undefined;
+}
+
+function tieKeys(list: FullList, clause: string): OrderKey[] {
+  const said = /\b(?:sorted|ordered|broken|come) by ([^,]+)(?:, (ascending|descending))?/i.exec(clause);
+  const key = said?.[1] === undefined ? undefined : keyOf(list, said[1]);
+  if (key === undefined) return [];
+  return [
+    said?.[2] === undefined
+      ? { ...key, isDescending: key.isDescending === true ? true : undefined }
+      : { ...key, isDescending: /^desc/i.test(said[2]) },
+  ];
+}
+
+/** `Newest first` is about the moment of creation, where rows show one. */
+function newestFirst(list: FullList, clauses: readonly string[]): OrderKey[] {
+  const match = matchOf(list.properties, ['created', 'at']) ?? matchOf(list.properties, ['created']);
+  const isSaid = clauses.some((clause) =>
+    /(?:^|, )(?:the )?(?:newest|latest|most recent)(?: \w+)? first$/i.test(clause),
+  );
+  return isSaid && match?.isExact === true
+    ? [
+        {
+          property: match.property,
+          isDescending: true,
+          nulls: undefined,
+          unit: undefined,
+          extraSettings: [],
+          label: match.property.name,
+        },
+      ]
+    : [];
+}
+
+function nullsSaid(clauses: readonly string[], { path }: Property): OrderKey['nulls'] {
+  const place = '\\b.*?\\b(?:come|comes|are|is) (last|first)\\b.*\\b(?:(?:both|either) directions?|always|whatever)';
+  const names = [
+    'nulls?',
+    'without (?:a )?value',
+    `without (?:an? )?[\`'"]?${path.join('.').replaceAll(/\W/g, '.')}[\`'"]?`,
+  ];
+  const patterns = names.map((name) => new RegExp(`\\b${name}${place}`, 'i'));
+  const said = clauses.flatMap((clause) => patterns.map((pattern) => pattern.exec(clause)?.[1]?.toLowerCase()));
+  return said.includes('first')
+    ? said.includes('last')
+      ? undefined
+      : 'first'
+    : said.includes('last')
+      ? 'last'
+      : undefined;
+}
+
+/** `Text is compared without regard to case`, `names are sorted case-insensitively`. */
+function saysNoCase(clause: string, { words }: Property): boolean {
+  const subject = /^(\w+) (?:is|are) (?:compared|sorted|ordered)\b/i.exec(clause)?.[1]?.toLowerCase();
+  if (subject === undefined || !ignoresCase(clause)) return false;
+  return /^(?:texts?|strings?)$/.test(subject) || singularKey([subject]) === words.at(-1);
+}
+
+/** Where rows are not in the order that the description states, as far as what decides before a key is shown to the last digit. */
+export function documentedOrderBreach(
+  listing: Listing,
+  rows: readonly JsonObject[],
+  keys: readonly OrderKey[],
+): { key: OrderKey; index: number; breach: string } | undefined {
+  for (const [index, key] of keys.entries()) {
+    const breach = breachOf(rows, key, keys.slice(0, index));
+    if (breach !== undefined) return { key, index, breach };
+    const values = distinct(rows, key.property);
+    if (!values.every(isSurelyShown(listing, key.property, values))) return undefined;
+  }
+  return undefined;
+}
+
+/** The list is in the order that its description tells. */
+export function documentedOrderProbes({ controls, said }: Listing, documented: DocumentedOrder): Probe[] {
+  const isRequested = controls.order !== undefined || controls.direction !== undefined;
+  if (said.order === false || isRequested || documented.keys.length === 0) return [];
+  return [async (listing, list) => judgedAsDocumented(listing, list.rows, documented.keys, list.pages, undefined)];
+}
+
+export function judgedAsDocumented(
+  listing: Listing,
+  rows: readonly JsonObject[],
+  keys: readonly OrderKey[],
+  pages: readonly Page[],
+  slot: Slot | undefined,
+): Difference[] {
+  const found = documentedOrderBreach(listing, rows, keys);
+  if (found === undefined) return [];
+  return [
+    {
+      check: found.index > 0 ? 'order-ties' : 'order-ignored',
+      title:
+        found.index > 0
+          ? `Rows with the same \`${keys[found.index - 1]?.property.name}\` are not sorted by \`${found.key.property.name}\`, as documented`
+          : `Rows are not sorted by \`${found.key.property.name}\`, as documented`,
+      expected: `order by ${keys.map(({ label, isDescending }) => `${label}${isDescending === true ? ' descending' : ''}`).join(', ')}`,
+      actual: found.breach,
+      slot,
+      fix: 'Sort as documented, or correct the description.',
+      exchanges: pages.map(({ exchange }) => exchange),
+    },
+  ];
+}

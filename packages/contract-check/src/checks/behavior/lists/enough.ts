@@ -1,0 +1,92 @@
+import type { Operation } from '../../../document/operation.ts';
+import type { Call } from '../../../http/call.ts';
+import { isMaking, kindsOfOperation, lastParameter } from '../../../run/names.ts';
+import type { CheckContext } from '../../checks.ts';
+import type { FullList, Listing } from './listing.ts';
+import { Reader } from './reader.ts';
+import { walk } from './walk.ts';
+
+/** With fewer rows, pages and orders hardly show. */
+const expected = 5;
+const mostCreated = 7;
+
+/** The list with rows to tell apart: of another parent where this one has none, and with rows made where an operation creates them. */
+export async function enough(
+  context: CheckContext,
+  given: Listing,
+): Promise<{ listing: Listing; list: FullList | undefined }> {
+  let listing = given;
+  let list = await walk(listing);
+  if (list !== undefined && list.rows.length < expected)
+    ({ listing, list } = await ofFullerParent(context, listing, list));
+  if (list === undefined || list.rows.length >= expected) return { listing, list };
+  for (const maker of makersOf(context, listing.operation)) {
+    const more: FullList | undefined = await afterMaking(context, listing, list, maker);
+    if (more !== undefined) list = more;
+    if (list.rows.length >= expected) break;
+  }
+  return { listing, list };
+}
+
+/** A list within something else is looked for where it has most rows. */
+async function ofFullerParent(
+  { session }: CheckContext,
+  listing: Listing,
+  list: FullList,
+): Promise<{ listing: Listing; list: FullList }> {
+  const { operation, reader } = listing;
+  const name = lastParameter(operation.path);
+  const parameter = operation.parameters.find((one) => one.in === 'path' && one.name === name);
+  if (name === undefined || parameter === undefined) return { listing, list };
+  let best = { listing, list };
+  const known = session.pool.forParameter(operation, name, false).likely;
+  for (const id of known.filter((one) => one !== reader.base.path[name]).slice(0, 5)) {
+    if (
+      session.isOver ||
+      best.list.rows.length >= expected ||
+      !session.validators.accepts(parameter.schema, id, 'request')
+    )
+      continue;
+    const call: Call = { ...reader.base, path: { ...reader.base.path, [name]: id } };
+    const other = { ...listing, reader: new Reader(session, call, reader.member, reader.left) };
+    const found = await walk(other);
+    if (found !== undefined && found.rows.length > best.list.rows.length) best = { listing: other, list: found };
+  }
+  return best;
+}
+
+/** Creates rows until there are enough, or one that was created is not in the list: then it is another type of resource. */
+async function afterMaking(
+  { session, baselines }: CheckContext,
+  listing: Listing,
+  before: FullList,
+  maker: Operation,
+): Promise<FullList | undefined> {
+  let list = before;
+  for (let count = 0; count < mostCreated && list.rows.length < expected && !session.isOver; count += 1) {
+    const created = await baselines.again(maker, `row ${count} of ${listing.operation.id}`);
+    const after = created === undefined ? undefined : await walk(listing);
+    if (after === undefined) return list;
+    // What was created may have changed a row instead: the list is then another one all the same.
+    const isMore = after.rows.length > list.rows.length;
+    list = after;
+    if (!isMore) return list;
+  }
+  return list;
+}
+
+/** Operations that may create rows of a list: at its own path, above it, or of its kind. */
+function makersOf({ session, baselines }: CheckContext, operation: Operation): Operation[] {
+  const kinds = kindsOfOperation(session.document, operation);
+  const makers = session.operations.filter((one) => isMaking(one) && baselines.of(one) !== undefined);
+  const ranks = makers.map((maker) => {
+    if (maker.path === operation.path) return { maker, rank: 0 };
+    if (!maker.path.includes('{') && operation.path.startsWith(`${maker.path}/`)) return { maker, rank: 1 };
+    return { maker, rank: kindsOfOperation(session.document, maker).some((kind) => kinds.includes(kind)) ? 2 : 9 };
+  });
+  return ranks
+    .filter(({ rank }) => rank < 9)
+    .sort((left, right) => left.rank - right.rank)
+    .map(({ maker }) => maker)
+    .slice(0, 3);
+}

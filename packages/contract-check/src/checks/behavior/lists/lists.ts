@@ -1,0 +1,55 @@
+import { isReadingPost } from '../../../run/names.ts';
+import type { CheckContext } from '../../checks.ts';
+import { chosenProbes } from './chosen-members.ts';
+import { cursors } from './cursors.ts';
+import { defaultProbes, stable } from './defaults.ts';
+import { enough } from './enough.ts';
+import { filterProbes } from './filters.ts';
+import { type FullList, type Listing, listingOf } from './listing.ts';
+import { orderProbes } from './order.ts';
+import { counts, relations } from './page-counts.ts';
+import { positions } from './positions.ts';
+import { run } from './probe.ts';
+import { isSameSet } from './rows.ts';
+import { sizes, wholeList } from './sizes.ts';
+import { walk } from './walk.ts';
+
+/** Requests that one list may take, those that confirm a finding aside. */
+const requestsForOne = 150;
+
+/** What names and shapes say of a list, compared with what it returns: defaults, pages, totals, order and filters. */
+export async function checkLists(context: CheckContext): Promise<void> {
+  const { session, onProgress } = context;
+  const lists = session.judged.filter((operation) => operation.method === 'GET' || isReadingPost(operation));
+  for (const [index, operation] of lists.entries()) {
+    if (session.isOver) return;
+    const listing = listingOf(context, operation, requestsForOne);
+    if (listing?.said.isStable === true) await checkList(context, listing);
+    onProgress(index + 1, lists.length);
+  }
+}
+
+async function checkList(context: CheckContext, given: Listing): Promise<void> {
+  const { listing, list } = await enough(context, given);
+  if (list === undefined || !(await isStill(listing, list))) return;
+  await run(listing, list, wholeList);
+  await run(listing, list, stable);
+  const probes = [
+    ...defaultProbes(listing),
+    sizes,
+    positions,
+    cursors,
+    relations,
+    counts,
+    ...chosenProbes(listing),
+    ...orderProbes(listing, list),
+    ...filterProbes(listing, list),
+  ];
+  for (const probe of probes) await run(listing, list, probe);
+}
+
+/** Whether the list stays as it is without writes: of one that changes by itself, nothing can be said. */
+async function isStill(listing: Listing, list: FullList): Promise<boolean> {
+  const again = await walk(listing);
+  return again !== undefined && isSameSet(list.keys, again.keys);
+}

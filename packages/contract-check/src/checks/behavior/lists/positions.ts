@@ -1,0 +1,171 @@
+import { keyOfName } from '../../../run/words.ts';
+import type { FullList, Listing } from './listing.ts';
+import { sized, widest } from './listing.ts';
+import { moreDifferences, totalDifferences } from './page.ts';
+import type { Difference } from './probe.ts';
+import type { Page } from './reader.ts';
+import { isSameSequence, shown } from './rows.ts';
+import type { Slot } from './slot.ts';
+import type { Paging } from './vocabulary.ts';
+
+/** What a position means. */
+interface Meaning {
+  readonly paging: Paging;
+  readonly name: string;
+  start(value: number, size: number): number;
+}
+
+const fromFirstRow: Meaning = {
+  paging: 'offset',
+  name: 'a row number that starts at 1',
+  start: (value) => value - 1,
+};
+
+const meanings: readonly Meaning[] = [
+  fromFirstRow,
+  { paging: 'offset', name: 'the number of rows to skip', start: (value) => value },
+  { paging: 'page', name: 'a page number that starts at 0', start: (value, size) => value * size },
+  { paging: 'page', name: 'a page number that starts at 1', start: (value, size) => (value - 1) * size },
+];
+
+interface Requested {
+  readonly page: Page;
+  readonly value: number;
+  readonly size: number;
+}
+
+/** The meanings that a position may have, by what the contract says of it. */
+export function meaningsOf({ said }: Listing, position: Slot): Meaning[] {
+  const { minimum } = position.shape;
+  const isFromOne = position.default === 1 || (minimum !== undefined && minimum >= 1);
+  const isFromZero = position.default === 0;
+  const fits = meanings.filter((meaning) => {
+    if (isFromOne && meaning.start(1, 2) !== 0) return false;
+    // Rows are numbered from 1 by what is named after a start; a page is not.
+    if (meaning === fromFirstRow && !/start|index|offset|from|first|position/i.test(position.name)) return false;
+    return !isFromZero || meaning.start(0, 2) === 0;
+  });
+  const paging = said.paging || pagingOf(position);
+  return paging === undefined ? fits : fits.filter((meaning) => meaning.paging === paging);
+}
+
+/** What the name or the description says; nothing where they say both, or neither. */
+function pagingOf({ name, description }: Slot): Paging | undefined {
+  const isOffset = /offset|skip|start|first|from/i.test(name) || /\bskip|\boffset|number of rows/i.test(description);
+  const isPage =
+    /page_?(?:number|no|num|index)/i.test(name) || /\bnumber of the page|\bpage number|\bpage index/i.test(description);
+  return isOffset === isPage ? undefined : isOffset ? 'offset' : 'page';
+}
+
+/** A position picks the page that it names: disjoint, complete, in the order of the list, and empty beyond its end. */
+export async function positions(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
+  const { controls, said } = listing;
+  const { position, size } = controls;
+  if (position === undefined || size === undefined || said.paging === false || said.paging === 'cursor')
+    return undefined;
+  const all = list.rows.length;
+  if (all < 2) return undefined;
+  const asked: Requested[] = [];
+  for (const [value, count] of plan(all)) {
+    const page = await listing.reader.read([...widest(listing), ...sized(listing, count), [position, value]]);
+    if (page !== undefined) asked.push({ page, value, size: count });
+  }
+  if (asked.length < 2) return undefined;
+  const possible = meaningsOf(listing, position);
+  const explaining = possible.filter((meaning) => asked.every((one) => explains(meaning, one, list)));
+  const [meant] = explaining;
+  if (meant === undefined) return possible.length === 0 ? [] : [unexplained(listing, list, asked, possible)];
+  const pages = asked.map(({ page }) => page);
+  const placed = explaining.map((meaning) =>
+    asked.map(({ page, value, size: requested }) => ({
+      page,
+      start: meaning.start(value, requested),
+      size: requested,
+    })),
+  );
+  const wrongMore = placed.map((one) => moreDifferences(listing, list, one));
+  return [
+    ...totalDifferences(listing, list, pages),
+    ...(wrongMore.every((one) => one.length > 0) ? (wrongMore[0] ?? []) : []),
+    ...echoDifference(position, asked, explaining),
+  ];
+}
+
+/** Values and sizes to ask for: near the start, across the middle, at the end and beyond it. */
+function plan(all: number): [value: number, size: number][] {
+  const requested: [number, number][] = [
+    [0, 1],
+    [1, 1],
+    [1, 2],
+    [2, 2],
+    [2, 1],
+    [1, 3],
+    [all - 1, 1],
+    [all + 3, 2],
+  ];
+  return requested.filter(
+    ([value, size], index) => size <= all && !requested.slice(0, index).some(([v, s]) => v === value && s === size),
+  );
+}
+
+function explains(meaning: Meaning, { page, value, size }: Requested, list: FullList): boolean {
+  const start = meaning.start(value, size);
+  // Before the first page there is none: servers return the first one, or reject the request.
+  if (start < 0) return true;
+  if (!list.isComplete && start + size > list.rows.length) return true;
+  return isSameSequence(page.rows.map(list.keyOf), list.keys.slice(start, start + size));
+}
+
+function unexplained(
+  { controls }: Listing,
+  list: FullList,
+  asked: readonly Requested[],
+  possible: readonly Meaning[],
+): Difference {
+  const score = (meaning: Meaning) => asked.filter((one) => explains(meaning, one, list)).length;
+  const best = [...possible].sort((left, right) => score(right) - score(left))[0] ?? possible[0];
+  const wrong = asked.find((one) => best === undefined || !explains(best, one, list));
+  const start = wrong === undefined || best === undefined ? 0 : best.start(wrong.value, wrong.size);
+  const keys = wrong?.page.rows.map(list.keyOf) ?? [];
+  const expected = list.keys.slice(start, start + (wrong?.size ?? 0));
+  const isBeyond = start >= list.rows.length;
+  const slot = controls.position;
+  return {
+    check: isBeyond ? 'page-beyond' : 'page-position',
+    title: isBeyond ? 'A page beyond the end of the list has rows' : `\`${slot?.name}\` returns the wrong page`,
+    expected: `${slot?.name}=${wrong?.value} is ${best?.name}: ${shown(expected)}`,
+    actual: shown(keys),
+    slot,
+    fix: 'Take all pages from one list in one order, with no rows beyond its end.',
+    exchanges: [...list.pages.map(({ exchange }) => exchange), ...(wrong === undefined ? [] : [wrong.page.exchange])],
+  };
+}
+
+/** Where the response repeats the position, it goes up as the position does. */
+function echoDifference(position: Slot, asked: readonly Requested[], explaining: readonly Meaning[]): Difference[] {
+  const key = keyOfName(position.path.at(-1) ?? '');
+  const metadata = asked.flatMap(({ page, value, size }) => {
+    const number = page.metadata.numbers.get(key);
+    return number === undefined || page.rows.length === 0
+      ? []
+      : [{ ...number, asked: value, size, exchange: page.exchange }];
+  });
+  const isConstant = (values: readonly number[]) => new Set(values).size <= 1;
+  const isEcho = isConstant(metadata.map((one) => one.value - one.asked));
+  const isStart = explaining.some((meaning) =>
+    isConstant(metadata.map((one) => one.value - meaning.start(one.asked, one.size))),
+  );
+  const wrong = metadata.find((one) => one.value !== one.asked);
+  if (isEcho || isStart || wrong === undefined) return [];
+  return [
+    {
+      check: 'page-echo',
+      title: `\`${wrong.name}\` in the response is not the requested position`,
+      expected: `${wrong.asked}`,
+      actual: `${wrong.value}`,
+      slot: position,
+      fix: 'Return the position of the page.',
+      exchanges: [wrong.exchange],
+    },
+  ];
+}

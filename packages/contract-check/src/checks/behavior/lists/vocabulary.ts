@@ -1,0 +1,82 @@
+import { type Operation, saidOf } from '../../../document/operation.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+
+/**
+ * What `x-contract-check` may say of a list, on the operation or on one of its parameters. It makes explicit what is otherwise
+ * inferred from names, or switches a check off.
+ */
+export const vocabulary: readonly { readonly on: string; readonly member: string; readonly says: string }[] = [
+  {
+    on: 'operation',
+    member: 'paging',
+    says: '`offset`, `page` or `cursor`: what its position means; `false`: not checked',
+  },
+  {
+    on: 'operation',
+    member: 'order',
+    says: 'the values of its order, such as `[name, -name]`; `false`: not checked',
+  },
+  {
+    on: 'operation',
+    member: 'filters',
+    says: 'the property that each parameter filters by, or `false`; `false`: filters are not checked',
+  },
+  { on: 'operation', member: 'default', says: '`false`: omitting a parameter does not mean its default' },
+  { on: 'operation', member: 'total', says: '`false`: a property with the name of a total is not a total' },
+  {
+    on: 'operation',
+    member: 'stable',
+    says: '`false`: the response to the same request can change at any time; its behavior is not checked',
+  },
+  { on: 'parameter', member: 'filter', says: 'the property that it filters by; `false`: it is not a filter' },
+  { on: 'parameter', member: 'default', says: '`false`: omitting it does not mean its default' },
+  { on: 'parameter', member: 'order', says: 'its values, if it is an order; `false`: it is not an order' },
+];
+
+export type Paging = 'offset' | 'page' | 'cursor';
+
+export interface ListVocabulary {
+  readonly paging: Paging | false | undefined;
+  readonly order: readonly string[] | false | undefined;
+  /** By the name of the parameter; false where no filter is checked. */
+  readonly filters: Readonly<Record<string, string | false>> | false;
+  readonly checksDefaults: boolean;
+  readonly checksTotals: boolean;
+  readonly isStable: boolean;
+}
+
+export function vocabularyOf(operation: Operation): ListVocabulary {
+  const said = saidOf(operation.node);
+  const filters: Record<string, string | false> = {};
+  for (const [name, property] of Object.entries(isObject(said.filters) ? said.filters : {}))
+    if (typeof property === 'string' || property === false) filters[name] = property;
+  return {
+    paging: said.paging === false ? false : (['offset', 'page', 'cursor'] as const).find((one) => one === said.paging),
+    order: orderOf(said),
+    filters: said.filters === false ? false : filters,
+    checksDefaults: said.default !== false,
+    checksTotals: said.total !== false,
+    isStable: said.stable !== false,
+  };
+}
+
+export interface ParameterVocabulary {
+  readonly filter: string | false | undefined;
+  readonly checksDefault: boolean;
+  readonly order: readonly string[] | false | undefined;
+}
+
+/** @param node a parameter, or the schema of a property of a body. */
+export function parameterVocabulary(node: JsonObject): ParameterVocabulary {
+  const said = saidOf(node);
+  return {
+    filter: typeof said.filter === 'string' || said.filter === false ? said.filter : undefined,
+    checksDefault: said.default !== false,
+    order: orderOf(said),
+  };
+}
+
+function orderOf({ order }: JsonObject): readonly string[] | false | undefined {
+  if (order === false) return false;
+  return Array.isArray(order) ? order.filter((one) => typeof one === 'string') : undefined;
+}

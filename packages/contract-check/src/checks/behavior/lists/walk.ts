@@ -1,0 +1,69 @@
+import { type FullList, type Listing, largest, widest } from './listing.ts';
+import { propertiesOf } from './properties.ts';
+import type { Page, Settings } from './reader.ts';
+import { keyFor } from './rows.ts';
+
+const mostPages = 5;
+const mostRows = 500;
+
+/** Reads the whole list, in pages as large as may be; undefined where it cannot be read at all. */
+export async function walk(listing: Listing, more: Settings = []): Promise<FullList | undefined> {
+  const { reader, controls } = listing;
+  const settings = [...widest(listing), ...more];
+  const first = await reader.read(settings);
+  if (first === undefined) return undefined;
+  const pages: Page[] = [first];
+  let isComplete = isLast(listing, first);
+  while (!isComplete && pages.length < mostPages && count(pages) < mostRows && !reader.session.isOver) {
+    const last = pages.at(-1);
+    const next = last?.metadata.next;
+    if (last === undefined || last.rows.length === 0) break;
+    const exchange =
+      next === undefined
+        ? await reader.ask(following(listing, settings, pages))
+        : await reader.follow(next, settings, controls.cursor, controls.position);
+    const page = exchange === undefined ? undefined : reader.pageOf(exchange);
+    // An empty page is the end, whatever was told before it.
+    if (page?.rows.length === 0) isComplete = true;
+    if (page === undefined || repeats(pages, page)) break;
+    pages.push(page);
+    isComplete = isLast(listing, page);
+  }
+  const rows = pages.flatMap((page) => page.rows);
+  const keyOf = keyFor(rows);
+  return {
+    rows,
+    keyOf,
+    keys: rows.map(keyOf),
+    isComplete,
+    pages,
+    properties: propertiesOf(listing.document, rows, listing.rowSchema),
+  };
+}
+
+/** Whether nothing follows, as the response tells it, or as its being short of the requested size does. */
+function isLast({ controls: { size, position, cursor } }: Listing, { rows, metadata }: Page): boolean {
+  if (metadata.next !== undefined) return false;
+  if (metadata.hasMore !== undefined) return !metadata.hasMore.value;
+  if (size === undefined) return position === undefined && cursor === undefined;
+  return rows.length < largest(size);
+}
+
+function count(pages: readonly Page[]): number {
+  return pages.reduce((sum, { rows }) => sum + rows.length, 0);
+}
+
+function repeats(pages: readonly Page[], page: Page): boolean {
+  const keyOf = keyFor([...pages.flatMap(({ rows }) => rows), ...page.rows]);
+  const known = new Set(pages.flatMap(({ rows }) => rows.map(keyOf)));
+  return page.rows.length === 0 || page.rows.some((row) => known.has(keyOf(row)));
+}
+
+/** What asks for the page after these, where no response says: as the position is declared, or else as a number of rows. */
+function following({ controls: { position } }: Listing, settings: Settings, pages: readonly Page[]): Settings {
+  if (position === undefined) return settings;
+  const isOffset = /offset|skip|start|from|first/i.test(position.name) || /\bskip|\boffset/i.test(position.description);
+  const first = position.default ?? position.shape.minimum ?? 0;
+  const value = isOffset ? count(pages) : pages.length + (typeof first === 'number' ? first : 0);
+  return [...settings, [position, value]];
+}

@@ -1,0 +1,150 @@
+import type { Operation } from '../../../document/operation.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
+import type { JsonObject } from '../../../json.ts';
+import { isSuccess } from '../../../run/baseline.ts';
+import { isOwnId } from '../../../run/names.ts';
+import type { CheckContext } from '../../checks.ts';
+import { listAs, readCollection } from './collection.ts';
+import { isGone } from './create.ts';
+import { type Difference, type Look, text } from './probe.ts';
+import type { Reading } from './read.ts';
+import type { ResourceHarness } from './resource-harness.ts';
+import { resourceIn } from './resource-in.ts';
+import { requestSchema } from './schema.ts';
+import { changesOf, createdAndRead } from './update.ts';
+import { saidFlag } from './vocabulary.ts';
+
+/** What the caller made is not another tenant's to see, to change or to delete. */
+export function separated(harness: ResourceHarness): Look {
+  const { create, read, updates, remove, lists } = harness.resourceType;
+  return async (label) => {
+    const created = await createdAndRead(harness, label);
+    if (created === undefined) return undefined;
+    const { resource } = created;
+    const found: Difference[] = [];
+    const differs = (check: string, operation: Operation, title: string, ...exchanges: Exchange[]) =>
+      found.push({
+        check,
+        operation,
+        about: '',
+        title,
+        expected: '404 or 403 without data',
+        actual: `${exchanges[0]?.response.status} ${exchanges[0]?.response.text.slice(0, 120)}`,
+        fix: 'Restrict every query to the tenant of the caller.',
+        exchanges: [created.exchange, ...exchanges],
+      });
+    if (read !== undefined && isPrivate(read)) {
+      const seen = await harness.read(resource, { identity: 'otherTenant' });
+      if (seen !== undefined && isSuccess(seen))
+        differs('tenant-reads', read, `Another tenant can read a ${harness.resourceType.kind} of the caller`, seen);
+    }
+    for (const list of lists.filter(isPrivate).slice(0, 2)) {
+      const page = await listAs(harness.context, list, 'otherTenant');
+      if (page?.rows.some((row) => harness.isOf(resource, row)))
+        differs(
+          'tenant-lists',
+          list,
+          `${text(resource.id)} of the caller is in ${list.id} of another tenant`,
+          page.exchange,
+        );
+    }
+    for (const update of updates.filter(isPrivate)) {
+      const [body] = changesOf(harness, update, requestSchema(update) ?? {}, created, label);
+      const response = body === undefined ? undefined : await harness.change(update, resource, body, {}, 'otherTenant');
+      // What is put may be a resource of the other tenant's own, under the same name.
+      const isOwn =
+        update === create && (await harness.shown(resource))?.exchange.response.text === created.exchange.response.text;
+      if (response !== undefined && isSuccess(response) && !isOwn)
+        differs(
+          'tenant-changes',
+          update,
+          `Another tenant can update a ${harness.resourceType.kind} of the caller`,
+          response,
+        );
+    }
+    if (remove !== undefined && isPrivate(remove)) {
+      const response = await harness.remove(resource, {}, 'otherTenant');
+      const after = await harness.read(resource);
+      if (
+        response !== undefined &&
+        isSuccess(response) &&
+        after !== undefined &&
+        (isGone(after) || after.response.text !== created.exchange.response.text) &&
+        found.length === 0
+      )
+        differs(
+          'tenant-deletes',
+          remove,
+          `Another tenant can delete a ${harness.resourceType.kind} of the caller`,
+          response,
+          after,
+        );
+    }
+    return found.map((one) => ({ ...one, title: one.title.replaceAll(text(resource.id), harness.resourceType.kind) }));
+  };
+}
+
+/** What is in the caller's list and not in another tenant's is not another tenant's to read. */
+export function unshared(context: CheckContext, { read, name, list }: Reading): Look {
+  return async () => {
+    if (!isPrivate(read) || !isPrivate(list)) return undefined;
+    const known = context.baselines.of(read)?.call;
+    const mine = (await readCollection(context, list))?.rows ?? [];
+    const theirs = await listAs(context, list, 'otherTenant');
+    if (known === undefined || theirs === undefined || mine.length === 0) return undefined;
+    const idOf = (row: JsonObject) => row[name] ?? row[Object.keys(row).find(isOwnId) ?? ''];
+    const others = new Set(theirs.rows.map(idOf));
+    // Lists that have anything in common may be one list for all.
+    const ids = mine.map(idOf).filter((id) => id !== undefined);
+    if (ids.length === 0) return undefined;
+    const shared = ids.find((id) => others.has(id));
+    const call = { ...known, path: { ...known.path, [name]: shared ?? ids[0] } };
+    if (shared !== undefined) return unreadable(context, read, list, call, theirs.exchange);
+    const own = await context.session.send(call);
+    const seen = await context.session.send(call, { identity: 'otherTenant' });
+    if (!isSuccess(own)) return undefined;
+    if (!isSuccess(seen) || idOf(resourceIn(seen)) !== idOf(resourceIn(own))) return [];
+    return [
+      {
+        check: 'tenant-reads',
+        operation: read,
+        about: '',
+        title: `Another tenant can read, with ${read.id}, a resource that only ${list.id} of the caller lists`,
+        expected: '404 or 403 without data',
+        actual: `${seen.response.status} ${seen.response.text.slice(0, 120)}`,
+        fix: 'Restrict every query to the tenant of the caller.',
+        exchanges: [theirs.exchange, own, seen],
+      },
+    ];
+  };
+}
+
+/** A row in the lists of two tenants is one for both; but then either can read it. */
+async function unreadable(
+  { session }: CheckContext,
+  read: Operation,
+  list: Operation,
+  call: Call,
+  theirs: Exchange,
+): Promise<Difference[]> {
+  const seen = await session.send(call, { identity: 'otherTenant' });
+  if (!isGone(seen) && seen.response.status !== 403) return [];
+  return [
+    {
+      check: 'tenant-lists',
+      operation: list,
+      about: '',
+      title: `${list.id} lists resources for another tenant that ${read.id} does not return to it`,
+      expected: 'only resources that the tenant can also read one by one',
+      actual: `a row in the list, but ${seen.response.status} for its id`,
+      fix: 'Restrict every query to the tenant of the caller.',
+      exchanges: [theirs, seen],
+    },
+  ];
+}
+
+/** Whether an operation is for those who say who they are. */
+function isPrivate(operation: Operation): boolean {
+  const isOpen = operation.security.length === 0 || operation.security.some((one) => Object.keys(one).length === 0);
+  return saidFlag(operation, 'private') !== false && !isOpen;
+}

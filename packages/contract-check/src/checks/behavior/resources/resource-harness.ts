@@ -1,0 +1,428 @@
+import { randomUUID } from 'node:crypto';
+import type { Operation } from '../../../document/operation.ts';
+import type { Call, Exchange } from '../../../http/call.ts';
+import { isJson } from '../../../http/serialize.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+import { type Baseline, isSuccess } from '../../../run/baseline.ts';
+import { withKnownIds } from '../../../run/known-ids.ts';
+import { isOwnId, kindOfReference, lastParameter } from '../../../run/names.ts';
+import { atEveryDepth, renewed } from '../../../run/renewal.ts';
+import type { Identity, SendOptions, Session } from '../../../run/session.ts';
+import type { CheckContext } from '../../checks.ts';
+import { hasItemErrors } from '../../outcome.ts';
+import { addressesOf } from './address.ts';
+import { anothers } from './another.ts';
+import { type Collection, readCollection } from './collection.ts';
+import { resourceIn } from './resource-in.ts';
+import type { ResourceType } from './resource-types.ts';
+import { itemOf, memberNames, memberOf, partsOf, requestSchema, says, targetOf } from './schema.ts';
+
+/** A resource that this run created. */
+export interface Resource {
+  readonly call: Call;
+  readonly created: Exchange;
+  readonly sent: JsonObject;
+  /** What the creation returned. */
+  readonly body: JsonObject;
+  /** The values of the parameters that lead to it. */
+  readonly address: Readonly<Record<string, unknown>>;
+  readonly id: unknown;
+}
+
+/** A resource as the server shows it. */
+export interface Shown {
+  readonly row: JsonObject;
+  readonly exchange: Exchange;
+  /** Of the row, where it is not that of the response as a whole. */
+  readonly schema?: JsonObject | undefined;
+}
+
+/** How a creation is filled: as it is known to succeed, or with all values that can differ. */
+export type Filling = 'known' | 'varied' | 'least';
+
+/** Creates, reads, updates and deletes resources of one type. */
+export class ResourceHarness {
+  readonly context: CheckContext;
+  readonly session: Session;
+  readonly resourceType: ResourceType;
+  /** The creation with as many properties as the server takes. */
+  #rich: Call;
+  /** The creation as it is known to succeed. */
+  readonly #plain: Call;
+  /** How deep texts may be changed: those further down may have to agree with each other. */
+  #depth = 9;
+  /** Which way of finding the address of what is created has led somewhere. */
+  #way: string | undefined;
+
+  constructor(context: CheckContext, resourceType: ResourceType, baseline: Baseline) {
+    this.context = context;
+    this.session = context.session;
+    this.resourceType = resourceType;
+    this.#plain = baseline.call;
+    this.#rich = withoutKey(baseline.call);
+  }
+
+  get document() {
+    return this.session.document;
+  }
+
+  /** Finds out how much a creation may hold, and where what is created can be read. */
+  async start(): Promise<Resource | undefined> {
+    await this.#enrich();
+    const resource = await this.make('first');
+    if (resource === undefined || this.resourceType.read === undefined) return resource;
+    for (const { way, address } of addressesOf(this.resourceType, resource.call, resource.created)) {
+      const read = await this.read({ ...resource, address });
+      if (read === undefined || !isSuccess(read)) continue;
+      this.#way = way;
+      return { ...resource, address, id: this.#idIn(address, resource.body) };
+    }
+    return resource;
+  }
+
+  /** Whether a resource that was created could be read. */
+  get isReadable(): boolean {
+    return this.#way !== undefined;
+  }
+
+  /** Creates a resource; with fewer properties and fewer words of its own where the server takes no other. */
+  async make(label: string, filling: Filling = 'known', headers: Call['headers'] = {}): Promise<Resource | undefined> {
+    const plain = withoutKey(this.#plain);
+    const ways: readonly (() => Promise<Call | undefined>)[] = [
+      () => this.callTo(this.resourceType.create, label, filling),
+      // What is unique may be taken since an earlier run of the same seed.
+      () => this.callTo(this.resourceType.create, `${label} ${randomUUID()}`, filling),
+      () => this.callTo(this.resourceType.create, `${label} ${randomUUID()}`, filling, 1),
+      () => this.callTo(this.resourceType.create, `${label} ${randomUUID()}`, 'known', 1),
+      () => this.callTo(this.resourceType.create, `${label} ${randomUUID()}`, 'known', 1, plain),
+      // And so may be the keys that it was given.
+      async () => renewed(this.session, plain, `${label} ${randomUUID()}`, { ...atEveryDepth, keys: true }),
+    ];
+    for (const [turn, way] of ways.entries()) {
+      if (this.session.isOver) return undefined;
+      const call = await way();
+      if (call === undefined) continue;
+      const created = await this.session.send({ ...call, headers: { ...call.headers, ...headers } });
+      const isNew = call.operation.method !== 'PUT' || created.response.status === 201;
+      if (isNew && isSuccess(created) && !hasItemErrors(created)) {
+        if (turn === 2 || turn === 3) this.#depth = 1;
+        if (turn >= 4) [this.#rich, this.#depth] = [plain, 1];
+        return this.resourceOf(call, created);
+      }
+    }
+    return undefined;
+  }
+
+  resourceOf(call: Call, created: Exchange): Resource | undefined {
+    const body = resourceIn(created);
+    const sent = isObject(call.body) ? call.body : {};
+    const found = addressesOf(this.resourceType, call, created);
+    const { address = {} } = found.find(({ way }) => way === this.#way) ?? found[0] ?? {};
+    return { call, created, sent, body, address, id: this.#idIn(address, body) };
+  }
+
+  /** A creation with texts of its own; undefined where there is no place for another. */
+  async callTo(
+    create: Operation,
+    label: string,
+    filling: Filling = 'known',
+    depth = this.#depth,
+    base = this.#rich,
+  ): Promise<Call | undefined> {
+    const schema = requestSchema(create);
+    const seed = this.session.seedFor(`${create.id} ${label}`);
+    if (schema === undefined || !isObject(base.body)) return base;
+    const body = filling === 'least' ? this.#least(schema, base.body) : base.body;
+    const fresh = this.#freshened(schema, body, seed, depth);
+    const call = { ...base, body: filling === 'varied' && isObject(fresh) ? this.varied(create, fresh, seed) : fresh };
+    return create.method === 'PUT' ? this.context.baselines.putAnew(call, label) : call;
+  }
+
+  /** The body with each scalar changed that may be changed alone. */
+  varied(operation: Operation, body: JsonObject, seed: number): JsonObject {
+    const schema = requestSchema(operation);
+    if (schema === undefined) return body;
+    let changed = body;
+    for (const name of Object.keys(body)) {
+      const members = memberOf(this.document, [schema], name);
+      const taken = anothers(this.session, members, changed[name], name, seed)
+        .map((value) => ({ ...changed, [name]: value }))
+        .find((one) => this.session.validators.accepts(schema, one, 'request'));
+      changed = taken ?? changed;
+    }
+    return changed;
+  }
+
+  async read(
+    resource: Resource,
+    options: SendOptions & { readonly headers?: Readonly<Record<string, string>> } = {},
+  ): Promise<Exchange | undefined> {
+    const { read } = this.resourceType;
+    if (read === undefined) return undefined;
+    const call = this.callOn(read, resource);
+    if (call === undefined) return undefined;
+    return this.session.send(
+      options.headers === undefined ? call : { ...call, raw: { headers: options.headers } },
+      options,
+    );
+  }
+
+  /** What reading shows of a resource, or its list where nothing reads one; undefined where it cannot be read. */
+  async shown(resource: Resource): Promise<Shown | undefined> {
+    if (this.resourceType.read === undefined) return this.#shownInList(resource);
+    const exchange = await this.read(resource);
+    if (exchange === undefined || !isSuccess(exchange) || !isObject(exchange.response.json?.value)) return undefined;
+    return { row: resourceIn(exchange), exchange };
+  }
+
+  async #shownInList(resource: Resource): Promise<Shown | undefined> {
+    const list = this.resourceType.lists.find(({ path }) => path === this.resourceType.collection);
+    const all = list === undefined ? undefined : await readCollection(this.context, list, resource.call.path);
+    const exchange = all?.exchanges.at(-1);
+    const row = all?.rows.find((one) => this.isOf(resource, one));
+    return row === undefined || exchange === undefined ? undefined : { row, exchange, schema: all?.rowSchema };
+  }
+
+  /** The call of an operation on a resource, without a body. */
+  callOn(
+    operation: Operation,
+    resource: Resource,
+    known: Call | undefined = this.context.baselines.of(operation)?.call ?? unknownCall(operation),
+  ): Call | undefined {
+    if (known === undefined) return undefined;
+    const path = this.#pathOf(operation, resource);
+    return path === undefined ? undefined : { ...withoutKey(known), path, body: undefined };
+  }
+
+  /** Changes a resource. */
+  async change(
+    operation: Operation,
+    resource: Resource,
+    body: unknown,
+    headers: Readonly<Record<string, string>> = {},
+    identity: Identity = 'caller',
+  ): Promise<Exchange | undefined> {
+    const call = this.callOn(operation, resource);
+    if (call === undefined) return undefined;
+    const { mediaType } = call;
+    const given = await this.#demanded(operation, resource, headers);
+    return this.session.send({ ...call, body, mediaType, raw: { headers: given } }, { identity });
+  }
+
+  /** Changes a resource without the condition that the operation may ask for. */
+  async changeBare(operation: Operation, resource: Resource, body: unknown): Promise<Exchange | undefined> {
+    const call = this.callOn(operation, resource);
+    return call === undefined ? undefined : this.session.send({ ...call, body });
+  }
+
+  async remove(
+    resource: Resource,
+    headers: Readonly<Record<string, string>> = {},
+    identity: Identity = 'caller',
+  ): Promise<Exchange | undefined> {
+    const { remove } = this.resourceType;
+    const call = remove === undefined ? undefined : this.callOn(remove, resource);
+    if (remove === undefined || call === undefined) return undefined;
+    const known = this.context.baselines.of(remove)?.call;
+    const given = await this.#demanded(remove, resource, headers);
+    return this.session.send({ ...call, body: known?.body, raw: { headers: given } }, { identity });
+  }
+
+  list(operation: Operation): Promise<Collection | undefined> {
+    return readCollection(this.context, operation, this.#rich.path);
+  }
+
+  /** Whether a row of a list, or a response, is this resource. */
+  isOf(resource: Resource, row: JsonObject): boolean {
+    const name = lastParameter(this.resourceType.read?.path ?? '') ?? 'id';
+    const own = row[name] ?? Object.entries(row).find(([key]) => isOwnId(key))?.[1] ?? this.#ofKind(row);
+    return own !== undefined && String(own) === String(resource.id);
+  }
+
+  #ofKind(row: JsonObject): unknown {
+    return Object.entries(row).find(([key]) => kindOfReference(key) === this.resourceType.kind)?.[1];
+  }
+
+  /** A condition where the operation cannot do without one. */
+  async #demanded(
+    operation: Operation,
+    resource: Resource,
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Readonly<Record<string, string>>> {
+    const demanded = operation.parameters.find(({ in: place, name }) => place === 'header' && /^if-match$/i.test(name));
+    const isNeeded =
+      demanded !== undefined && (demanded.required || operation.responses.some(({ status }) => status === '428'));
+    if (!isNeeded || 'if-match' in headers) return headers;
+    const etag = (await this.read(resource))?.response.headers.etag;
+    return etag === undefined ? headers : { ...headers, 'if-match': etag };
+  }
+
+  #idIn(address: Readonly<Record<string, unknown>>, body: JsonObject): unknown {
+    const name = lastParameter(
+      this.resourceType.read?.path ?? this.resourceType.updates[0]?.path ?? this.resourceType.remove?.path ?? '',
+    );
+    return name === undefined ? body[Object.keys(body).find(isOwnId) ?? ''] : address[name];
+  }
+
+  #pathOf(operation: Operation, resource: Resource): Record<string, unknown> | undefined {
+    const last = lastParameter(operation.path);
+    const path: Record<string, unknown> = {};
+    for (const { name } of operation.parameters.filter((parameter) => parameter.in === 'path')) {
+      const value =
+        name === last ? (resource.id ?? resource.body[name]) : (resource.call.path[name] ?? resource.address[name]);
+      if (value === undefined) return undefined;
+      path[name] = value;
+    }
+    return path;
+  }
+
+  #freshened(schema: JsonObject, body: unknown, seed: number, depth = this.#depth): unknown {
+    return this.session.values.fresh(schema, body, seed, (pointer, key) => {
+      const kind = kindOfReference(key);
+      // A key of its own type is the key of the new resource itself.
+      const isReference = kind !== undefined && !(kind === this.resourceType.kind && !/ids?$/i.test(key));
+      return pointer.split('/').length - 1 <= depth && !isReference && !isOwnId(key);
+    });
+  }
+
+  /** The body without what may be left out. */
+  #least(schema: JsonObject, body: JsonObject): JsonObject {
+    let least = body;
+    for (const name of Object.keys(body)) {
+      const { [name]: _left, ...rest } = least;
+      if (this.session.validators.accepts(schema, rest, 'request')) least = rest;
+    }
+    return least;
+  }
+
+  /** Adds the optional properties that the creation does without, as far as the server takes them. */
+  async #enrich(): Promise<void> {
+    const { create } = this.resourceType;
+    const schema = requestSchema(create);
+    const { body } = this.#rich;
+    if (schema === undefined || !isObject(body)) return;
+    const sample = this.session.values.sample(schema, 'request', 'most', this.session.seedFor(`${create.id} rich`));
+    const most = withKnownIds(this.session, create, sample?.value);
+    if (!isObject(most)) return;
+    const missing = memberNames(this.document, schema).filter(
+      (name) =>
+        !(name in body) &&
+        name in most &&
+        most[name] !== null &&
+        !says(this.document, memberOf(this.document, [schema], name), 'readOnly'),
+    );
+    await this.#add(schema, most, missing, { left: 12 });
+    await this.#deepen(schema, most);
+    await this.#lengthen(schema);
+  }
+
+  /** Adds what may stand within the objects of the body and was left out of them. */
+  async #deepen(schema: JsonObject, most: JsonObject): Promise<void> {
+    const base = this.#rich.body;
+    for (const [name, value] of isObject(base) ? Object.entries(base) : []) {
+      const fuller = most[name];
+      if (this.session.isOver || !isObject(value) || !isObject(fuller) || !isObject(this.#rich.body)) continue;
+      const body = { ...this.#rich.body, [name]: { ...fuller, ...value } };
+      const isMore = Object.keys(fuller).some((key) => !Object.hasOwn(value, key));
+      if (!isMore || !this.session.validators.accepts(schema, body, 'request')) continue;
+      const seed = this.session.seedFor(`${this.resourceType.create.id} deepen ${name}`);
+      const created = await this.session.send({ ...this.#rich, body: this.#freshened(schema, body, seed, 1) });
+      if (isSuccess(created) && !hasItemErrors(created)) this.#rich = { ...this.#rich, body };
+    }
+  }
+
+  /** Gives lists and maps of one entry a second: of what keeps only the first, one entry shows nothing. */
+  async #lengthen(schema: JsonObject): Promise<void> {
+    const { body } = this.#rich;
+    if (!isObject(body)) return;
+    const seed = this.session.seedFor(`${this.resourceType.create.id} longer`);
+    let longer = body;
+    for (const [name, value] of Object.entries(body)) {
+      const members = memberOf(this.document, [schema], name);
+      const [one] = Array.isArray(value) ? value : isObject(value) ? Object.entries(value) : [];
+      if (one === undefined || (Array.isArray(value) ? value.length : Object.keys(Object(value)).length) > 1) continue;
+      const more = Array.isArray(value) ? this.#siblingItem(members, one, seed) : siblingEntry(one);
+      const whole = {
+        ...longer,
+        [name]: Array.isArray(value) ? [...value, more] : { ...Object(value), ...Object(more) },
+      };
+      if (more !== undefined && this.session.validators.accepts(schema, whole, 'request')) longer = whole;
+    }
+    if (longer === body) return;
+    const created = await this.session.send({ ...this.#rich, body: this.#freshened(schema, longer, seed, 1) });
+    if (isSuccess(created) && !hasItemErrors(created)) this.#rich = { ...this.#rich, body: longer };
+  }
+
+  #siblingItem(members: readonly JsonObject[], one: unknown, seed: number): unknown {
+    const items = itemOf(this.document, members);
+    const words = items
+      .flatMap((item) => partsOf(this.document, item))
+      .flatMap(({ enum: of }) => (Array.isArray(of) ? of : []));
+    if (words.length > 0) return words.find((word) => word !== one);
+    const schema = targetOf(this.document, items);
+    const isFree = (_pointer: string, key: string) => !isOwnId(key) && kindOfReference(key) === undefined;
+    return schema === undefined ? undefined : this.session.values.fresh(schema, one, seed, isFree);
+  }
+
+  async #add(schema: JsonObject, most: JsonObject, names: readonly string[], budget: { left: number }): Promise<void> {
+    if (names.length === 0 || budget.left <= 0 || this.session.isOver) return;
+    const base = isObject(this.#rich.body) ? this.#rich.body : {};
+    const fuller: JsonObject = { ...base, ...Object.fromEntries(names.map((name) => [name, most[name]])) };
+    let blamed: readonly string[] = [];
+    if (this.session.validators.accepts(schema, fuller, 'request')) {
+      budget.left -= 1;
+      const seed = this.session.seedFor(`${this.resourceType.create.id} add ${names.join(' ')}`);
+      const created = await this.session.send({ ...this.#rich, body: this.#freshened(schema, fuller, seed, 1) });
+      if (isSuccess(created) && !hasItemErrors(created)) {
+        this.#rich = { ...this.#rich, body: fuller };
+        return;
+      }
+      blamed = names.filter((name) => new RegExp(`[/"'.\`]${name}\\b`).test(created.response.text));
+    }
+    if (names.length === 1) return;
+    if (blamed.length > 0 && blamed.length < names.length)
+      return this.#add(
+        schema,
+        most,
+        names.filter((name) => !blamed.includes(name)),
+        budget,
+      );
+    const half = Math.ceil(names.length / 2);
+    await this.#add(schema, most, names.slice(0, half), budget);
+    await this.#add(schema, most, names.slice(half), budget);
+  }
+}
+
+/** Another entry of a map, under a key that is like the known one. */
+function siblingEntry(entry: unknown): JsonObject | undefined {
+  const [key, value] = Array.isArray(entry) ? entry : [];
+  return typeof key === 'string' && key !== ''
+    ? { [`${key.slice(0, -1)}${key.endsWith('b') ? 'c' : 'b'}`]: value }
+    : undefined;
+}
+
+/** The call of what needs nothing but its path, and a condition: that none was found to succeed does not say that none does. */
+function unknownCall(operation: Operation): Call | undefined {
+  const isComplete = operation.parameters.every(
+    ({ in: place, name, required }) => !required || place === 'path' || /^if-match$/i.test(name),
+  );
+  return isComplete ? emptyCall(operation) : undefined;
+}
+
+/** A call with nothing in it, where none is known. */
+export function emptyCall(operation: Operation): Call {
+  const mediaType = operation.body?.contents.find((content) => isJson(content.mediaType))?.mediaType;
+  return { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType };
+}
+
+/** The call without a key of its own: a repeated key makes nothing new. */
+function withoutKey(call: Call): Call {
+  const headers = Object.entries(call.headers).filter(([name]) => !/idempotency|^if-/i.test(name));
+  const fresh = Object.entries(call.headers)
+    .filter(
+      ([name]) =>
+        /idempotency/i.test(name) && call.operation.parameters.some((one) => one.name === name && one.required),
+    )
+    .map(([name]) => [name, randomUUID()] as const);
+  return { ...call, headers: Object.fromEntries([...headers, ...fresh]) };
+}

@@ -1,0 +1,176 @@
+import type { OpenApiDocument } from '../../../document/document.ts';
+import type { Operation } from '../../../document/operation.ts';
+import {
+  collectionPath,
+  isPutCreation,
+  isReadingPost,
+  kindOfPath,
+  kindOfReference,
+  kindsOfSchema,
+  lastParameter,
+  rowsSchema,
+  singular,
+} from '../../../run/names.ts';
+import { memberNames, responseSchema } from './schema.ts';
+import { saidFlag, saidKind } from './vocabulary.ts';
+
+/** A type of resource that a caller can make, and what else can be done with one. */
+export interface ResourceType {
+  readonly kind: string;
+  /** The path of all resources of the kind. */
+  readonly collection: string;
+  readonly create: Operation;
+  readonly read: Operation | undefined;
+  /** Whether paths, links or the contract say that what is created can be read there, and not names alone. */
+  readonly isReadSure: boolean;
+  readonly updates: readonly Operation[];
+  readonly remove: Operation | undefined;
+  readonly lists: readonly Operation[];
+  /** What is done to one of them below its path: `POST /orders/{id}/cancel`. */
+  readonly actions: readonly Operation[];
+}
+
+/** The resources of a contract, as paths, links and names tell. Nothing here becomes a finding by itself. */
+export function resourceTypesOf(document: OpenApiDocument, operations: readonly Operation[]): ResourceType[] {
+  return operations
+    .filter((operation) => isCreation(document, operation) || isPutCreation(operation, operations))
+    .map((create) => resourceTypeOf(document, operations, create));
+}
+
+function resourceTypeOf(document: OpenApiDocument, operations: readonly Operation[], create: Operation): ResourceType {
+  const kind = kindOf(create, 'creates') ?? '';
+  const collection =
+    create.method === 'PUT' ? collectionPath(create.path, lastParameter(create.path) ?? '') : create.path;
+  const items = operations.filter((one) => isOfItem(one, collection, kind));
+  const sure = operations.find((one) => one.method === 'GET' && isSurelyRead(document, one, create, collection));
+  const read =
+    sure ?? items.find((one) => one.method === 'GET' && saidKind(one, 'reads') !== false && !hasRows(document, one));
+  const updates = items.filter(
+    (one) =>
+      saidKind(one, 'updates') !== false &&
+      (['PATCH', 'PUT'].includes(one.method) || (one.method === 'POST' && isUpdatePath.test(one.path))),
+  );
+  const remove = items.find((one) => one.method === 'DELETE' && saidKind(one, 'deletes') !== false);
+  const [item = read] = [...updates, remove].filter((one) => one?.path.endsWith('}'));
+  return {
+    kind,
+    collection,
+    create,
+    read,
+    isReadSure: sure !== undefined,
+    updates,
+    remove,
+    lists: listsOf(document, operations, collection, read, kind),
+    actions: operations.filter(
+      (one) => saidFlag(one, 'acts') !== false && isAction(one, (read ?? item)?.path, operations),
+    ),
+  };
+}
+
+/** Whether an operation does something to one thing and says what in the last segment of its path, which is no collection. */
+function isAction({ method, path }: Operation, item: string | undefined, operations: readonly Operation[]): boolean {
+  if (item === undefined || !['POST', 'PUT', 'PATCH', 'DELETE'].includes(method) || !path.startsWith(`${item}/`))
+    return false;
+  const isWord = /^[a-z_-]+$/i.test(path.slice(item.length + 1)) && !isUpdatePath.test(path);
+  // What is taken away was put there in the same place.
+  const isPlaced =
+    method !== 'DELETE' || operations.some((one) => one.path === path && ['POST', 'PUT'].includes(one.method));
+  return isWord && isPlaced && !operations.some((one) => one.path.startsWith(`${path}/{`));
+}
+
+const isUpdatePath = /\/(?:update|edit|modify)$/;
+
+function isCreation(document: OpenApiDocument, operation: Operation): boolean {
+  const said = saidKind(operation, 'creates');
+  if (said !== undefined) return said !== false;
+  if (operation.method !== 'POST' || isReadingPost(operation) || operation.path.endsWith('}')) return false;
+  if (
+    /\/(?:update|edit|modify|upsert|delete|remove|cancel|validate|test|login|logout|token|bulk|batch)(?:\/|$)/i.test(
+      operation.path,
+    )
+  )
+    return false;
+  if (!operation.responses.some(({ status }) => status === '201' || status === '200' || status === '202')) return false;
+  return !hasRows(document, operation);
+}
+
+function kindOf(operation: Operation, member: Parameters<typeof saidKind>[1]): string | undefined {
+  const said = saidKind(operation, member);
+  return typeof said === 'string' ? singular(said) : kindOfPath(operation.path);
+}
+
+/** Whether an operation works on one of what another creates: below its path, or of its kind. */
+function isOfItem(operation: Operation, collectionOfAll: string, kind: string): boolean {
+  const path = operation.path.replace(isUpdatePath, '');
+  const name = lastParameter(path);
+  if (name === undefined || !path.endsWith(`{${name}}`)) return false;
+  const collection = collectionPath(path, name);
+  const members = { GET: 'reads', DELETE: 'deletes', PUT: 'updates', PATCH: 'updates', POST: 'updates' } as const;
+  const member = members[operation.method as keyof typeof members];
+  if (member === undefined) return false;
+  const said = saidKind(operation, member);
+  if (typeof said === 'string') return singular(said) === kind;
+  if (collection === collectionOfAll) return true;
+  return !collectionOfAll.includes('{') && !collection.includes('{') && kindOfPath(collection) === kind;
+}
+
+function isSurelyRead(document: OpenApiDocument, read: Operation, create: Operation, collection: string): boolean {
+  const name = lastParameter(read.path);
+  if (
+    name === undefined ||
+    !read.path.endsWith(`{${name}}`) ||
+    hasRows(document, read) ||
+    saidKind(read, 'reads') === false
+  )
+    return false;
+  return collectionPath(read.path, name) === collection || isLinked(create, read);
+}
+
+/** Whether a declared link leads from one operation to another. */
+function isLinked(from: Operation, to: Operation): boolean {
+  return from.responses
+    .filter(({ status }) => status.startsWith('2'))
+    .some(({ links }) => Object.values(links).some(({ operationId }) => operationId === to.id));
+}
+
+function listsOf(
+  document: OpenApiDocument,
+  operations: readonly Operation[],
+  collection: string,
+  read: Operation | undefined,
+  kind: string,
+): Operation[] {
+  const schemas = read === undefined ? [] : kindsOfSchema(document, responseSchema(read));
+  return operations.filter((operation) => {
+    if (operation.method !== 'GET' && !isReadingPost(operation)) return false;
+    const rows = rowsSchema(document, responseSchema(operation));
+    const said = saidKind(operation, 'lists');
+    if (rows === undefined || said === false) return false;
+    if (typeof said === 'string') return singular(said) === kind;
+    if (operation.path === collection) return true;
+    if (operation.path.includes('{') || kindOfPath(operation.path) !== kind) return false;
+    return kindsOfSchema(document, rows.schema).some((one) => schemas.includes(one));
+  });
+}
+
+export function hasRows(document: OpenApiDocument, operation: Operation): boolean {
+  const schema = responseSchema(operation);
+  if (rowsSchema(document, schema) === undefined) return false;
+  // What names the id of the resource itself is the resource, with a list in it.
+  const kind = kindOfPath(operation.path);
+  return operation.method === 'GET' || !memberNames(document, schema).some((name) => kindOfReference(name) === kind);
+}
+
+/** Whether an update keeps what it is not sent: a PATCH does; a PUT where the contract says so in words. */
+export function keepsTheRest(document: OpenApiDocument, operation: Operation): boolean {
+  const said = saidFlag(operation, 'merges');
+  if (said !== undefined) return said;
+  if (operation.method === 'PATCH') return true;
+  const schemas = operation.body?.contents.map(({ schema }) => document.object(schema)) ?? [];
+  const words = [operation.node, ...schemas]
+    .map(({ description, summary }) => `${description ?? ''} ${summary ?? ''}`)
+    .join(' ');
+  return /\bkeeps? the (?:rest|others)|\bleft out (?:stays?|keeps?)|\bnot (?:sent|given|named) (?:stays?|keeps?)|\bpartial (?:update|change)/i.test(
+    words,
+  );
+}

@@ -1,0 +1,128 @@
+import type { Operation } from '../../../document/operation.ts';
+import type { Baseline } from '../../../run/baseline.ts';
+import { isMaking, isRemoving } from '../../../run/names.ts';
+import type { CheckContext } from '../../checks.ts';
+import { acted } from './actions.ts';
+import { bulked, bulkRemoved, bulksOf } from './bulk.ts';
+import { counted } from './counts.ts';
+import { defaulted, echoed } from './create.ts';
+import { keyed, keyOf } from './keys.ts';
+import { linked } from './links.ts';
+import { listed } from './listed.ts';
+import { located } from './location.ts';
+import { misplaced } from './misplaced.ts';
+import { omitted } from './omitted.ts';
+import { separated, unshared } from './other-tenants.ts';
+import { ownedInChange, ownedInCreation } from './owned.ts';
+import { changedUnmodified, readUnmodified, removedUnchanged } from './preconditions.ts';
+import { probe } from './probe.ts';
+import { agreed, readingsOf, unknown } from './read.ts';
+import { removed } from './remove.ts';
+import { ResourceHarness } from './resource-harness.ts';
+import { type ResourceType, resourceTypesOf } from './resource-types.ts';
+import { checkSafety, headed } from './safe.ts';
+import { tagged, versioned } from './tags.ts';
+import { unique } from './unique.ts';
+import { changed, rejected, replaced } from './update.ts';
+import { replacedAsAWhole } from './whole.ts';
+
+/** What operations that create, read, change and delete do to the resources that they name. */
+export async function checkResources(context: CheckContext): Promise<void> {
+  const { session, onProgress } = context;
+  const resourceTypes = resourceTypesOf(session.document, session.operations);
+  for (const [index, resourceType] of resourceTypes.entries()) {
+    if (session.isOver) return;
+    await checkResourceType(context, resourceType);
+    onProgress(index + 1, resourceTypes.length);
+  }
+  for (const reading of readingsOf(context)) {
+    await probe(session, reading.read, `agree ${reading.list.id}`, agreed(context, reading));
+    if (session.can('otherTenant'))
+      await probe(session, reading.read, `unshared ${reading.list.id}`, unshared(context, reading));
+  }
+  for (const operation of session.judged) {
+    if (session.isOver) return;
+    await checkOperation(context, operation);
+  }
+  const bulks = bulksOf(context);
+  for (const bulk of bulks) {
+    if (!isRemoving(bulk.operation)) {
+      await probe(session, bulk.operation, 'bulk', bulked(context, bulk));
+      continue;
+    }
+    const maker = bulks.find((one) => one.kind === bulk.kind && isMaking(one.operation));
+    if (maker !== undefined) await probe(session, bulk.operation, 'bulk delete', bulkRemoved(context, bulk, maker));
+  }
+  await checkSafety(context);
+}
+
+/** What can be seen of an operation without knowing what creates its resources. */
+async function checkOperation(context: CheckContext, operation: Operation): Promise<void> {
+  const { session, baselines } = context;
+  if (baselines.of(operation) === undefined) return;
+  await probe(session, operation, 'unknown', unknown(context, operation));
+  await probe(session, operation, 'omitted', omitted(context, operation));
+  await probe(session, operation, 'counts', counted(context, operation));
+  if (operation.method === 'HEAD') await probe(session, operation, 'head', headed(context, operation));
+  await probe(session, operation, 'links', linked(context, operation));
+}
+
+/** Of a choice between several forms, each is stored. */
+async function checkBranches(context: CheckContext, resourceType: ResourceType, baseline: Baseline): Promise<void> {
+  const { session, baselines } = context;
+  const branches = await baselines.branches(resourceType.create);
+  for (const [index, call] of branches.slice(0, 4).entries()) {
+    const harness = new ResourceHarness(context, resourceType, { ...baseline, call });
+    if ((await harness.start()) === undefined || !(harness.isReadable || resourceType.isReadSure)) continue;
+    await probe(session, resourceType.create, `echo branch ${index}`, echoed(harness));
+    await probe(session, resourceType.create, `default branch ${index}`, defaulted(harness));
+  }
+}
+
+async function checkResourceType(context: CheckContext, resourceType: ResourceType): Promise<void> {
+  const { session, baselines } = context;
+  const { read, create, remove, updates, lists, actions } = resourceType;
+  const baseline = baselines.of(create);
+  const concerned = [create, read, remove, ...updates, ...lists, ...actions];
+  if (baseline === undefined || !concerned.some((one) => one !== undefined && session.isJudged(one))) return;
+  const harness = new ResourceHarness(context, resourceType, baseline);
+  if ((await harness.start()) === undefined) return;
+  // A call that makes nothing may return the same names with other meanings.
+  if (harness.isReadable || resourceType.isReadSure || baseline.exchange.response.status === 201) {
+    await probe(session, create, 'echo', echoed(harness));
+    await probe(session, create, 'default', defaulted(harness));
+    await probe(session, create, 'owned', ownedInCreation(harness));
+  }
+  await checkBranches(context, resourceType, baseline);
+  await probe(session, create, 'location', located(harness));
+  for (const list of lists.slice(0, 3)) await probe(session, create, `list ${list.id}`, listed(harness, list));
+  for (const update of updates.slice(0, 3)) {
+    await probe(session, update, 'change', changed(harness, update));
+    await probe(session, update, 'replace', replaced(harness, update));
+    await probe(session, update, 'whole', replacedAsAWhole(harness, update));
+    await probe(session, update, 'refused', rejected(harness, update));
+    await probe(session, update, 'owned', ownedInChange(harness, update));
+    await probe(session, update, 'tags', tagged(harness, update));
+    await probe(session, update, 'version', versioned(harness, update));
+    await probe(session, update, 'unmodified', changedUnmodified(harness, update));
+  }
+  if (updates.length === 0 && read !== undefined) await probe(session, read, 'tags', tagged(harness, undefined));
+  const key = keyOf(create);
+  const list = lists.find((one) => one.path === resourceType.collection);
+  if (key !== undefined)
+    await probe(
+      session,
+      create,
+      'key',
+      keyed(context, create, key, list, (label) => harness.callTo(create, label)),
+    );
+  await probe(session, create, 'unique', unique(harness), updates);
+  if (session.can('otherTenant')) await probe(session, create, 'otherTenant', separated(harness), concerned);
+  if (read !== undefined) await probe(session, read, 'modified', readUnmodified(harness));
+  await probe(session, create, 'elsewhere', misplaced(harness), concerned);
+  const [action] = actions;
+  if (action !== undefined) await probe(session, action, 'actions', acted(harness, actions), actions);
+  if (remove === undefined) return;
+  await probe(session, remove, 'delete', removed(harness));
+  await probe(session, remove, 'delete unchanged', removedUnchanged(harness));
+}

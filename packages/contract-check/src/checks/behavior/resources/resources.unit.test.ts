@@ -1,0 +1,127 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { OpenApiDocument } from '../../../document/document.ts';
+import type { Finding } from '../../../finding/finding.ts';
+import { Baselines } from '../../../run/baseline.ts';
+import { Session } from '../../../run/session.ts';
+import { type RunningLibrary, startLibrary } from './library.fixture.ts';
+import { checkResources } from './resources.ts';
+
+let library: RunningLibrary;
+let document: OpenApiDocument;
+
+beforeAll(async () => {
+  library = await startLibrary();
+  document = await OpenApiDocument.load(library.spec);
+});
+beforeEach(() => library.reset());
+afterAll(() => library.close());
+
+const auth = { caller: () => ({ authorization: 'Bearer a' }), otherTenant: () => ({ authorization: 'Bearer b' }) };
+
+async function findings(seed: number, ...flaws: readonly string[]): Promise<Finding[]> {
+  const session = new Session(document, library.url, { spec: library.spec, auth, seed });
+  await session.signIn();
+  const baselines = new Baselines(session);
+  await baselines.find(() => undefined);
+  for (const flaw of flaws) library.flaws.add(flaw);
+  await checkResources({ session, baselines, onProgress: () => undefined });
+  await session.close();
+  return session.registry.findings();
+}
+
+describe('a correct server', () => {
+  it('has no findings, whatever the seed', async () => {
+    for (let seed = 1; seed <= 4; seed += 1) {
+      library.reset();
+      expect(await findings(seed), `seed ${seed}`).toEqual([]);
+    }
+  });
+});
+
+describe('a server with a defect', () => {
+  const flaws: Readonly<Record<string, readonly string[]>> = {
+    'create-lost': [
+      ...['create not stored', 'subtitle lost', 'same id', 'response with another id', 'put not stored', 'height lost'],
+    ],
+    'create-echo': ['response with another title'],
+    'create-default': ['default of another genre', 'default null', 'chapters are drafts'],
+    'create-not-listed': ['new ones not listed', 'list from cache'],
+    'create-total': ['total constant'],
+    location: ['location nowhere', 'location of another'],
+    'read-only-accepted': ['id taken from request', 'id taken in change'],
+    'read-disagrees': ['read with another genre', 'list with another title'],
+    'read-unknown': ['unknown is 200'],
+    'read-another': ['every id is the first'],
+    'read-changes': ['reading writes', 'listing writes', 'listing creates'],
+    'head-differs': ['HEAD is 404', 'HEAD with another etag'],
+    'update-lost': [
+      'change not stored',
+      'pages not changed',
+      'null ignored',
+      'changes another instead',
+      'replacement not stored',
+    ],
+    'update-echo': ['change returns previous row'],
+    'update-others': ['PATCH resets', 'PATCH clears', 'createdAt moves'],
+    'update-timestamp': ['updatedAt stays', 'version stays'],
+    'update-rejected': ['rejected is stored'],
+    'other-changed': ['changes another too', 'delete takes another', 'delete takes another too'],
+    'delete-lost': ['delete does nothing'],
+    'deleted-parent': ['sales of deleted books'],
+    'deleted-hidden': ['deleted shelves are forgotten'],
+    'etag-moves': ['etag of the moment'],
+    'etag-stays': ['lending keeps the ETag'],
+    'etag-response': ['change returns old etag'],
+    'if-none-match': ['never 304'],
+    'if-match-rejected': ['If-Match always fails', 'If-Match any fails', 'etag constant'],
+    'if-match-ignored': ['If-Match ignored', 'DELETE ignores If-Match', 'time ignored'],
+    'if-match-stored': ['stale is stored', 'rejected and deleted'],
+    'if-modified-since': ['never 304'],
+    'action-lost': ['lending is not stored'],
+    'action-idle': ['lending does nothing'],
+    'found-elsewhere': ['notes of all books', 'notes under any book'],
+    'if-match-missing': ['no 428'],
+    'if-match-status': ['stale is a conflict'],
+    'version-ignored': ['version ignored'],
+    'key-another': ['key ignored', 'all keys are one', 'replay with another id'],
+    'key-twice': ['replay makes another'],
+    'key-rejected': ['replay is a conflict'],
+    'key-reused': ['key for another body'],
+    'tenant-reads': ['other tenant reads'],
+    'tenant-lists': ['other tenant lists'],
+    'tenant-changes': ['other tenant changes'],
+    'tenant-deletes': ['other tenant deletes'],
+    'bulk-results': ['a result too few', 'every index is 0'],
+    'bulk-count': ['failures miscounted'],
+    'bulk-order': ['results reversed'],
+    'bulk-lost': ['last item not stored', 'items take the note of the first'],
+    'bulk-others': ['all or nothing in silence'],
+    'upsert-second': ['upsert makes a second'],
+  };
+  const table = Object.entries(flaws).flatMap(([check, names]) => names.map((name) => [name, check] as const));
+
+  it('has a finding for each property that is not stored as sent', async () => {
+    const found = await findings(
+      7,
+      ...['title in capitals', 'subtitle lost', 'price rounded', 'inPrint ignored', 'last tag lost', 'city lost'],
+      ...['chapters reversed', 'day before'],
+    );
+    const { title } = found.find(({ check, operation }) => check === 'create-lost' && operation === 'createBook') ?? {};
+    expect(title?.split(': ')[1]?.split(', ').toSorted()).toEqual([
+      'chapters.*.name',
+      'inPrint',
+      'price',
+      'publishedOn',
+      'publisher.city',
+      'subtitle',
+      'tags',
+      'title',
+    ]);
+  });
+
+  it.each(table)('%s is found as %s', async (flaw, check) => {
+    const found = await findings(7, flaw);
+    expect(found.map((one) => one.check)).toContain(check);
+    for (const finding of found) expect(finding.exchanges.length).toBeGreaterThan(0);
+  });
+});

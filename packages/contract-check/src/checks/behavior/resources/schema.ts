@@ -1,0 +1,76 @@
+import type { OpenApiDocument } from '../../../document/document.ts';
+import type { Operation } from '../../../document/operation.ts';
+import { isJson } from '../../../http/serialize.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+
+/** The schema of the body that an operation is sent: of JSON or, where it takes none, of a form. */
+export function requestSchema({ body }: Operation): JsonObject | undefined {
+  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i;
+  const content =
+    body?.contents.find(({ mediaType }) => isJson(mediaType)) ??
+    body?.contents.find(({ mediaType }) => isForm.test(mediaType));
+  return content?.schema;
+}
+
+/** The schema of the JSON that an operation returns with a status; of its first success where none is given. */
+export function responseSchema({ responses }: Operation, status?: number): JsonObject | undefined {
+  const response =
+    responses.find((one) => one.status === String(status)) ?? responses.find((one) => one.status.startsWith('2'));
+  return response?.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
+}
+
+/** A schema and all that it is made of, in every branch. */
+export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
+  if (depth > 20) return [];
+  const inner = [
+    ...document.referred(schema),
+    ...['allOf', 'oneOf', 'anyOf'].flatMap((key) => (Array.isArray(schema[key]) ? schema[key].filter(isObject) : [])),
+    ...['then', 'else'].flatMap((key) => (isObject(schema[key]) ? [schema[key]] : [])),
+  ];
+  return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
+}
+
+/** What the schemas say of a property by its name; empty where they do not name it. */
+export function memberOf(document: OpenApiDocument, schemas: readonly JsonObject[], name: string): JsonObject[] {
+  return schemas
+    .flatMap((schema) => partsOf(document, schema))
+    .map((part) => (isObject(part.properties) ? part.properties[name] : undefined))
+    .filter(isObject);
+}
+
+export function memberNames(document: OpenApiDocument, schema: JsonObject | undefined): string[] {
+  if (schema === undefined) return [];
+  const names = partsOf(document, schema).flatMap((part) =>
+    Object.keys(isObject(part.properties) ? part.properties : {}),
+  );
+  return [...new Set(names)];
+}
+
+export function itemOf(document: OpenApiDocument, schemas: readonly JsonObject[]): JsonObject[] {
+  return schemas
+    .flatMap((schema) => partsOf(document, schema))
+    .map(({ items }) => items)
+    .filter(isObject);
+}
+
+/** Whether any part of a schema says something of it, such as `readOnly`. */
+export function says(document: OpenApiDocument, schemas: readonly JsonObject[], keyword: string): boolean {
+  return schemas.flatMap((schema) => partsOf(document, schema)).some((part) => part[keyword] === true);
+}
+
+export function formatOf(document: OpenApiDocument, schemas: readonly JsonObject[]): string | undefined {
+  const formats = schemas.flatMap((schema) => partsOf(document, schema)).map(({ format }) => format);
+  return formats.find((format) => typeof format === 'string');
+}
+
+export function hasEnum(document: OpenApiDocument, schemas: readonly JsonObject[]): boolean {
+  return schemas
+    .flatMap((schema) => partsOf(document, schema))
+    .some((part) => Array.isArray(part.enum) || 'const' in part);
+}
+
+/** The schema that a value is created by: what is next to a reference is left aside, because the validator loses its way there. */
+export function targetOf(document: OpenApiDocument, schemas: readonly JsonObject[]): JsonObject | undefined {
+  const [schema] = schemas;
+  return schema === undefined ? undefined : document.object(schema);
+}

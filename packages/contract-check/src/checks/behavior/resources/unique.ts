@@ -1,0 +1,84 @@
+import type { Operation } from '../../../document/operation.ts';
+import type { Exchange } from '../../../http/call.ts';
+import { isObject, type JsonObject } from '../../../json.ts';
+import { isSuccess } from '../../../run/baseline.ts';
+import { clausesOf, saysUnique, speaksOf } from '../../../run/wording.ts';
+import { type Difference, type Look, text } from './probe.ts';
+import type { Resource, ResourceHarness } from './resource-harness.ts';
+import { memberNames, memberOf, partsOf, requestSchema } from './schema.ts';
+import { createdAndRead, isWritable } from './update.ts';
+import { saidFlag } from './vocabulary.ts';
+
+/** What the contract says to be unique is not taken a second time, neither by what is created nor by what is changed. */
+export function unique(harness: ResourceHarness): Look {
+  const { create, updates } = harness.resourceType;
+  return async (label) => {
+    const names = uniqueNames(harness);
+    const created = names.length === 0 ? undefined : await createdAndRead(harness, label);
+    if (created === undefined) return undefined;
+    const found: Difference[] = [];
+    for (const name of names.filter((one) => typeof created.resource.sent[one] === 'string')) {
+      const second = await harness.callTo(create, `${label} second`);
+      if (!isObject(second?.body)) continue;
+      const taken = created.resource.sent[name];
+      const exchange = await harness.session.send({ ...second, body: { ...second.body, [name]: taken } });
+      const resource = isSuccess(exchange) ? harness.resourceOf(second, exchange) : undefined;
+      if (resource !== undefined && resource.id !== undefined && resource.id !== created.resource.id)
+        found.push(twice(harness, create, name, created.resource, exchange));
+      const update = updates.find(({ method }) => method === 'PATCH');
+      const body = { [name]: taken };
+      const schema = update === undefined ? undefined : requestSchema(update);
+      if (update === undefined || schema === undefined || !harness.session.validators.accepts(schema, body, 'request'))
+        continue;
+      const other = await createdAndRead(harness, `${label} other ${name}`);
+      const changed = other === undefined ? undefined : await harness.change(update, other.resource, body);
+      if (other === undefined || changed === undefined) continue;
+      const after = isSuccess(changed) ? await harness.shown(other.resource) : undefined;
+      if (after?.row[name] === taken) found.push(twice(harness, update, name, created.resource, changed));
+    }
+    return found;
+  };
+}
+
+/** Members of the creation that the contract says to be unique: they themselves, or what the operation says of a conflict. */
+function uniqueNames(harness: ResourceHarness): string[] {
+  const { document, resourceType } = harness;
+  const { create } = resourceType;
+  const schema = requestSchema(create);
+  if (schema === undefined) return [];
+  const conflict = create.responses.find(({ status }) => status === '409');
+  const clauses = [create.node.description, conflict === undefined ? '' : document.object(conflict.node).description]
+    .flatMap(clausesOf)
+    .filter(saysUnique);
+  return memberNames(document, schema).filter((name) => {
+    const parts = memberOf(document, [schema], name).flatMap((one) => partsOf(document, one));
+    const said = parts.map((part) => saidFlag({ node: part }, 'unique')).find((one) => one !== undefined);
+    if (said !== undefined || !isWritable(harness, schema, name)) return said === true;
+    if (parts.some((part) => Array.isArray(part.enum))) return false;
+    return (
+      (conflict !== undefined && parts.some((part) => clausesOf(part.description).some(saysUnique))) ||
+      clauses.some((clause) => speaksOf(clause, name))
+    );
+  });
+}
+
+function twice(
+  harness: ResourceHarness,
+  operation: Operation,
+  name: string,
+  first: Resource,
+  exchange: Exchange,
+): Difference {
+  const schema: JsonObject = requestSchema(operation) ?? {};
+  return {
+    check: 'unique-ignored',
+    operation,
+    about: name,
+    title: `${name} must be unique, but ${operation.id} accepts it a second time`,
+    expected: `an error for ${text(first.sent[name])}, which already exists`,
+    actual: `${exchange.response.status} ${exchange.response.text.slice(0, 150)}`,
+    node: memberOf(harness.document, [schema], name)[0],
+    fix: `Reject a ${name} that already exists, or declare that it is not unique (x-contract-check: unique).`,
+    exchanges: [first.created, exchange],
+  };
+}

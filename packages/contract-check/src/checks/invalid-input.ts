@@ -1,0 +1,384 @@
+import type { Operation } from '../document/operation.ts';
+import type { Call, Exchange } from '../http/call.ts';
+import { isJson } from '../http/serialize.ts';
+import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import type { Candidate } from '../judge/judge.ts';
+import { general } from '../judge/judge.ts';
+import type { Baseline } from '../run/baseline.ts';
+import { withKnownIds } from '../run/known-ids.ts';
+import { isMaking, isRemoving } from '../run/names.ts';
+import { renewedAround } from '../run/renewal.ts';
+import type { Session } from '../run/session.ts';
+import { isHarmless } from '../run/unknown-id.ts';
+import { breaksOf } from '../schema/breaks.ts';
+import { malformedAround, malformedBodies } from '../schema/hostile.ts';
+import { memberNames, memberOf, partsOf, responseSchema } from './behavior/resources/schema.ts';
+import type { CheckContext } from './checks.ts';
+import {
+  codeOf,
+  detailCodesOf,
+  hasItemErrors,
+  isAccepted,
+  isRejected,
+  itemErrorsIn,
+  type Rejection,
+} from './outcome.ts';
+import { inParallel } from './parallel.ts';
+import { type CallPlace, isDistinguishable, placesOf, pointerInCall } from './places.ts';
+import { sampled } from './sample.ts';
+
+/** A request that breaks the contract in one thing. */
+interface Probe {
+  readonly keyword: string;
+  /** Where, as a person names it. */
+  readonly at: string;
+  readonly note: string;
+  readonly place: Candidate['place'];
+  readonly call: Call;
+  /** The place whose value was broken: one of the baseline, or of a branch. */
+  readonly base?: CallPlace;
+  /** A JSON Pointer to what is broken in that place; the place itself, where none is given. */
+  readonly pointer?: string;
+}
+
+/** For every constraint of every place, a request that breaks just that one; each must be rejected. */
+export async function checkInvalidInput(
+  context: CheckContext,
+  operation: Operation,
+  baseline: Baseline,
+): Promise<Rejection> {
+  const { session, baselines } = context;
+  const branches = await baselines.branches(operation);
+  const bodies = branches.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
+  const probes = [
+    ...oncePerConstraint([...placesOf(session, baseline.call), ...bodies].flatMap((place) => probesAt(context, place))),
+    ...absences(context, baseline.call),
+    ...returnedMembers(context, baseline),
+    ...returnedWords(context, baseline),
+    ...membersOfOthers(context, [baseline.call, ...branches]),
+    ...bodyProbes(context, operation, baseline.call),
+    ...unreadable(context, baseline.call),
+  ];
+  const statuses = new Set<number>();
+  const codes = new Set<string>();
+  const halfRejected: { readonly probe: Probe; readonly exchange: Exchange }[] = [];
+  await inParallel(probes, session.options.concurrency ?? 8, async (probe, index) => {
+    if (session.isOver || !(await isHarmless(session, probe.call, baseline.call))) return;
+    const exchange = await send(context, probe, `${index}`);
+    session.observed(operation, 'invalid input');
+    session.coverage.tried(operation, probe.place);
+    if (isRejected(exchange)) {
+      if (![401, 403, 404, 429].includes(exchange.response.status)) {
+        statuses.add(exchange.response.status);
+        const code = codeOf(exchange);
+        for (const word of [...(code === undefined ? [] : [code]), ...detailCodesOf(exchange)]) codes.add(word);
+      }
+      return;
+    }
+    if (hasItemErrors(exchange)) halfRejected.push({ probe, exchange });
+    if (!isAccepted(exchange)) return;
+    const again = async () => {
+      const second = await send(context, probe, `${index} again`);
+      // What it created the first time is in the way of the second.
+      if (isAccepted(second)) return [second];
+      const isGone = isRemoving(operation) && ([404, 410].includes(second.response.status) || hasItemErrors(second));
+      return second.response.status === 409 || isGone ? [exchange] : undefined;
+    };
+    const found = (other: Exchange) => (isAccepted(other) ? finding(operation, probe, other) : undefined);
+    await session.report(finding(operation, probe, exchange), [exchange], again, {
+      call: probe.call,
+      found,
+      ...(probe.base === undefined ? {} : { kept: pointerInCall(probe.base, probe.pointer ?? '') }),
+    });
+  });
+  await reportUnseen(session, operation, probes, halfRejected, codes);
+  return { statuses, codes };
+}
+
+/** Sends a probe; once more in other words, where what is there already hides whether its form was looked at. */
+async function send({ session, baselines }: CheckContext, { call, base }: Probe, label: string): Promise<Exchange> {
+  let exchange = await session.send(call);
+  if (exchange.response.status !== 409 || base === undefined) return exchange;
+  for (const [index, freshness] of (await baselines.freshnesses(call.operation)).entries()) {
+    exchange = await session.send(renewedAround(session, call, base.call, `broken ${label} ${index}`, freshness));
+    if (exchange.response.status !== 409) break;
+  }
+  return baselines.elsewhere(call, exchange, label);
+}
+
+/**
+ * A server that rejects breaks of items as a whole, and does one of them all the same, has not seen it: also where the item
+ * then fails for another reason.
+ */
+async function reportUnseen(
+  session: Session,
+  operation: Operation,
+  probes: readonly Probe[],
+  halfRejected: readonly { readonly probe: Probe; readonly exchange: Exchange }[],
+  codes: ReadonlySet<string>,
+): Promise<void> {
+  const inBody = probes.filter(({ at }) => at.startsWith('body'));
+  if (inBody.length < 10 || halfRejected.length > inBody.length / 5) return;
+  for (const { probe, exchange } of halfRejected) {
+    const isOfOtherReason = (one: Exchange) => hasItemErrors(one) && !tellsOf(one, probe, codes);
+    if (!isOfOtherReason(exchange)) continue;
+    await session.report(finding(operation, probe, exchange), [exchange], async () => {
+      const again = await session.send(probe.call);
+      return isOfOtherReason(again) ? [again] : undefined;
+    });
+  }
+}
+
+/** Whether an item's error is one of those that come with a rejection, or names what is broken. */
+function tellsOf(exchange: Exchange, { at }: Probe, codes: ReadonlySet<string>): boolean {
+  const errors = JSON.stringify(itemErrorsIn(exchange)).toLowerCase();
+  const [name = ''] = at
+    .split('/')
+    .filter((segment) => !/^(?:\*|body)$/.test(segment))
+    .slice(-1);
+  return errors.includes(name.toLowerCase()) || [...codes].some((code) => errors.includes(`"${code.toLowerCase()}"`));
+}
+
+/** Breaks of one place in a run; another seed takes others. */
+const most = 400;
+
+function probesAt(context: CheckContext, place: CallPlace): Probe[] {
+  const { session } = context;
+  if (place.value === undefined) return [];
+  const { document, validators } = session;
+  const breaks = breaksOf(document, validators, place.schema, place.value).filter(({ value }) =>
+    isDistinguishable(session, place, value, true),
+  );
+  return sampled(
+    breaks,
+    session.options.probes ?? most,
+    session.seedFor(`breaks ${place.name}`),
+    ({ keyword, place: at }) => `${keyword} ${at?.file} ${at?.pointer}`,
+  ).map((one) => ({
+    keyword: one.keyword,
+    at: `${place.name}${general(one.pointer)}`,
+    note: one.note,
+    place: one.place,
+    call: place.with(knownButBroken(context, place, one.value)),
+    base: place,
+    pointer: one.pointer,
+  }));
+}
+
+/** The broken value with ids that the server knows, where it is made up in whole or in part; a broken id stays broken. */
+function knownButBroken(
+  { session }: CheckContext,
+  { parameter, schema, call: { operation } }: CallPlace,
+  value: unknown,
+): unknown {
+  if (parameter !== undefined) return value;
+  const known = withKnownIds(session, operation, value, isMaking(operation));
+  const breaches = (one: unknown) =>
+    session.validators
+      .breaches(schema, one, 'request')
+      .map(({ pointer, keyword }) => `${pointer} ${keyword}`)
+      .join();
+  return breaches(known) === breaches(value) ? known : value;
+}
+
+/** What several branches have in common is broken in the first of them. */
+function oncePerConstraint(probes: readonly Probe[]): Probe[] {
+  const seen = new Map<string, object | undefined>();
+  return probes.filter(({ keyword, at, place, base }) => {
+    const key = `${keyword} ${at} ${place?.file} ${place?.pointer}`;
+    if (!seen.has(key)) seen.set(key, base);
+    return seen.get(key) === base;
+  });
+}
+
+/** Requests that leave out what is required. */
+function absences({ session }: CheckContext, call: Call): Probe[] {
+  const { operation } = call;
+  const probes = placesOf(session, call)
+    .filter(({ parameter }) => parameter?.required === true && parameter.in !== 'path')
+    // What the identity sends by itself is taken out as a whole.
+    .map((place): Probe => {
+      const name = place.parameter?.name ?? '';
+      const without = place.with(undefined);
+      const isGiven = place.parameter?.in === 'header' && session.givenHeaders.includes(name.toLowerCase());
+      return {
+        keyword: 'required',
+        at: place.name,
+        note: `${place.name} is missing`,
+        place: place.parameter && session.document.placeOf(place.parameter.node, 'required'),
+        call: isGiven ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without,
+        base: place,
+      };
+    });
+  if (operation.body?.required !== true || call.body === undefined) return probes;
+  const none: Probe = {
+    keyword: 'required',
+    at: 'body',
+    note: 'the body is missing',
+    place: session.document.placeOf(operation.body.node, 'required'),
+    call: { ...call, body: undefined },
+  };
+  return [...probes, none];
+}
+
+/** How many properties of a response are sent where a body does not take them. */
+const mostReturned = 6;
+
+/** A closed body with a property that responses have and it has not: what the server decides on cannot be sent. */
+function returnedMembers({ session }: CheckContext, { call, exchange }: Baseline): Probe[] {
+  const place = placesOf(session, call).find(({ parameter }) => parameter === undefined);
+  const response = exchange.response.json?.value;
+  if (place === undefined || !isObject(place.value) || !isObject(response)) return [];
+  const body = place.value;
+  const schema = session.document.object(place.schema);
+  const closing = ['additionalProperties', 'unevaluatedProperties'].find((keyword) => schema[keyword] === false);
+  if (closing === undefined) return [];
+  return Object.entries(response)
+    .filter(([name, value]) => !(name in body) && !isObject(value) && !Array.isArray(value))
+    .map(([name, value]) => ({ name, whole: { ...body, [name]: value } }))
+    .filter(({ name, whole }) => {
+      const breaches = session.validators.breaches(place.schema, whole, 'request');
+      return (
+        breaches.length > 0 && breaches.every(({ keyword, pointer }) => keyword === closing && pointer === `/${name}`)
+      );
+    })
+    .slice(0, mostReturned)
+    .map(({ name, whole }) => ({
+      keyword: closing,
+      at: `body/${name}`,
+      note: `${name} is returned in responses, but is not part of the request body`,
+      place: session.document.placeOf(schema, closing),
+      call: place.with(whole),
+      base: place,
+    }));
+}
+
+/** A word that a property may have where it is returned, and not where it is sent: a state that only the server can bring about. */
+function returnedWords({ session }: CheckContext, { call }: Baseline): Probe[] {
+  const { document, validators } = session;
+  const place = placesOf(session, call).find(({ parameter }) => parameter === undefined);
+  const returned = responseSchema(call.operation);
+  if (place === undefined || returned === undefined || !isObject(place.value)) return [];
+  const body = place.value;
+  const wordsOf = (schema: JsonObject, name: string) =>
+    memberOf(document, [schema], name)
+      .flatMap((one) => partsOf(document, one))
+      .flatMap(({ enum: words }) => (Array.isArray(words) ? words : []));
+  return memberNames(document, place.schema).flatMap((name) => {
+    const sent = wordsOf(place.schema, name);
+    const [other] = sent.length === 0 ? [] : wordsOf(returned, name).filter((word) => !sent.includes(word));
+    const whole = { ...body, [name]: other };
+    if (other === undefined || validators.accepts(place.schema, whole, 'request')) return [];
+    const probe: Probe = {
+      keyword: 'enum',
+      at: `body/${name}`,
+      note: `${JSON.stringify(other)} is returned in responses, but is not an allowed value in requests`,
+      place: document.placeOf(memberOf(document, [place.schema], name)[0] ?? place.schema),
+      call: place.with(whole),
+      base: place,
+      pointer: `/${escapeSegment(name)}`,
+    };
+    return isDistinguishable(session, place, whole, true) ? [probe] : [];
+  });
+}
+
+/** A body of one branch with a property of another, where it does not take it. */
+function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Probe[] {
+  const places = calls.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
+  const probes = places.flatMap((place) =>
+    places.flatMap((other) => {
+      const [own, others] = [place.value, other.value];
+      if (!isObject(own) || !isObject(others)) return [];
+      return Object.keys(others)
+        .filter((name) => !(name in own))
+        .map((name) => ({ place, name, whole: { ...own, [name]: others[name] } }));
+    }),
+  );
+  const broken = probes.filter(
+    ({ place, whole }) =>
+      !session.validators.accepts(place.schema, whole, 'request') && isDistinguishable(session, place, whole, true),
+  );
+  return [...new Map(broken.map((probe) => [`${calls.indexOf(probe.place.call)} ${probe.name}`, probe])).values()]
+    .slice(0, 4 * mostReturned)
+    .map(({ place, name, whole }) => ({
+      keyword: 'oneOf',
+      at: `body/${name}`,
+      note: `${name} belongs to another branch than the other properties`,
+      place: session.document.placeOf(place.schema),
+      call: place.with(whole),
+      base: place,
+    }));
+}
+
+/** A caller that reads nothing of what the operation can return, where 406 is declared for it (RFC 9110, 15.5.7). */
+function unreadable({ session }: CheckContext, call: Call): Probe[] {
+  const response = call.operation.responses.find(({ status }) => status === '406');
+  if (response === undefined) return [];
+  const accept = 'application/vnd.nobody-writes-this';
+  return [
+    {
+      keyword: 'accept',
+      at: 'header.Accept',
+      note: `Accept is ${accept}, and 406 is declared`,
+      place: session.document.placeOf(response.node),
+      call: { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, accept } } },
+    },
+  ];
+}
+
+/** Bodies that are not what their media type says, and media types that the operation does not take. */
+function bodyProbes({ session }: CheckContext, operation: Operation, call: Call): Probe[] {
+  const { body } = operation;
+  if (body === undefined || call.body === undefined || call.mediaType === undefined) return [];
+  const place = session.document.placeOf(body.node, 'content');
+  const declared = body.contents.map(({ mediaType }) => mediaType.split(';')[0]?.toLowerCase() ?? '');
+  const isDeclared = (type: string) =>
+    declared.some((one) => one === type || one === '*/*' || one === `${type.split('/')[0]}/*`);
+  const others = ['text/plain', 'application/xml', 'application/x-www-form-urlencoded', 'application/json'].filter(
+    (type) => !isDeclared(type),
+  );
+  const text = JSON.stringify(call.body);
+  const types = others.map(
+    (type): Probe => ({
+      keyword: 'media-type',
+      at: 'body',
+      note: `the media type of the body is ${type}, which is not declared`,
+      place,
+      call: { ...call, raw: { ...call.raw, headers: { ...call.raw?.headers, 'content-type': type }, body: text } },
+    }),
+  );
+  const around = isJson(call.mediaType) ? malformedAround(text) : [];
+  const broken = [...malformedBodies(call.mediaType), ...around]
+    .filter(({ isMalformed }) => isMalformed)
+    .map(
+      ({ text: malformed, note }): Probe => ({
+        keyword: 'malformed',
+        at: 'body',
+        note,
+        place,
+        call: {
+          ...call,
+          raw: {
+            ...call.raw,
+            headers: { ...call.raw?.headers, 'content-type': call.mediaType ?? '' },
+            body: malformed,
+          },
+        },
+      }),
+    );
+  return [...types, ...broken];
+}
+
+function finding(operation: Operation, probe: Probe, exchange: Exchange): Candidate {
+  return {
+    check: `reject-${probe.keyword}`,
+    category: 'invalid input',
+    operation: operation.id,
+    title: `${probe.at}: ${probe.note}, but the request is accepted`,
+    expected: `a declared 4xx, because the contract has ${probe.keyword}`,
+    actual: `${exchange.response.status} ${exchange.response.text.slice(0, 160)}`,
+    place: probe.place,
+    fix: 'Reject the request, or relax the contract.',
+    cause: `reject-${probe.keyword} ${operation.id} ${probe.at}`,
+  };
+}

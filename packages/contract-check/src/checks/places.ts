@@ -1,0 +1,158 @@
+import type { Content, Parameter } from '../document/operation.ts';
+import type { Call } from '../http/call.ts';
+import { isJson } from '../http/serialize.ts';
+import type { JsonObject } from '../json.ts';
+import { escapeSegment, isObject } from '../json.ts';
+import type { Session } from '../run/session.ts';
+
+/** A place in a call that has a schema: a parameter, or the body. */
+export interface CallPlace {
+  /** As a person names it: `query.pageSize`, `the body`. */
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly parameter: Parameter | undefined;
+  /** Whether it is a body whose properties are sent as texts. */
+  readonly isForm: boolean;
+  /** The value there in the baseline, or a valid one where the baseline leaves it out; undefined where none is known. */
+  readonly value: unknown;
+  /** The call that it is a place of. */
+  readonly call: Call;
+  /** The call with another value there. */
+  with(value: unknown): Call;
+}
+
+/** Where something in a place is in its call, as a JSON Pointer. */
+export function pointerInCall({ parameter }: CallPlace, pointer: string): string {
+  return parameter === undefined ? `/body${pointer}` : `/${groupOf(parameter)}/${escapeSegment(parameter.name)}`;
+}
+
+/** The places of a call that can be changed by themselves. */
+export function placesOf(session: Session, call: Call): CallPlace[] {
+  const { operation } = call;
+  const parameters = operation.parameters
+    .filter(({ name, in: place }) => !(place === 'header' && isTransport(name)))
+    .map((parameter) => parameterPlace(session, call, parameter));
+  const content = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType);
+  const body = bodyPlace(call, content);
+  return body === undefined ? parameters : [...parameters, body];
+}
+
+/** Headers that OpenAPI has described elsewhere: a parameter of that name is to be ignored. */
+function isTransport(name: string): boolean {
+  return ['accept', 'content-type', 'authorization'].includes(name.toLowerCase());
+}
+
+function bodyPlace(call: Call, content: Content | undefined): CallPlace | undefined {
+  if (content?.schema === undefined) return undefined;
+  const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i.test(content.mediaType);
+  if (!isJson(content.mediaType) && !(isForm && isObject(call.body))) return undefined;
+  return {
+    name: 'body',
+    schema: content.schema,
+    parameter: undefined,
+    isForm,
+    value: call.body,
+    call,
+    with: (value) => ({ ...call, body: value }),
+  };
+}
+
+function parameterPlace(session: Session, call: Call, parameter: Parameter): CallPlace {
+  const group = groupOf(parameter);
+  const own = call[group][parameter.name];
+  const example = parameter.examples.find((value) => session.validators.accepts(parameter.schema, value, 'request'));
+  const seed = session.seedFor(`${call.operation.id} ${parameter.in}.${parameter.name}`);
+  const value = own ?? example ?? session.values.sample(parameter.schema, 'request', 'most', seed)?.value;
+  return {
+    name: `${parameter.in}.${parameter.name}`,
+    schema: parameter.schema,
+    parameter,
+    isForm: false,
+    value,
+    call,
+    with: (changed) => ({ ...call, [group]: { ...call[group], [parameter.name]: changed } }),
+  };
+}
+
+export function groupOf({ in: place }: Parameter): 'path' | 'query' | 'headers' | 'cookies' {
+  return place === 'header' ? 'headers' : place === 'cookie' ? 'cookies' : place;
+}
+
+/**
+ * Whether a value can be told apart once it is text, and can be sent there at all: `"12"` for a number is 12 again in a
+ * query, an empty path segment is another path, and a header carries no line feed.
+ */
+export function isDistinguishable(session: Session, place: CallPlace, value: unknown, isBreak: boolean): boolean {
+  const { parameter, schema, isForm } = place;
+  if (parameter === undefined && !isForm) return true;
+  if (value === null || value === undefined) return false;
+  if (parameter?.mediaType !== undefined) return true;
+  const isSent = parameter === undefined ? canBeForm(value) : canBeParameter(session, parameter, value);
+  return isSent && (!isBreak || !session.validators.accepts(schema, readBack(session, schema, value), 'request'));
+}
+
+/** A form has properties, and these have texts; a list is a property said several times. */
+function canBeForm(value: unknown): boolean {
+  const isText = (member: unknown) =>
+    ['number', 'boolean'].includes(typeof member) || (typeof member === 'string' && member.isWellFormed());
+  return (
+    isObject(value) &&
+    Object.values(value).every((member) =>
+      Array.isArray(member) ? member.length > 1 && member.every(isText) : isText(member),
+    )
+  );
+}
+
+function canBeParameter(session: Session, parameter: Parameter, value: unknown): boolean {
+  const types = [session.document.object(parameter.schema).type].flat();
+  const isComposite = Array.isArray(value) || isObject(value);
+  if (isComposite !== (types.includes('array') || types.includes('object'))) return false;
+  const members = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [value];
+  if (isComposite && members.some((member) => typeof member === 'object')) return false;
+  const texts = members.map(textOf);
+  // Where each property has a pair of its own, none can be taken for two.
+  const isApart = parameter.style === 'deepObject' || (parameter.style === 'form' && parameter.explode);
+  if (isComposite && (texts.length === 0 || texts.some((text) => text === '' || (!isApart && /[,|; .=&]/.test(text)))))
+    return false;
+  return texts.every((text) => canCarry(parameter, text));
+}
+
+function canCarry(parameter: Parameter, text: string): boolean {
+  // Half a surrogate pair has no UTF-8, and so no place in an address.
+  if (!text.isWellFormed()) return false;
+  if (parameter.in === 'path')
+    return text !== '' && !/^\.{1,2}$/.test(text) && !text.includes('\0') && !/[/\\]/.test(text) && text.length < 4000;
+  if (parameter.in === 'query') return text.length < 4000;
+  return (
+    /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(text) &&
+    text.length < 4000 &&
+    (parameter.in === 'header' || !/[;,"\\ ]/.test(text))
+  );
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The value as a server reads it from text, in the type that the schema asks for. */
+function readBack(session: Session, schema: JsonObject, value: unknown): unknown {
+  const described = session.document.object(schema);
+  if (Array.isArray(value)) {
+    const items = isObject(described.items) ? described.items : {};
+    return value.map((item) => readBack(session, items, item));
+  }
+  if (isObject(value)) {
+    const properties = isObject(described.properties) ? described.properties : {};
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [
+        name,
+        readBack(session, isObject(properties[name]) ? properties[name] : {}, member),
+      ]),
+    );
+  }
+  const text = textOf(value);
+  const asNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(text) ? Number(text) : undefined;
+  const asBoolean = text === 'true' ? true : text === 'false' ? false : undefined;
+  const readings = [asNumber, asBoolean, text].filter((reading) => reading !== undefined);
+  return readings.find((reading) => session.validators.accepts(schema, reading, 'request')) ?? text;
+}

@@ -1,0 +1,29 @@
+import type { Operation } from '../document/operation.ts';
+import type { Baseline } from '../run/baseline.ts';
+import type { CheckContext } from './checks.ts';
+import { checkInvalidInput } from './invalid-input.ts';
+import { inParallel } from './parallel.ts';
+import { checkRobustness } from './robustness.ts';
+import { checkCredentials } from './security.ts';
+import { checkValidInput } from './valid-input.ts';
+
+/** Probes each operation for itself: one thing of its baseline is changed at a time. */
+export async function probeOperations(context: CheckContext): Promise<void> {
+  const { session, baselines, onProgress } = context;
+  let done = 0;
+  await inParallel(session.judged, 2, async (operation) => {
+    const baseline = session.isOver ? undefined : await baselines.alive(operation);
+    if (baseline !== undefined) await probe(context, operation, baseline);
+    done += 1;
+    onProgress(done, session.judged.length);
+  });
+}
+
+async function probe(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {
+  const { session } = context;
+  // How the server rejects must be known before it can be told what it rejects wrongly.
+  const rejection = await checkInvalidInput(context, operation, baseline);
+  if (session.wants('invalid input')) await checkCredentials(context, operation, baseline);
+  if (session.wants('valid input')) await checkValidInput(context, operation, baseline, rejection);
+  if (session.wants('robustness')) await checkRobustness(context, operation, baseline);
+}

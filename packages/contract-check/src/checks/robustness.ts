@@ -1,0 +1,92 @@
+import type { Operation } from '../document/operation.ts';
+import type { Call } from '../http/call.ts';
+import { isJson } from '../http/serialize.ts';
+import { isObject, sizeOf } from '../json.ts';
+import type { Baseline } from '../run/baseline.ts';
+import { isHarmless } from '../run/unknown-id.ts';
+import { hostileEverywhere, hostileOf, hostileTexts, malformedBodies, withRawText } from '../schema/hostile.ts';
+import type { CheckContext } from './checks.ts';
+import { inParallel } from './parallel.ts';
+import { isDistinguishable, placesOf } from './places.ts';
+import { sampled } from './sample.ts';
+
+/** Valid but hostile values, and bodies that are broken in odd ways. Whatever the response is, it is no fault and no silence. */
+export async function checkRobustness(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {
+  const { session } = context;
+  const { call } = baseline;
+  const valid = placesOf(session, call).flatMap((place) =>
+    place.value === undefined
+      ? []
+      : sampled(
+          hostileOf(session.document, session.validators, place.schema, place.value).filter(({ value }) =>
+            isDistinguishable(session, place, value, false),
+          ),
+          Math.min(most, session.options.probes ?? most),
+          session.seedFor(`hostile ${operation.id} ${place.name}`),
+          ({ keyword, pointer }) => `${keyword} ${pointer}`,
+        ).map(({ value }) => place.with(value)),
+  );
+  const broken =
+    call.body === undefined || call.mediaType === undefined
+      ? []
+      : malformedBodies(call.mediaType).map(({ text }) => withText(call, text));
+  const send = async (probe: Call, isJudged: boolean) => {
+    if (session.isOver || !(await isHarmless(session, probe, call))) return;
+    await session.send(probe, { isJudged });
+    session.observed(operation, 'robustness');
+  };
+  const atOnce = session.options.concurrency ?? 8;
+  await inParallel(await everywhere(context, baseline), atOnce, (probe) => send(probe, true));
+  await inParallel(valid, atOnce, (probe) => send(probe, true));
+  await inParallel([...broken, ...rawTexts(call), ...oddPaths(call)], atOnce, (probe) => send(probe, false));
+}
+
+/** The call with an odd text in all of its body at once, in the body with the most in it of those that are known to be taken. */
+async function everywhere({ session, baselines }: CheckContext, { call }: Baseline): Promise<Call[]> {
+  const { operation, mediaType } = call;
+  const schema = operation.body?.contents.find((one) => one.mediaType === mediaType)?.schema;
+  if (schema === undefined || call.body === undefined || (session.options.probes ?? most) < most) return [];
+  const known = [call, ...(await baselines.variants(operation))];
+  const [fullest = call] = known.sort((one, other) => sizeOf(other.body) - sizeOf(one.body));
+  return [...hostileEverywhere(session.validators, schema, fullest.body)].map((body) => ({ ...fullest, body }));
+}
+
+/** Hostile values of one place in a run; another seed takes others. */
+const most = 80;
+
+/** Bodies in which one text or number is what JSON can write and no value of JavaScript can be. */
+function rawTexts(call: Call): Call[] {
+  if (!isObject(call.body) || call.mediaType === undefined || !isJson(call.mediaType)) return [];
+  const { body } = call;
+  const members = Object.keys(body).filter((name) => ['string', 'number'].includes(typeof body[name]));
+  return members.slice(0, 4).flatMap((name) =>
+    hostileTexts()
+      .filter(({ type }) => type === typeof body[name])
+      .map(({ text }) =>
+        withText(
+          call,
+          withRawText(body, (part) => ({ ...body, [name]: part }), text),
+        ),
+      ),
+  );
+}
+
+function withText(call: Call, body: string): Call {
+  return { ...call, raw: { headers: { 'content-type': call.mediaType ?? 'application/json' }, body } };
+}
+
+/** Paths and queries that no value of a schema can express. */
+function oddPaths(call: Call): Call[] {
+  const { operation } = call;
+  const names = [...operation.path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '');
+  const odd = ['%00', '%F0%9F%98%80', '%ff', '%', '..%2f..%2f', "'%20or%20'1'%3D'1", '9'.repeat(400)];
+  const base =
+    names.length === 0
+      ? []
+      : odd.map((text) => ({ ...call, raw: { path: operation.path.replaceAll(/\{[^}]+\}/g, text) } }));
+  const queries = ['%', 'a=%ff', '__proto__[x]=1', '&&&=&', `x=${'y'.repeat(3000)}`].map((query) => ({
+    ...call,
+    raw: { query },
+  }));
+  return [...base, ...queries];
+}

@@ -1,0 +1,166 @@
+import type { Operation } from '../document/operation.ts';
+import type { Exchange } from '../http/call.ts';
+import { isObject } from '../json.ts';
+import type { Candidate } from '../judge/judge.ts';
+import type { Baseline } from '../run/baseline.ts';
+import { isDestructive } from '../run/names.ts';
+import type { Session } from '../run/session.ts';
+import type { CheckContext } from './checks.ts';
+import { itemErrorsIn } from './outcome.ts';
+
+/** Who may not call: nobody, a forged or worn-out credential, and a caller without the rights. */
+export async function checkCredentials(
+  { session }: CheckContext,
+  operation: Operation,
+  baseline: Baseline,
+): Promise<void> {
+  if (!needsCredentials(operation)) return;
+  for (const attempt of attempts(session, operation)) {
+    if (session.isOver) return;
+    const send = () =>
+      session.send(
+        { ...baseline.call, raw: { ...baseline.call.raw, headers: attempt.headers } },
+        { identity: attempt.identity },
+      );
+    const exchange = await send();
+    session.observed(operation, 'invalid input');
+    if (!isServed(exchange)) continue;
+    await session.report(finding(session, operation, attempt, exchange), [exchange], async () => {
+      const again = await send();
+      if (isServed(again)) return [again];
+      // What is deleted cannot be deleted a second time.
+      return operation.method === 'DELETE' && [404, 409, 410].includes(again.response.status) ? [exchange] : undefined;
+    });
+    if (operation.method === 'DELETE') return;
+  }
+}
+
+/** Whether a caller was let in: also where what it requested then failed for other reasons. */
+function isServed(exchange: Exchange): boolean {
+  const { status } = exchange.response;
+  const errors = JSON.stringify(itemErrorsIn(exchange));
+  return (
+    status >= 200 && status < 400 && !/forbid|denied|unauthori[sz]ed|permission|not allowed|credential/i.test(errors)
+  );
+}
+
+interface Attempt {
+  readonly check: string;
+  readonly who: string;
+  readonly identity: 'caller' | 'anonymous' | 'expired' | 'forbidden';
+  readonly headers: Readonly<Record<string, string>>;
+  readonly expected: string;
+}
+
+function needsCredentials({ security }: Operation): boolean {
+  return security.length > 0 && security.every((alternative) => Object.keys(alternative).length > 0);
+}
+
+function attempts(session: Session, operation: Operation): Attempt[] {
+  const rejected = 'a 401 or 403';
+  const created: Attempt[] = [
+    {
+      check: 'missing-credentials',
+      who: 'without credentials',
+      identity: 'anonymous',
+      headers: {},
+      expected: rejected,
+    },
+  ];
+  // All at once: where there are alternatives, one that is right is enough.
+  const credentials = Object.entries(session.credentials);
+  for (const { who, forge } of forgeries) {
+    const forged = credentials.map(([name, value]) => [name, forge(value)] as const);
+    if (forged.length === 0 || forged.some(([, text]) => text === undefined)) continue;
+    created.push({
+      check: 'forged-credentials',
+      who,
+      identity: 'caller',
+      headers: Object.fromEntries(forged) as Record<string, string>,
+      expected: rejected,
+    });
+  }
+  if (session.can('expired'))
+    created.push({
+      check: 'expired-credentials',
+      who: 'with expired credentials',
+      identity: 'expired',
+      headers: {},
+      expected: 'a 401',
+    });
+  if (session.can('forbidden') && needsRights(operation)) {
+    created.push({
+      check: 'missing-permission',
+      who: 'without the required role or scope',
+      identity: 'forbidden',
+      headers: {},
+      expected: 'a 403',
+    });
+  }
+  return created;
+}
+
+/** Whether the contract asks for a right: a scope, roles, or a 403 that it declares. */
+function needsRights(operation: Operation): boolean {
+  const hasScopes = operation.security.some((alternative) =>
+    Object.values(alternative).some((scopes) => scopes.length > 0),
+  );
+  return hasScopes || operation.responses.some(({ status }) => status === '403');
+}
+
+/** Ways to change a credential, so that it is still of its form; undefined where one cannot be changed so. */
+const forgeries: readonly { readonly who: string; forge(value: string): string | undefined }[] = [
+  { who: 'with a forged credential', forge: (value) => withSecret(value, turnedAt) },
+  { who: 'with a malformed credential', forge: (value) => withSecret(value, () => 'not-a-credential') },
+  { who: 'with a credential under another scheme', forge: withOtherScheme },
+  { who: 'with an unsigned token', forge: (value) => withSecret(value, withoutSignature) },
+];
+
+/** The header's value with another secret after its scheme. */
+function withSecret(value: string, change: (secret: string) => string | undefined): string | undefined {
+  const space = value.indexOf(' ');
+  const changed = change(value.slice(space + 1));
+  return changed === undefined ? undefined : `${value.slice(0, space + 1)}${changed}`;
+}
+
+function withOtherScheme(value: string): string | undefined {
+  const [scheme, secret] = value.split(' ');
+  return secret === undefined ? undefined : `${/^basic$/i.test(scheme ?? '') ? 'Bearer' : 'Basic'} ${secret}`;
+}
+
+/** One character in the last quarter is another: in a token, that is the signature; and it is not the very last, of which some bits count for nothing. */
+function turnedAt(secret: string): string {
+  const index = Math.floor(secret.length * 0.85);
+  return `${secret.slice(0, index)}${secret[index] === 'A' ? 'B' : 'A'}${secret.slice(index + 1)}`;
+}
+
+/** The same token under `alg: none` (RFC 8725, 3.1): its claims are right, and nobody vouches for them. */
+function withoutSignature(token: string): string | undefined {
+  const parts = token.split('.');
+  if (parts.length !== 3) return undefined;
+  try {
+    const header: unknown = JSON.parse(Buffer.from(parts[0] ?? '', 'base64url').toString());
+    if (!isObject(header)) return undefined;
+    return `${Buffer.from(JSON.stringify({ ...header, alg: 'none' })).toString('base64url')}.${parts[1]}.`;
+  } catch {
+    return undefined;
+  }
+}
+
+function finding(session: Session, operation: Operation, attempt: Attempt, exchange: Exchange): Candidate {
+  return {
+    check: attempt.check,
+    category: 'invalid input',
+    operation: operation.id,
+    title: `A request ${attempt.who} is accepted`,
+    expected: `${attempt.expected}, because the operation requires credentials`,
+    actual: `${exchange.response.status} ${exchange.response.text.slice(0, 160)}`,
+    place:
+      session.document.placeOf(operation.node, operation.node.security === undefined ? undefined : 'security') ??
+      session.document.placeOf(session.document.root, 'security'),
+    fix: isDestructive(operation)
+      ? 'Check credentials before anything else.'
+      : 'Check credentials, or declare that none are required.',
+    cause: `${attempt.check} ${operation.id} ${attempt.who}`,
+  };
+}

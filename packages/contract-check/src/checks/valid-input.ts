@@ -1,0 +1,355 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Operation } from '../document/operation.ts';
+import type { Call, Exchange } from '../http/call.ts';
+import { at, isObject, put, unescapeSegment } from '../json.ts';
+import { type Candidate, general } from '../judge/judge.ts';
+import type { Baseline } from '../run/baseline.ts';
+import { withKnownIds } from '../run/known-ids.ts';
+import { isMaking, isOwnId, kindOfReference } from '../run/names.ts';
+import { atEveryDepth, renewed } from '../run/renewal.ts';
+import type { Session } from '../run/session.ts';
+import { isHarmless, unlikelyIds } from '../run/unknown-id.ts';
+import { type Bound, boundsOf } from '../schema/bounds.ts';
+import type { CheckContext } from './checks.ts';
+import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';
+import { inParallel } from './parallel.ts';
+import { type CallPlace, isDistinguishable, placesOf, pointerInCall } from './places.ts';
+import { sampled } from './sample.ts';
+
+/**
+ * Values on the boundary of every constraint must not be rejected for their form. A server may reject them for other reasons,
+ * which no schema can say; so a rejection counts only where an ordinary value at the same place is not rejected.
+ */
+export async function checkValidInput(
+  context: CheckContext,
+  operation: Operation,
+  baseline: Baseline,
+  rejection: Rejection,
+): Promise<void> {
+  const { session, baselines } = context;
+  const asItIs = new Map<CallPlace, Bound>();
+  const inBranches = (await baselines.branches(operation)).flatMap((call) =>
+    placesOf(session, call).filter(({ parameter }) => parameter === undefined),
+  );
+  const all = placesOf(session, baseline.call).flatMap((place) => {
+    const given = givenAt(context, place);
+    if (given !== undefined) asItIs.set(place, given);
+    return [...(given === undefined ? [] : [given]), ...boundsAt(context, place)].map((bound) => ({ place, bound }));
+  });
+  const probes = oncePerBound([
+    ...all,
+    ...inBranches.flatMap((place) => boundsAt(context, place).map((bound) => ({ place, bound }))),
+  ]);
+  await inParallel(probes, session.options.concurrency ?? 8, async ({ place, bound }, index) => {
+    if (session.isOver || !(await isHarmless(session, place.with(bound.value), place.call))) return;
+    const send = (value: unknown, label: string) =>
+      sendReady(context, place.with(value), keptIn(place, bound), `${index} ${label}`);
+    const exchange = await send(bound.value, 'bound');
+    session.observed(operation, 'valid input');
+    session.coverage.tried(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
+    if (isAccepted(exchange) || !rejectsForm(exchange, rejection)) return;
+    const probed = [
+      ...(place.parameter === undefined ? [] : [place.parameter.name]),
+      ...bound.pointer.split('/').slice(1),
+    ];
+    if (pointsElsewhere(exchange, probed)) return;
+    // An optional parameter is beside its absence, which the baseline has shown to be taken.
+    const isInvented = isInventedId(place, bound);
+    const beside = bound.neighbour ?? place.value;
+    const ordinary = isInvented ? withAnotherId(session, place, bound, beside) : beside;
+    let neighbour = bound === asItIs.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
+    let [keyword, pointer, note] = [bound.keyword, bound.pointer, bound.note];
+    // An id that no server has to know must be taken as it is before one can say that another is rejected for its form.
+    const isTaken = (other: Exchange) => isAccepted(other) || (hasItemErrors(other) && !rejectsForm(other, rejection));
+    const isRejectedOtherwise = !isInvented && [404, 409, 412].includes(neighbour.response.status);
+    if (!isTaken(neighbour) && !isRejectedOtherwise) {
+      if (!rejectsForm(neighbour, rejection)) return;
+      // What is rejected whatever its value is beside its absence, too.
+      const absent = await absentAt(session, place, bound, all, async (value) => isTaken(await send(value, 'without')));
+      if (absent === undefined) return;
+      [keyword, pointer, note] = ['type', absent, 'it has any value'];
+      neighbour = baseline.exchange;
+    }
+    const where = `${place.name}${general(pointer)}`;
+    if (session.registry.has(`accept-${keyword} ${operation.id} ${where}`)) return;
+    if (await isTakenElsewhere(context, operation, place, bound, rejection, `${index}`)) return;
+    const found = (other: Exchange): Candidate => ({
+      check: `accept-${keyword}`,
+      category: 'valid input',
+      operation: operation.id,
+      title: `${where}: ${note}, but the request is rejected`,
+      expected: 'no error, because the contract allows the value',
+      actual: `${other.response.status} ${other.response.text.slice(0, 200)}`,
+      place: bound.place,
+      fix: 'Accept the value, or restrict it in the contract.',
+      cause: `accept-${keyword} ${operation.id} ${where}`,
+    });
+    await session.report(
+      found(exchange),
+      [exchange],
+      async () => {
+        const again = await send(bound.value, 'again');
+        return rejectsForm(again, rejection) ? [neighbour, again] : undefined;
+      },
+      {
+        call: place.with(bound.value),
+        kept: pointerInCall(place, bound.pointer),
+        found: (other) =>
+          rejectsForm(other, rejection) && reasonOf(other) === reasonOf(exchange) ? found(other) : undefined,
+      },
+    );
+  });
+}
+
+/**
+ * The topmost part that a body leaves out on the way to a bound, and that is rejected whatever is in it; undefined where there is
+ * none, or where it is taken with something else in it.
+ */
+async function absentAt(
+  session: Session,
+  place: CallPlace,
+  bound: Bound,
+  all: readonly BoundProbe[],
+  isTaken: (value: unknown) => Promise<boolean>,
+): Promise<string | undefined> {
+  const segments = bound.pointer.split('/').slice(1);
+  const paths = segments.map((_segment, index) => `/${segments.slice(0, index + 1).join('/')}`);
+  const absent = paths.filter((path) => at(place.value, path) === undefined && at(bound.value, path) !== undefined);
+  for (const [index, path] of absent.entries()) {
+    const next = absent[index + 1];
+    const others = all.filter(
+      (one) =>
+        one.place === place &&
+        at(one.bound.value, path) !== undefined &&
+        (next === undefined ? one.bound.pointer !== bound.pointer : at(one.bound.value, next) === undefined),
+    );
+    if (await someOf(others.slice(0, 4), (other) => isTaken(other.bound.value))) continue;
+    // Of an item nothing can be said but by what is in it.
+    if (/\/\d+$/.test(path)) continue;
+    if (!mayBeGiven(session, at(bound.value, path), path)) return undefined;
+    // What is next to it may be to blame.
+    const rest = withoutAt(bound.value, path);
+    const isValid = session.validators.accepts(place.schema, rest, 'request');
+    return isValid && !isDeepStrictEqual(rest, place.value) && !(await isTaken(rest)) ? undefined : path;
+  }
+  return undefined;
+}
+
+/** The value without what is at a pointer, and without what is empty then. */
+function withoutAt(value: unknown, pointer: string): unknown {
+  const copy = structuredClone(value);
+  const end = pointer.lastIndexOf('/');
+  const parent = at(copy, pointer.slice(0, end));
+  const name = pointer.slice(end + 1);
+  if (Array.isArray(parent)) parent.splice(Number(name), 1);
+  else if (isObject(parent)) delete parent[unescapeSegment(name)];
+  const isEmpty = end > 0 && Object.keys(Object(parent)).length === 0;
+  return isEmpty ? withoutAt(copy, pointer.slice(0, end)) : copy;
+}
+
+async function someOf<Item>(items: readonly Item[], is: (item: Item) => Promise<boolean>): Promise<boolean> {
+  for (const item of items) if (await is(item)) return true;
+  return false;
+}
+
+/** What stays as it is of a body when it is told anew: all of it may change around a parameter. */
+function keptIn({ parameter }: CallPlace, { pointer }: Bound): string | undefined {
+  return parameter === undefined ? pointer : undefined;
+}
+
+/** Whether nothing in a value has to be what the server knows or has handed out. */
+function mayBeGiven({ pool }: Pick<Session, 'pool'>, value: unknown, pointer: string): boolean {
+  const name = pointer.split('/').findLast((segment) => !/^\d+$/.test(segment)) ?? '';
+  const isReference = kindOfReference(name) !== undefined || isOwnId(name) || pool.mayRefer(name);
+  if (isHandedOut.test(name) || isReference) return false;
+  if (Array.isArray(value)) return value.every((item) => mayBeGiven({ pool }, item, pointer));
+  if (!isObject(value)) return true;
+  return Object.entries(value).every(([key, member]) => mayBeGiven({ pool }, member, `/${key}`));
+}
+
+/** Names of what a server hands out, and takes back only as it was. */
+const isHandedOut = /cursor|token|continu|after|before|match|since|signature|key$/i;
+
+/** What a response says, without what is of this one request. */
+function reasonOf({ response }: Exchange): string {
+  return `${response.status} ${response.text.replaceAll(/[\da-f-]{8,}|\d+/gi, '')}`;
+}
+
+interface BoundProbe {
+  readonly place: CallPlace;
+  readonly bound: Bound;
+}
+
+/** What several branches have in common is tried in the first of them. */
+function oncePerBound(probes: readonly BoundProbe[]): BoundProbe[] {
+  const seen = new Map<string, CallPlace>();
+  return probes.filter(({ place, bound }) => {
+    const key = `${place.name} ${bound.keyword} ${general(bound.pointer)} ${bound.place?.file} ${bound.place?.pointer} ${JSON.stringify(bound.chosen)}`;
+    if (!seen.has(key)) seen.set(key, place);
+    return seen.get(key) === place;
+  });
+}
+
+/**
+ * Whether the value is taken where the rest of the request is another: then it is not the value that was rejected, but what it
+ * is beside, and that is a rule that no schema has to say.
+ */
+async function isTakenElsewhere(
+  context: CheckContext,
+  operation: Operation,
+  place: CallPlace,
+  bound: Bound,
+  rejection: Rejection,
+  label: string,
+): Promise<boolean> {
+  const { session, baselines } = context;
+  // A text on its boundary would not be one in other words.
+  const isScalar = !['object', 'undefined'].includes(typeof at(bound.value, bound.pointer));
+  const kept = isScalar ? keptIn(place, bound) : undefined;
+  const calls: { readonly call: Call; readonly pointer: string | undefined }[] = [
+    {
+      call: renewed(session, place.with(bound.value), `${label} other words`, atEveryDepth, kept),
+      pointer: place.parameter === undefined ? (kept ?? '') : undefined,
+    },
+  ];
+  if (place.parameter === undefined) {
+    for (const value of [...withOtherValues(context, place, bound), ...withOtherTexts(context, place, bound)])
+      calls.push({ call: place.with(value), pointer: bound.pointer });
+    for (const variant of await baselines.variants(operation)) {
+      const { document, validators, values } = session;
+      const same = boundsOf(document, validators, values, place.schema, variant.body).filter(
+        (one) =>
+          one.keyword === bound.keyword &&
+          general(one.pointer) === general(bound.pointer) &&
+          inKind(one.note) === inKind(bound.note) &&
+          JSON.stringify(one.chosen) === JSON.stringify(bound.chosen),
+      );
+      for (const one of same.slice(0, 2)) calls.push({ call: { ...variant, body: one.value }, pointer: one.pointer });
+    }
+  }
+  for (const [index, { call, pointer }] of calls.entries()) {
+    const exchange = await sendReady(context, call, pointer, `${label} elsewhere ${index}`);
+    if (!rejectsForm(exchange, rejection)) return true;
+  }
+  return false;
+}
+
+/**
+ * An optional parameter with an ordinary value. One that must be what the server has handed out before, as a cursor, has no
+ * ordinary value.
+ */
+function givenAt({ session }: CheckContext, place: CallPlace): Bound | undefined {
+  const { parameter, value } = place;
+  if (parameter === undefined || parameter.required || value === undefined) return undefined;
+  if (isHandedOut.test(parameter.name)) return undefined;
+  if (!isDistinguishable(session, place, value, false)) return undefined;
+  return {
+    keyword: 'type',
+    pointer: '',
+    place: session.document.placeOf(parameter.node),
+    value,
+    note: 'it is given',
+    neighbour: undefined,
+    chosen: undefined,
+  };
+}
+
+/** An id of something else, made up: no server has to know it, whatever its form. */
+function isInventedId({ parameter }: CallPlace, { pointer, value }: Bound): boolean {
+  const name =
+    pointer.split('/').findLast((segment) => segment !== '' && !/^\d+$/.test(segment)) ?? parameter?.name ?? '';
+  const isReference = kindOfReference(name) !== undefined || isOwnId(name);
+  return isReference && ['string', 'number'].includes(typeof at(value, pointer));
+}
+
+/** The value with an id that is as good as any, and that does not exist, where the bound is. */
+function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, value: unknown): unknown {
+  const seed = session.seedFor(`${place.call.operation.id} ${place.name}`);
+  if (typeof at(value, pointer) !== 'number')
+    return session.values.fresh(place.schema, value, seed, (one) => one === pointer);
+  return (
+    unlikelyIds(at(value, pointer), seed)
+      .map((number) => (pointer === '' ? number : put(value, pointer, number)))
+      .find((one) => session.validators.accepts(place.schema, one, 'request')) ?? value
+  );
+}
+
+/** The value with properties next to the probed one that the request left out: all of them, and each by itself. */
+function withOtherValues({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
+  const parent = bound.pointer.slice(0, bound.pointer.lastIndexOf('/') + 1);
+  const { document, validators, values } = session;
+  const given = boundsOf(document, validators, values, place.schema, place.value).filter(
+    ({ pointer, value }) =>
+      // What is tried without a property is not tried with it.
+      pointer !== bound.pointer &&
+      pointer.startsWith(parent) &&
+      !pointer.slice(parent.length).includes('/') &&
+      at(bound.value, pointer) === undefined &&
+      ['string', 'number', 'boolean'].includes(typeof at(value, pointer)),
+  );
+  const members = [...new Map(given.map(({ pointer, value }) => [pointer, at(value, pointer)])).entries()];
+  const all = members.reduce((whole, [pointer, member]) => put(whole, pointer, member), bound.value);
+  const single = members.slice(0, 12).map(([pointer, member]) => put(bound.value, pointer, member));
+  return [all, ...single].filter(
+    (value) => value !== bound.value && validators.accepts(place.schema, value, 'request'),
+  );
+}
+
+/**
+ * The value with another word of a list beside what is probed, or in it: what a reference needs, a text may do without, and a
+ * schema need not say so.
+ */
+function withOtherTexts({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
+  const { document, validators, values } = session;
+  const isWhole = isObject(at(bound.value, bound.pointer));
+  const object = isWhole ? bound.pointer : bound.pointer.slice(0, bound.pointer.lastIndexOf('/'));
+  return boundsOf(document, validators, values, place.schema, bound.value)
+    .filter(
+      ({ keyword, pointer }) =>
+        keyword === 'enum' &&
+        pointer !== bound.pointer &&
+        pointer.slice(0, pointer.lastIndexOf('/')) === object &&
+        at(bound.value, pointer) !== undefined,
+    )
+    .map(({ value }) => value)
+    .slice(0, 12);
+}
+
+/** What is tried, without the values of this body: that it is null, or left out, or as long as may be. */
+function inKind(note: string): string {
+  return note.replaceAll(/"[^"]*"|\[\d+\]|\d+/g, '');
+}
+
+/** Boundaries of one place in a run; another seed takes others. */
+const most = 300;
+
+function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
+  if (place.value === undefined) return [];
+  const { document, validators, values } = session;
+  const bounds = boundsOf(document, validators, values, place.schema, place.value);
+  const distinguishable = bounds.filter(
+    (bound) =>
+      isDistinguishable(session, place, bound.value, false) &&
+      (!isInventedId(place, bound) || place.parameter?.in !== 'path'),
+  );
+  const kindOf = ({ keyword, place: at, chosen }: Bound) =>
+    `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`;
+  return sampled(distinguishable, session.options.probes ?? most, session.seedFor(`bounds ${place.name}`), kindOf);
+}
+
+/** Sends a call with ids that the server knows, and in other words than the calls before it. */
+async function sendReady(
+  { session, baselines }: CheckContext,
+  call: Call,
+  pointer: string | undefined,
+  label: string,
+): Promise<Exchange> {
+  const { operation } = call;
+  // A branch is made up as a whole, and its ids with it; but what is probed stays as it is.
+  const known = call.body === undefined ? undefined : withKnownIds(session, operation, call.body, isMaking(operation));
+  const isScalar = pointer !== undefined && !['object', 'undefined'].includes(typeof at(call.body, pointer));
+  const body = isScalar ? put(known, pointer, at(call.body, pointer)) : known;
+  const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
+  const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
+  return baselines.sendAnew(isValid ? { ...call, body } : call, label, pointer);
+}

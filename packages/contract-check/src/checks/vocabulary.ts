@@ -1,0 +1,11 @@
+import { vocabulary as ofLists } from './behavior/lists/vocabulary.ts';
+import { vocabulary as ofResources } from './behavior/resources/vocabulary.ts';
+
+/** All that `x-contract-check` may say, and where. */
+export const vocabulary = [...ofLists, ...ofResources];
+
+/** The vocabulary as Markdown, for EXTENSION.md. */
+export function vocabularyTable(): string {
+  const rows = vocabulary.map(({ on, member, says }) => `| ${on} | \`${member}\` | ${says} |`);
+  return ['| on | member | meaning |', '|---|---|---|', ...rows].join('\n');
+}

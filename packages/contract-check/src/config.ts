@@ -1,0 +1,181 @@
+/** Combines the command's options and the configuration file. */
+
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { Ajv, type ErrorObject } from 'ajv';
+import { CannotRun } from './cannot-run.ts';
+import { remembering, secretsOfHeaders, secretsOfValues } from './credentials.ts';
+import { categories } from './finding/finding.ts';
+import { isObject } from './json.ts';
+import type { Auth, CheckOptions } from './options.ts';
+import type { Secret } from './report/mask.ts';
+
+/** Files for the reports; for `json`, `-` is standard output. */
+export interface Outputs {
+  readonly html?: string;
+  readonly junit?: string;
+  readonly json?: string;
+  readonly sarif?: string;
+}
+
+/** The default export of a configuration file, or its JSON. Paths are relative to it. */
+export interface Config extends Partial<Omit<CheckOptions, 'auth' | 'signal' | 'onProgress'>>, Outputs {
+  /** How to sign in, or the path of the module that exports it. */
+  readonly auth?: Auth | string;
+  /** Minimum coverage of the contract, in percent. */
+  readonly minCoverage?: number;
+  /** Prints only the last line. */
+  readonly quiet?: boolean;
+}
+
+/** The options of the command. */
+export interface Flags extends Config {
+  readonly auth?: string;
+  readonly header?: Readonly<Record<string, string>>;
+  readonly config?: string;
+}
+
+export interface Settings {
+  readonly options: CheckOptions;
+  readonly outputs: Outputs;
+  readonly minCoverage: number | undefined;
+  readonly quiet: boolean;
+  /** Credentials to mask. Sign-ins add to it during the run. */
+  readonly secrets: readonly Secret[];
+}
+
+const defaultFiles = ['ts', 'js', 'json'].map((extension) => `contract-check.config.${extension}`);
+const outputNames = ['html', 'junit', 'json', 'sarif'] as const;
+const text = { type: 'string', minLength: 1 };
+const texts = { type: 'array', items: text };
+const positive = { type: 'number', exclusiveMinimum: 0 };
+
+const schema = {
+  type: 'object',
+  additionalProperties: false,
+  properties: {
+    ...{ spec: text, url: text, only: texts, exclude: texts, html: text, junit: text, json: text, sarif: text },
+    ...{
+      time: positive,
+      timeout: positive,
+      concurrency: { type: 'integer', minimum: 1 },
+      probes: { type: 'integer', minimum: 1 },
+      seed: { type: 'integer' },
+    },
+    minCoverage: { type: 'number', minimum: 0, maximum: 100 },
+    checks: { type: 'array', items: { enum: categories } },
+    quiet: { type: 'boolean' },
+    headers: { type: 'object', additionalProperties: { type: 'string' } },
+    values: { type: 'object' },
+    // Or a module's object, whose functions JSON Schema does not know.
+    auth: { type: ['string', 'object'] },
+  },
+};
+
+/**
+ * What a run is asked to do: the flags, and what they leave open from the configuration file.
+ *
+ * @throws CannotRun with a sentence where a file cannot be read or says something else than it may.
+ */
+export async function settingsOf(flags: Flags, directory = process.cwd()): Promise<Settings> {
+  const { header, config: file, ...own } = flags;
+  const config = await configOf(file, directory);
+  const { auth: given, minCoverage, quiet = false, html, junit, json, sarif, ...options } = { ...config, ...own };
+  const { spec, headers = {}, values = {} } = options;
+  if (spec === undefined)
+    throw new CannotRun('No contract is specified. Pass --spec FILE, or set "spec" in the configuration.');
+  const sent = { ...headers, ...header };
+  const secrets: Secret[] = [...secretsOfHeaders(sent), ...secretsOfValues(values)];
+  const auth = await authOf(given, directory);
+  return {
+    options: {
+      ...options,
+      spec,
+      headers: sent,
+      ...(auth === undefined ? {} : { auth: remembering(auth, (secret) => remember(secrets, secret)) }),
+    },
+    outputs: Object.fromEntries(Object.entries({ html, junit, json, sarif }).filter(([, path]) => path !== undefined)),
+    minCoverage,
+    quiet,
+    secrets,
+  };
+}
+
+function remember(secrets: Secret[], secret: Secret): void {
+  if (!secrets.some(({ value, variable }) => value === secret.value && variable === secret.variable))
+    secrets.push(secret);
+}
+
+async function configOf(given: string | undefined, directory: string): Promise<Config> {
+  const found = given ?? defaultFiles.find((name) => existsSync(join(directory, name)));
+  if (found === undefined) return {};
+  const file = resolve(directory, found);
+  return relativeTo(dirname(file), checked(await contentOf(file, found), found));
+}
+
+async function contentOf(file: string, name: string): Promise<unknown> {
+  try {
+    if (file.endsWith('.json')) return JSON.parse(await readFile(file, 'utf8'));
+    const module: { default?: unknown } = await import(pathToFileURL(file).href);
+    return module.default;
+  } catch (error) {
+    throw new CannotRun(`The configuration ${name} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+function checked(value: unknown, name: string): Config {
+  if (!isObject(value)) throw new CannotRun(`The configuration ${name} must export an object by default.`);
+  const validate = new Ajv({ allowUnionTypes: true }).compile<Config>(schema);
+  if (!validate(value)) throw new CannotRun(`The configuration ${name} is invalid: ${complaint(validate.errors?.[0])}`);
+  return value;
+}
+
+function complaint(error: ErrorObject | undefined): string {
+  if (error?.keyword === 'additionalProperties') {
+    const known = Object.keys(schema.properties).join(', ');
+    return `unknown property "${error.params.additionalProperty}". Known properties: ${known}.`;
+  }
+  return `${error?.instancePath.slice(1).replaceAll('/', '.')} ${error?.message}.`;
+}
+
+function relativeTo(directory: string, config: Config): Config {
+  const absolute = (path: string) => (path === '-' || /^https?:\/\//.test(path) ? path : resolve(directory, path));
+  const paths = ['spec', ...outputNames, 'auth'] as const;
+  const changed = paths.flatMap((name) => {
+    const path = config[name];
+    return typeof path === 'string' ? [[name, absolute(path)] as const] : [];
+  });
+  return { ...config, ...Object.fromEntries(changed) };
+}
+
+async function authOf(given: Auth | string | undefined, directory: string): Promise<Auth | undefined> {
+  if (given === undefined) return undefined;
+  if (typeof given !== 'string') return signingIn(given, 'The "auth" of the configuration');
+  const module = await authModule(given, directory);
+  return signingIn(module.default, `The auth module ${given}`);
+}
+
+async function authModule(path: string, directory: string): Promise<{ default?: unknown }> {
+  try {
+    return await import(pathToFileURL(resolve(directory, path)).href);
+  } catch (error) {
+    throw new CannotRun(`The auth module ${path} cannot be loaded: ${messageOf(error)}`);
+  }
+}
+
+function signingIn(value: unknown, what: string): Auth {
+  if (isAuth(value)) return value;
+  throw new CannotRun(`${what} must export by default an object with a function caller() that returns headers.`);
+}
+
+function isAuth(value: unknown): value is Auth {
+  if (!isObject(value) || typeof value.caller !== 'function') return false;
+  const others = [value.expired, value.forbidden, value.otherTenant, value.values];
+  return others.every((one) => one === undefined || typeof one === 'function');
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,190 @@
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { BaseResolver, getLineColLocation, type Document as ParsedFile, type Source } from '@redocly/openapi-core';
+import { escapeSegment, isObject, type JsonObject, unescapeSegment } from '../json.ts';
+import { modernize } from './modernize.ts';
+
+/** Where something is in the sources of a document, as a person finds it. */
+export interface Place {
+  readonly file: string;
+  /** The first line is 1. */
+  readonly line: number;
+  /** A JSON Pointer in the file. */
+  readonly pointer: string;
+}
+
+interface Position {
+  readonly source: Source;
+  readonly pointer: string;
+}
+
+/**
+ * An OpenAPI document over all its files. It is neither bundled nor copied: an object in it is the very object of the file
+ * that it was read from, so that whatever is said of it can be said with file and line.
+ */
+export class OpenApiDocument {
+  readonly root: JsonObject;
+  /** The parsed files by their absolute address. */
+  readonly files: ReadonlyMap<string, JsonObject>;
+  readonly rootAddress: string;
+  readonly #positions: WeakMap<object, Position>;
+  readonly #targets = new WeakMap<object, { readonly reference: string; readonly target: unknown }>();
+
+  private constructor(rootAddress: string, files: Map<string, JsonObject>, positions: WeakMap<object, Position>) {
+    const root = files.get(rootAddress);
+    if (root === undefined) throw new Error(`${rootAddress} was not read.`);
+    this.root = root;
+    this.rootAddress = rootAddress;
+    this.files = files;
+    this.#positions = positions;
+  }
+
+  /**
+   * Reads a document and all that it refers to.
+   *
+   * @param address a path or a URL, absolute.
+   * @throws Error with a sentence where a file cannot be read, or is not OpenAPI 3.
+   */
+  static async load(address: string): Promise<OpenApiDocument> {
+    const resolver = new BaseResolver();
+    const files = new Map<string, JsonObject>();
+    const positions = new WeakMap<object, Position>();
+    const waiting = [address];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      if (files.has(next)) continue;
+      const file = await resolver.resolveDocument<unknown>(null, next, next === address);
+      if (file instanceof Error) throw new Error(`${next} cannot be read: ${file.message}`);
+      const parsed = contentOf(file);
+      files.set(next, parsed);
+      register(parsed, file.source, '#', positions, (reference) => {
+        const [target = ''] = reference.split('#');
+        if (target !== '') waiting.push(resolver.resolveExternalRef(file.source.absoluteRef, target));
+      });
+    }
+    const document = new OpenApiDocument(address, files, positions);
+    const version = document.root.openapi;
+    if (typeof version !== 'string' || !/^3\.[01]\./.test(version)) {
+      throw new Error(`${address} is not an OpenAPI 3.0 or 3.1 document: "openapi" is ${JSON.stringify(version)}.`);
+    }
+    for (const [name, file] of files) keepReferences(file, name, false);
+    if (version.startsWith('3.0.')) for (const file of files.values()) modernize(file);
+    return document;
+  }
+
+  /** The object that a reference leads to, over any number of steps; anything else as it is. */
+  resolve(node: unknown): unknown {
+    let current = node;
+    for (let steps = 0; isObject(current) && typeof current.$ref === 'string'; steps += 1) {
+      if (steps > 100) throw new Error(`The reference ${current.$ref} is circular.`);
+      current = this.#target(current, current.$ref);
+    }
+    return current;
+  }
+
+  /** What a reference leads to in one step: what is next to a reference counts too, also on the way. */
+  resolveOnce(node: JsonObject): unknown {
+    return typeof node.$ref === 'string' ? this.#target(node, node.$ref) : undefined;
+  }
+
+  /** `resolveOnce`, for a schema that is made of what it refers to; none where it refers to nothing. */
+  referred(schema: JsonObject): JsonObject[] {
+    const target = this.resolveOnce(schema);
+    return isObject(target) ? [target] : [];
+  }
+
+  /** `resolve`, for what must be an object: empty where it is none. */
+  object(node: unknown): JsonObject {
+    const found = this.resolve(node);
+    return isObject(found) ? found : {};
+  }
+
+  /** The absolute address of an object, as a `$ref` could name it. */
+  addressOf(node: object): string {
+    const position = this.#positions.get(node);
+    if (position === undefined) throw new Error('This object is not part of the document.');
+    return position.pointer === '#/'
+      ? position.source.absoluteRef
+      : `${position.source.absoluteRef}${position.pointer}`;
+  }
+
+  /** Where an object is, or one of its properties. */
+  placeOf(node: object, member?: string): Place | undefined {
+    const position = this.#positions.get(node);
+    if (position === undefined) return undefined;
+    const base = position.pointer === '#/' ? '#' : position.pointer;
+    const pointer = member === undefined ? position.pointer : `${base}/${escapeSegment(member)}`;
+    return { file: position.source.absoluteRef, line: lineOf(position.source, pointer), pointer };
+  }
+
+  #target(node: object, reference: string): unknown {
+    // Each response is judged by the same schemas, and looks where each of them leads.
+    const known = this.#targets.get(node);
+    if (known?.reference === reference) return known.target;
+    const target = this.#find(node, reference);
+    this.#targets.set(node, { reference, target });
+    return target;
+  }
+
+  #find(node: object, reference: string): unknown {
+    const position = this.#positions.get(node);
+    const [file = '', pointer = ''] = reference.split('#');
+    const from = position?.source.absoluteRef ?? this.rootAddress;
+    const address =
+      file === ''
+        ? from
+        : file.startsWith('file:')
+          ? fileURLToPath(file)
+          : new BaseResolver().resolveExternalRef(from, file);
+    let current: unknown = this.files.get(address);
+    for (const part of pointer.split('/').slice(1)) {
+      const key = unescapeSegment(decodeURIComponent(part));
+      current = isObject(current) ? current[key] : Array.isArray(current) ? current[Number(key)] : undefined;
+    }
+    if (current === undefined) throw new Error(`${reference} in ${from} does not resolve.`);
+    return current;
+  }
+}
+
+/** An address as a URI: a path is none, and means something else below an `$id`. */
+export function uriOf(address: string): string {
+  if (/^https?:\/\//.test(address)) return address;
+  const [path = '', fragment] = address.split('#');
+  return `${pathToFileURL(path).href}${fragment === undefined ? '' : `#${fragment}`}`;
+}
+
+/**
+ * Makes `#/components/…` within a schema that has an `$id` mean the document all the same, as every author of an OpenAPI
+ * document means it: to JSON Schema, the `$id` would make it a pointer into that schema.
+ */
+function keepReferences(node: unknown, address: string, isWithinId: boolean): void {
+  if (typeof node !== 'object' || node === null) return;
+  const isOwn = isWithinId || ('$id' in node && typeof node.$id === 'string');
+  if (isOwn && '$ref' in node && typeof node.$ref === 'string' && node.$ref.startsWith('#/')) {
+    const local = node.$ref.startsWith('#/$defs/');
+    if (!local) node.$ref = `${uriOf(address)}${node.$ref}`;
+  }
+  for (const child of Object.values(node)) keepReferences(child, address, isOwn);
+}
+
+function contentOf(file: ParsedFile<unknown>): JsonObject {
+  if (!isObject(file.parsed)) throw new Error(`${file.source.absoluteRef} does not contain an object.`);
+  return file.parsed;
+}
+
+function register(
+  node: unknown,
+  source: Source,
+  pointer: string,
+  positions: WeakMap<object, Position>,
+  onReference: (reference: string) => void,
+): void {
+  if (typeof node !== 'object' || node === null) return;
+  positions.set(node, { source, pointer: pointer === '#' ? '#/' : pointer });
+  if ('$ref' in node && typeof node.$ref === 'string') onReference(node.$ref);
+  for (const [key, child] of Object.entries(node)) {
+    register(child, source, `${pointer}/${escapeSegment(key)}`, positions, onReference);
+  }
+}
+
+function lineOf(source: Source, pointer: string): number {
+  return getLineColLocation({ source, pointer, reportOnKey: true }).start.line;
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { Validators } from '../schema/validators.ts';
+import { OpenApiDocument } from './document.ts';
+import { operationsOf } from './operation.ts';
+
+const address = new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname;
+const document = await OpenApiDocument.load(address);
+const operations = operationsOf(document);
+const validators = Validators.of(document);
+
+test('every operation of a split document is found, with references resolved', () => {
+  const paths = Object.values(document.object(document.root.paths)).map((item) => document.object(item));
+  const count = paths.flatMap((item) =>
+    Object.keys(item).filter((key) => /^(get|put|post|delete|patch)$/.test(key)),
+  ).length;
+  expect(operations).toHaveLength(count);
+  for (const operation of operations) expect(operation.responses.map((response) => response.status)).toContain('500');
+});
+
+test('every example of a body is accepted by its schema', () => {
+  for (const operation of operations) {
+    const contents = [
+      ...(operation.body?.contents ?? []).map((content) => ({ content, direction: 'request' as const })),
+      ...operation.responses.flatMap((response) =>
+        response.contents.map((content) => ({ content, direction: 'response' as const })),
+      ),
+    ];
+    for (const { content, direction } of contents) {
+      expect(content.examples.length).toBeGreaterThan(0);
+      for (const example of content.examples) {
+        expect(validators.breaches(content.schema ?? {}, example, direction), operation.id).toEqual([]);
+      }
+    }
+  }
+});
+
+test('a violation has the file and line of the split source', () => {
+  const schema = operations.find(({ id }) => id === 'getClient')?.responses[0]?.contents[0]?.schema ?? {};
+  const breaches = validators.breaches(schema, { name: '' }, 'response');
+  const named = breaches.find(({ pointer }) => pointer === '/name');
+  expect(named).toMatchObject({ keyword: 'minLength', place: { pointer: '#/properties/name/minLength' } });
+  expect(named?.place?.file).toMatch(/openapi\/schemas\/clients\/ClientDetails\.yaml$/);
+  const missing = breaches.find(({ pointer }) => pointer === '/version');
+  expect(missing).toMatchObject({ keyword: 'required', place: { pointer: '#/required' } });
+});
+
+test('a document that is not OpenAPI 3 is rejected with a message', async () => {
+  const other = new URL('../../package.json', import.meta.url).pathname;
+  await expect(OpenApiDocument.load(other)).rejects.toThrow(/is not an OpenAPI 3\.0 or 3\.1 document/);
+});

@@ -1,0 +1,34 @@
+import { isObject, type JsonObject } from '../json.ts';
+
+/**
+ * Rewrites the schemas of an OpenAPI 3.0 file as those of 3.1, in place: `nullable`, boolean exclusive bounds and `example`.
+ * Whatever comes after has one dialect to know.
+ */
+export function modernize(file: JsonObject): void {
+  walk(file);
+}
+
+function walk(node: unknown): void {
+  if (Array.isArray(node)) for (const item of node) walk(item);
+  if (!isObject(node)) return;
+  for (const child of Object.values(node)) walk(child);
+  if (node.nullable === true) allowNull(node);
+  exclusive(node, 'exclusiveMinimum', 'minimum');
+  exclusive(node, 'exclusiveMaximum', 'maximum');
+}
+
+function allowNull(schema: JsonObject): void {
+  delete schema.nullable;
+  // In 3.0, `nullable` counts only next to a `type`.
+  if (typeof schema.type === 'string') schema.type = [schema.type, 'null'];
+  if (Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum.push(null);
+}
+
+function exclusive(schema: JsonObject, flag: string, bound: string): void {
+  if (typeof schema[flag] !== 'boolean') return;
+  const isExclusive = schema[flag];
+  delete schema[flag];
+  if (!isExclusive || typeof schema[bound] !== 'number') return;
+  schema[flag] = schema[bound];
+  delete schema[bound];
+}

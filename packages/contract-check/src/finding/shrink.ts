@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import type { Call, Exchange } from '../http/call.ts';
+import { at, escapeSegment, isObject, put, unescapeSegment } from '../json.ts';
+
+/** The parts of a call that can be left out or made smaller. */
+const groups = ['query', 'headers', 'cookies', 'body'] as const;
+
+/** Characters of smaller calls that are looked at, sent or not: to look at a long one takes its time, and so does each of many. */
+const mostLookedAt = 150_000;
+
+/** How deep in a body parts are left out one by one. */
+const deepest = 5;
+
+/** How a smaller call is known to show the same. */
+export interface Shrinking {
+  /** Whether the contract says of it what it says of the call as it was: a valid one stays valid, a wrong one as wrong. */
+  isLike(smaller: Call): boolean;
+  /** Sends it; gives what came where the finding still shows. */
+  shows(smaller: Call): Promise<Exchange | undefined>;
+  /** Calls that may be sent. */
+  readonly tries: number;
+}
+
+/**
+ * Makes a call that shows a finding as small as possible: leaves out what is not needed, then shortens lists, texts
+ * and numbers, as fast-check would.
+ *
+ * @returns what the smallest call showed, or undefined where none smaller shows it.
+ */
+export async function shrink(call: Call, { isLike, shows, tries }: Shrinking): Promise<Exchange | undefined> {
+  let left = tries;
+  let unseen = mostLookedAt;
+  let smallest = call;
+  let shown: Exchange | undefined;
+  let isSmaller = call.raw === undefined;
+  const seen = new Set([keyOf(call)]);
+  while (isSmaller) {
+    isSmaller = false;
+    for (const smaller of smallerThan(smallest)) {
+      const key = keyOf(smaller);
+      if (seen.has(key)) continue;
+      seen.add(key);
+      unseen -= key.length;
+      if (left === 0 || unseen < 0) return shown;
+      if (!isLike(smaller)) continue;
+      left -= 1;
+      const exchange = await shows(smaller);
+      if (exchange === undefined) continue;
+      [smallest, shown, isSmaller] = [smaller, exchange, true];
+      break;
+    }
+  }
+  return shown;
+}
+
+function keyOf({ path, query, headers, cookies, body }: Call): string {
+  return JSON.stringify([path, query, headers, cookies, body]);
+}
+
+/** Calls with less in them, those with the least first. */
+function* smallerThan(call: Call): Iterable<Call> {
+  const { query, headers, cookies, body } = call;
+  const whole = { query, headers, cookies, body };
+  const members = pointersIn(whole, (value, depth) => isObject(value) && depth <= deepest).filter(
+    (pointer) => !groups.some((group) => pointer === `/${group}`),
+  );
+  for (const kept of subarrays(members, 0)) {
+    const gone = members.filter((pointer) => !kept.includes(pointer));
+    // Of what is left out as a whole, the parts go with it.
+    yield { ...call, ...(without(whole, gone) as typeof whole) };
+  }
+  for (const pointer of pointersTo(whole, Array.isArray))
+    for (const items of subarrays(at(whole, pointer) as unknown[], 1))
+      yield { ...call, ...(put(whole, pointer, items) as typeof whole) };
+  for (const pointer of pointersTo(whole, (value) => ['string', 'number'].includes(typeof value)))
+    for (const scalar of smallerScalars(at(whole, pointer), pointer.startsWith('/body/')))
+      yield { ...call, ...(put(whole, pointer, scalar) as typeof whole) };
+}
+
+function* subarrays<T>(items: readonly T[], minLength: number): Iterable<T[]> {
+  if (items.length <= minLength) return;
+  for (const { value } of fc.subarray([...items], { minLength }).shrink([...items], undefined)) yield value;
+}
+
+/** A few that fast-check would try in the place of a text or a whole number. */
+function* smallerScalars(value: unknown, isBody: boolean): Iterable<unknown> {
+  const most = 6;
+  // Outside of a body, not every character can be sent, and spaces at the ends are lost.
+  const texts = fc.string({ unit: isBody ? 'binary' : 'grapheme-ascii', minLength: isBody ? 0 : 1 });
+  // fast-check shrinks a text that it could have made itself, and throws at others.
+  if (typeof value === 'string' && value.length > 1 && texts.canShrinkWithoutContext(value))
+    for (const { value: text } of texts.shrink(value, undefined).take(most))
+      if (isBody || text.trim() === text) yield text;
+  if (typeof value === 'number' && Number.isSafeInteger(value))
+    for (const one of fc.maxSafeInteger().shrink(value, undefined).take(most)) yield one.value;
+}
+
+/** Where something is in a value that is of an object, from the top. */
+function pointersIn(value: unknown, isEntered: (value: unknown, depth: number) => boolean, depth = 0): string[] {
+  if (!isEntered(value, depth) || !isObject(value)) return [];
+  return Object.entries(value).flatMap(([name, member]) => {
+    if (member === undefined) return [];
+    const pointer = `/${escapeSegment(name)}`;
+    return [pointer, ...pointersIn(member, isEntered, depth + 1).map((inner) => `${pointer}${inner}`)];
+  });
+}
+
+function pointersTo(value: unknown, isExpected: (value: unknown) => boolean, pointer = ''): string[] {
+  const inner = Array.isArray(value)
+    ? value.flatMap((item, index) => pointersTo(item, isExpected, `${pointer}/${index}`))
+    : isObject(value)
+      ? Object.entries(value).flatMap(([name, item]) =>
+          pointersTo(item, isExpected, `${pointer}/${escapeSegment(name)}`),
+        )
+      : [];
+  return isExpected(value) ? [pointer, ...inner] : inner;
+}
+
+function without(value: unknown, pointers: readonly string[]): unknown {
+  const copy = structuredClone(value);
+  for (const pointer of pointers) {
+    const end = pointer.lastIndexOf('/');
+    const parent = at(copy, pointer.slice(0, end));
+    if (isObject(parent)) delete parent[unescapeSegment(pointer.slice(end + 1))];
+  }
+  return copy;
+}

@@ -1,0 +1,99 @@
+import { Pool } from 'undici';
+import type { Operation } from '../document/operation.ts';
+import type { Exchange, ReceivedResponse } from './call.ts';
+import { isJson, type WireRequest } from './serialize.ts';
+
+/** The status of a response that did not come: the connection broke, or time ran out. */
+export const noResponse = 0;
+
+/** The server under check, over a few connections that are kept open. */
+export class HttpClient {
+  readonly #pool: Pool;
+  readonly #base: URL;
+
+  constructor(url: string, connections: number, timeoutSeconds: number) {
+    this.#base = new URL(url);
+    const milliseconds = timeoutSeconds * 1000;
+    this.#pool = new Pool(this.#base.origin, {
+      connections,
+      headersTimeout: milliseconds,
+      bodyTimeout: milliseconds,
+      connect: { timeout: milliseconds },
+    });
+  }
+
+  /**
+   * Sends a request and reads the response to its end. What did not come is a response of status 0.
+   *
+   * @throws TypeError where a header has characters that HTTP cannot carry: that is no matter of the server's.
+   */
+  async send(operation: Operation | undefined, wire: WireRequest): Promise<Exchange> {
+    for (const [name, value] of Object.entries(wire.headers))
+      if (!isCarried(value)) throw new TypeError(`The header ${name} cannot be sent: ${JSON.stringify(value)}`);
+    const path = `${this.#base.pathname.replace(/\/$/, '')}${wire.target}` || '/';
+    const body = wire.body === undefined ? undefined : wire.body.toString();
+    const request = { method: wire.method, url: `${this.#base.origin}${path}`, headers: wire.headers, body };
+    const started = performance.now();
+    const response = (status: number, headers: Record<string, string>, text: string): ReceivedResponse =>
+      responseOf(status, headers, text, performance.now() - started);
+    const ask = () =>
+      this.#pool.request({
+        method: wire.method as 'GET',
+        path,
+        headers: wire.headers,
+        ...(wire.body === undefined ? {} : { body: wire.body }),
+      });
+    try {
+      // A connection that was kept open may be closed just as it is taken up again: that says nothing of the request.
+      const got = await ask().catch((error: unknown) => (isClosed(error) ? ask() : Promise.reject(error)));
+      const text = await got.body.text();
+      return { operation, request, response: response(got.statusCode, flat(got.headers), text) };
+    } catch (error) {
+      return {
+        operation,
+        request,
+        response: response(noResponse, {}, error instanceof Error ? error.message : String(error)),
+      };
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#pool.destroy();
+  }
+}
+
+/** Whether a connection broke before anything of a response came. */
+function isClosed(error: unknown): boolean {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
+}
+
+/** Characters of a header's value (RFC 9110, 5.5). undici's queue stands still after it has rejected one itself. */
+function isCarried(value: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
+}
+
+export function responseOf(
+  status: number,
+  headers: Record<string, string>,
+  text: string,
+  milliseconds: number,
+): ReceivedResponse {
+  const mediaType = (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  return { status, headers, text, mediaType, json: isJson(mediaType) ? parsed(text) : undefined, milliseconds };
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const entries = Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name.toLowerCase(), Array.isArray(value) ? value.join(', ') : value] as const],
+  );
+  return Object.fromEntries(entries);
+}

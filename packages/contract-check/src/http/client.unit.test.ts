@@ -1,0 +1,55 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { HttpClient, noResponse } from './client.ts';
+
+const wire = { method: 'POST', target: '/things', headers: { 'content-type': 'text/plain' }, body: 'one' };
+
+let server: Server;
+let client: HttpClient;
+
+async function serve(respond: (turn: number, outgoing: ServerResponse) => void): Promise<void> {
+  let turn = 0;
+  server = createServer((request, outgoing) => {
+    turn += 1;
+    const mine = turn;
+    request.resume().once('end', () => respond(mine, outgoing));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  client = new HttpClient(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, 1, 2);
+}
+
+afterEach(async () => {
+  await client.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+describe('a connection that is closed before a response', () => {
+  it('is ignored if a retry succeeds', async () => {
+    await serve((turn, outgoing) => (turn === 1 ? outgoing.destroy() : outgoing.end('two')));
+    expect((await client.send(undefined, wire)).response).toMatchObject({ status: 200, text: 'two' });
+  });
+
+  it('is reported as no response if the retry fails, too', async () => {
+    let asked = 0;
+    await serve((turn, outgoing) => {
+      asked = turn;
+      outgoing.destroy();
+    });
+    expect((await client.send(undefined, wire)).response.status).toBe(noResponse);
+    expect(asked).toBe(2);
+  });
+});
+
+describe('a request without a response', () => {
+  it('is not repeated', async () => {
+    let asked = 0;
+    await serve((turn) => {
+      asked = turn;
+    });
+    const { response } = await client.send(undefined, wire);
+    expect(response.status).toBe(noResponse);
+    expect(asked).toBe(1);
+  });
+});

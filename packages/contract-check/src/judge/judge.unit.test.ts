@@ -1,0 +1,118 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { OpenApiDocument } from '../document/document.ts';
+import { type Operation, operationsOf } from '../document/operation.ts';
+import type { ReceivedResponse } from '../http/call.ts';
+import { Validators } from '../schema/validators.ts';
+import { Judge } from './judge.ts';
+
+const contract = {
+  openapi: '3.1.0',
+  info: { title: 'Lamps', version: '1' },
+  paths: {
+    '/lamps': {
+      get: {
+        operationId: 'getLamps',
+        responses: {
+          '200': {
+            description: 'Lamps.',
+            headers: { 'X-Total': { required: true, schema: { type: 'integer', minimum: 0 } } },
+            content: {
+              'application/json': {
+                schema: {
+                  type: 'object',
+                  required: ['lamps'],
+                  properties: {
+                    lamps: { type: 'array', items: { type: 'string', format: 'date' } },
+                    maker: { $ref: '#/components/schemas/Maker' },
+                  },
+                },
+              },
+            },
+          },
+          '204': { description: 'None.' },
+          '3XX': { description: 'Elsewhere.' },
+        },
+      },
+    },
+  },
+  components: {
+    schemas: {
+      Named: { type: 'object', properties: { name: { type: 'string' } } },
+      Maker: {
+        $ref: '#/components/schemas/Named',
+        properties: { city: { type: 'string' } },
+        unevaluatedProperties: false,
+      },
+    },
+  },
+};
+
+let directory: string;
+let judge: Judge;
+let operation: Operation;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'judge-'));
+  const file = join(directory, 'openapi.json');
+  await writeFile(file, JSON.stringify(contract));
+  const document = await OpenApiDocument.load(file);
+  judge = new Judge(document, Validators.of(document));
+  operation = operationsOf(document)[0] as Operation;
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+/** The checks that a response does not pass; it is right but for what is given. */
+function judged(
+  { status = 200, text = '{"lamps":["2026-02-28"]}', ...response }: Partial<ReceivedResponse>,
+  query = '',
+) {
+  const mediaType = text === '' ? '' : (response.mediaType ?? 'application/json');
+  return judge
+    .judge({
+      operation,
+      request: { method: 'GET', url: `http://lamps.test/lamps${query}`, headers: {}, body: undefined },
+      response: {
+        status,
+        headers: { 'x-total': '1' },
+        text,
+        json: mediaType === 'application/json' ? { value: JSON.parse(text) as unknown } : undefined,
+        milliseconds: 1,
+        ...response,
+        mediaType,
+      },
+    })
+    .map(({ check }) => check);
+}
+
+describe('a response', () => {
+  it.each<[string, Partial<ReceivedResponse>, string[]]>([
+    ['that is as declared', {}, []],
+    ['with a status of a declared class', { status: 302, text: '' }, []],
+    ['with a status that is not declared', { status: 418, text: '' }, ['response-status']],
+    ['with 500', { status: 500, text: '' }, ['server-error']],
+    ['with 503 and Retry-After', { status: 503, text: '', headers: { 'retry-after': '1' } }, ['response-status']],
+    ['with 501', { status: 501, text: '' }, []],
+    ['that never arrived', { status: 0, text: '' }, ['no-response']],
+    ['without a header', { headers: {} }, ['response-header-missing']],
+    ['with a header of another type', { headers: { 'x-total': 'many' } }, ['response-header']],
+    ['with a header below its bound', { headers: { 'x-total': '-1' } }, ['response-header']],
+    ['of another media type', { mediaType: 'text/html' }, ['response-media-type']],
+    ['without its body', { text: '' }, ['response-body-missing']],
+    ['with a body that breaks a format', { text: '{"lamps":["2026-02-29"]}' }, ['response-body']],
+    ['with an unknown property', { text: '{"lamps":[],"x":1}' }, ['response-unknown-property']],
+    ['with properties next to a reference', { text: '{"lamps":[],"maker":{"name":"a","city":"b"}}' }, []],
+    ['with what a reference closes', { text: '{"lamps":[],"maker":{"zip":1}}' }, ['response-body']],
+    ['204 with a body', { status: 204 }, ['response-body-unexpected']],
+  ])('%s', (_what, response, checks) => expect(judged(response)).toEqual(checks));
+
+  it('can reject only a request whose head is too long', () => {
+    const long = `?x=${'y'.repeat(8000)}`;
+    for (const status of [414, 431]) {
+      expect(judged({ status, text: '' }, long)).toEqual([]);
+      expect(judged({ status, text: '' })).toEqual(['response-status']);
+    }
+    expect(judged({ status: 418, text: '' }, long)).toEqual(['response-status']);
+  });
+});

@@ -1,0 +1,43 @@
+import type { Call } from '../http/call.ts';
+import type { Validators } from '../schema/validators.ts';
+import { general } from './judge.ts';
+
+const members = { path: 'path', query: 'query', header: 'headers', cookie: 'cookies' } as const;
+
+/**
+ * All in which a call breaks the contract, as one text that is the same for calls that break it alike; empty for a call that
+ * keeps it.
+ *
+ * @param given headers that are sent with every call, in lower case: they are not missing.
+ */
+export function breachesOf(validators: Validators, call: Call, given: readonly string[]): string {
+  const { operation, body, mediaType } = call;
+  const found = operation.parameters.flatMap(({ name, in: place, required, schema }) => {
+    const value = call[members[place]][name];
+    if (value !== undefined) return named(`${place}.${name}`, validators, schema, value);
+    const isMissing = required && !(place === 'header' && given.includes(name.toLowerCase()));
+    return isMissing ? [`${place}.${name} required`] : [];
+  });
+  const declared = new Set(operation.parameters.map(({ name, in: place }) => `${members[place]}.${name}`));
+  const otherTenants = (['query', 'headers', 'cookies'] as const).flatMap((group) =>
+    Object.entries(call[group])
+      .filter(([name, value]) => value !== undefined && !declared.has(`${group}.${name}`))
+      .map(([name]) => `${group}.${name} unknown`),
+  );
+  const content = operation.body?.contents.find((one) => one.mediaType === mediaType);
+  const inBody =
+    body === undefined
+      ? operation.body?.required === true
+        ? ['body required']
+        : []
+      : content?.schema === undefined
+        ? []
+        : named('body', validators, content.schema, body);
+  return [...new Set([...found, ...otherTenants, ...inBody])].sort().join('\n');
+}
+
+function named(place: string, validators: Validators, schema: Parameters<Validators['breaches']>[0], value: unknown) {
+  return validators
+    .breaches(schema, value, 'request')
+    .map(({ pointer, keyword }) => `${place}${general(pointer)} ${keyword}`);
+}

@@ -1,0 +1,313 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import type { Writable } from 'node:stream';
+import { styleText } from 'node:util';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import packageFile from '../package.json' with { type: 'json' };
+import { CannotRun } from './cannot-run.ts';
+import { type Flags, type Outputs, type Settings, settingsOf } from './config.ts';
+/** The command: parses the options, runs the check, writes the reports, and sets the exit code. */
+import { type Category, categories } from './finding/finding.ts';
+import type { CheckOptions } from './options.ts';
+import { partOf, percentText } from './report/coverage-table.ts';
+import { maskText } from './report/mask.ts';
+import type { Presentation } from './report/presented.ts';
+import type { Report } from './report/report.ts';
+import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
+import { visible } from './report/visible.ts';
+import type { ProxyOptions, RunningProxy } from './traffic/proxy.ts';
+
+export const exitCodes = { same: 0, drift: 1, couldNotRun: 2 } as const;
+
+/** What the command runs. Loaded on demand, so that `--help` and invalid options respond quickly. */
+export interface Work {
+  check(options: CheckOptions): Promise<Report>;
+  judgeHar(options: CheckOptions & { readonly har: string }): Promise<Report>;
+  startProxy(options: ProxyOptions): Promise<RunningProxy>;
+}
+
+const modules: Work = {
+  check: async (options) => (await import('./check.ts')).check(options),
+  judgeHar: async (options) => (await import('./traffic/har.ts')).judgeHar(options),
+  startProxy: async (options) => (await import('./traffic/proxy.ts')).startProxy(options),
+};
+
+/** The environment of the command. */
+export interface Surroundings {
+  readonly stdout: Stream;
+  readonly stderr: Stream;
+  readonly directory: string;
+}
+
+type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
+
+type CommandFlags = Flags & { readonly color: boolean; readonly har?: string; readonly proxy?: number | true };
+
+const examples = `
+Examples:
+  Compare a server with its contract:
+    contract-check --spec openapi.yaml --url http://localhost:3000
+
+  Sign in with a module, and write the report as an HTML page:
+    contract-check --spec openapi.yaml --url https://test.example.com --auth auth.ts --html report.html
+
+  Check only the operations with "clients" in their path, without DELETE, for 30 seconds:
+    contract-check --spec openapi.yaml --only '*clients*' --exclude 'DELETE *' --time 30
+
+  Repeat the requests of an earlier run:
+    contract-check --spec openapi.yaml --url http://localhost:3000 --seed 42
+
+  Run in a pipeline, and fail below a minimum coverage:
+    contract-check --spec openapi.yaml --junit junit.xml --sarif contract.sarif --min-coverage 90
+
+  Check recorded traffic, or the traffic between a client and a server:
+    contract-check --spec openapi.yaml --har recorded.har
+    contract-check --spec openapi.yaml --url http://localhost:3000 --proxy 8080
+
+An auth module exports by default an object with functions that return headers. caller() is required: a user who can do
+everything. expired(), forbidden() and otherTenant() are optional; each enables further checks.
+
+Exit codes:
+  0  no findings
+  1  findings, or coverage below --min-coverage
+  2  the check could not run, or was interrupted`;
+
+/** Runs the command, and returns its exit code. */
+export async function run(
+  args: readonly string[],
+  work: Work = modules,
+  surroundings: Surroundings = { stdout: process.stdout, stderr: process.stderr, directory: process.cwd() },
+): Promise<number> {
+  let code: number = exitCodes.same;
+  const program = programOf(surroundings, async (flags) => {
+    code = await carryOut(flags, work, surroundings);
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.same : exitCodes.couldNotRun;
+    await write(surroundings.stderr, `${failure(error)}\n`);
+    return exitCodes.couldNotRun;
+  }
+}
+
+function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlags) => Promise<void>): Command {
+  return new Command('contract-check')
+    .description('Compares an HTTP server with its OpenAPI document and reports the differences.')
+    .version(packageFile.version)
+    .option('--spec <file|url>', 'path or URL of the OpenAPI 3.0 or 3.1 document')
+    .option('--url <url>', "URL of the server (default: the document's first server)", address)
+    .option('--auth <module>', 'module that signs in')
+    .option('--header <name: value>', 'header to send with every request; repeatable', header)
+    .option('--only <pattern...>', 'check only these: operation ids, "METHOD /path", paths or tags; * matches any text')
+    .option('--exclude <pattern...>', 'do not check these; same patterns as --only')
+    .option(
+      '--checks <category...>',
+      `categories to check: ${categories.map(hyphenated).join(', ')} (default: all)`,
+      category,
+    )
+    .option('--seed <number>', 'send the same requests as an earlier run with this seed', wholeNumber)
+    .option('--probes <number>', 'maximum number of invalid and boundary values per parameter or body', count)
+    .option('--time <seconds>', 'start no new checks after this time', positiveNumber)
+    .option('--timeout <seconds>', 'maximum time for a response', positiveNumber)
+    .option('--concurrency <number>', 'maximum number of concurrent requests', count)
+    .option('--min-coverage <percent>', 'fail if coverage of the contract is lower', percentage)
+    .option('--html <file>', 'write the report as an HTML page')
+    .option('--junit <file>', 'write the report as JUnit XML')
+    .option('--json <file>', 'write the report as JSON; - is standard output')
+    .option('--sarif <file>', 'write the report as SARIF 2.1.0')
+    .addOption(new Option('--har <file>', 'check recorded traffic, without sending requests').conflicts('proxy'))
+    .addOption(
+      new Option('--proxy [port]', 'forward requests to the server, and check them until Ctrl+C').argParser(port),
+    )
+    .option(
+      '--config <file>',
+      'configuration file (default: contract-check.config.ts, .js or .json); flags override it',
+    )
+    .option('--quiet', 'print only the last line')
+    .option('--no-color', 'print without colors')
+    .addHelpText('after', examples)
+    .showHelpAfterError('See contract-check --help.')
+    .configureOutput({ writeOut: (text) => stdout.write(text), writeErr: (text) => stderr.write(text) })
+    .exitOverride()
+    .action(action);
+}
+
+async function carryOut(
+  { color, har, proxy, ...flags }: CommandFlags,
+  work: Work,
+  surroundings: Surroundings,
+): Promise<number> {
+  const { stderr, directory } = surroundings;
+  const settings = await settingsOf(flags, directory);
+  const progress = settings.quiet ? undefined : new ProgressLine(stderr);
+  const ending = (report: Report) => conclude(report, settings, color, surroundings);
+  const interruption = new AbortController();
+  const interrupt = () => {
+    // Whoever presses it twice does not want to wait for the last response.
+    if (interruption.signal.aborted) process.exit(exitCodes.couldNotRun);
+    interruption.abort();
+  };
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt);
+  const options: CheckOptions = {
+    ...settings.options,
+    signal: interruption.signal,
+    onProgress: (state) => progress?.update(state),
+  };
+  try {
+    if (proxy !== undefined) {
+      return await ending(await passing(options, proxy === true ? 0 : proxy, work, stderr));
+    }
+    const report = await (har === undefined ? work.check(options) : work.judgeHar({ ...options, har }));
+    progress?.clear();
+    if (!interruption.signal.aborted) return await ending(report);
+    await ending({ ...report, notices: [...report.notices, interrupted] });
+    return exitCodes.couldNotRun;
+  } catch (error) {
+    throw withoutSecrets(error, settings);
+  } finally {
+    progress?.clear();
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt);
+  }
+}
+
+const interrupted = 'The run was interrupted. The report is incomplete.';
+
+/** Stands between a client and the server until it is interrupted. */
+async function passing(options: CheckOptions, port: number, work: Work, stderr: Stream): Promise<Report> {
+  const { url, signal } = options;
+  if (url === undefined) throw new CannotRun('--proxy requires the URL of the server. Pass --url.');
+  const onFinding: ProxyOptions['onFinding'] = ({ operation, title }) => {
+    stderr.write(`✗ ${visible(`${operation}: ${title}`)}\n`);
+  };
+  const proxy = await work.startProxy({ ...options, url, port, onFinding });
+  await write(stderr, `Listening on ${proxy.url}, forwarding to ${url}. Press Ctrl+C to stop and print the report.\n`);
+  if (signal?.aborted !== true) await new Promise((done) => signal?.addEventListener('abort', done, { once: true }));
+  return proxy.stop();
+}
+
+/** Prints and writes the report. */
+async function conclude(
+  report: Report,
+  { outputs, secrets, minCoverage, quiet }: Settings,
+  color: boolean,
+  { stdout, stderr, directory }: Surroundings,
+): Promise<number> {
+  // Where a program reads the standard output, the person who started it reads the other one.
+  const stream = outputs.json === '-' ? stderr : stdout;
+  const look = { secrets, directory, width: stream.columns ?? 120, color: color && isColored(stream) };
+  const covered = partOf(report.coverage.total);
+  const isCovered = covered * 100 >= (minCoverage ?? 0);
+  for (const [file, content] of await contentsOf(report, outputs, look)) {
+    await (file === '-' ? write(stdout, content) : store(resolve(directory, file), content));
+  }
+  if (!isCovered)
+    await write(stream, `Coverage is ${percentText(covered)}, below the minimum of ${minCoverage} %.\n\n`);
+  await write(stream, quiet ? renderVerdict(report, look) : renderTerminal(report, look));
+  return report.findings.length === 0 && isCovered ? exitCodes.same : exitCodes.drift;
+}
+
+/** What Node itself thinks of a stream: whether it is a terminal, NO_COLOR, FORCE_COLOR. */
+function isColored(stream: Stream): boolean {
+  return styleText('red', 'text', { stream }) !== 'text';
+}
+
+/** The reports that are requested. Their modules are loaded for that only. */
+async function contentsOf(
+  report: Report,
+  { html, junit, json, sarif }: Outputs,
+  look: Presentation,
+): Promise<[file: string, content: string][]> {
+  const contents: [string, string][] = [];
+  if (html !== undefined) contents.push([html, (await import('./report/html.ts')).renderHtml(report, look)]);
+  if (junit !== undefined) contents.push([junit, (await import('./report/junit.ts')).renderJunit(report, look)]);
+  if (json !== undefined) contents.push([json, (await import('./report/json.ts')).renderJson(report, look)]);
+  if (sarif !== undefined) contents.push([sarif, (await import('./report/sarif.ts')).renderSarif(report, look)]);
+  return contents;
+}
+
+async function store(file: string, content: string): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+    await writeFile(file, content);
+  } catch (error) {
+    throw new CannotRun(
+      `The report ${file} cannot be written: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+function write(stream: Stream, content: string): Promise<void> {
+  return new Promise((done) => {
+    stream.write(content, () => done());
+  });
+}
+
+function withoutSecrets(error: unknown, { secrets }: Settings): unknown {
+  if (!(error instanceof Error)) return error;
+  error.message = maskText(error.message, secrets);
+  error.stack = maskText(error.stack ?? '', secrets);
+  return error;
+}
+
+/** One sentence, or the stack trace with DEBUG. */
+function failure(error: unknown): string {
+  if (process.env.DEBUG !== undefined && error instanceof Error) return error.stack ?? error.message;
+  if (error instanceof CannotRun) return `contract-check: ${error.message}`;
+  return `contract-check: ${String(error)} This is a bug in contract-check. Set DEBUG=1 to print the stack trace.`;
+}
+
+function address(value: string): string {
+  if (/^https?:\/\//.test(value) && URL.canParse(value)) return value;
+  throw new InvalidArgumentError('It must be a URL that starts with http:// or https://.');
+}
+
+/** The name of a category on the command line, where a space would have to be quoted. */
+function hyphenated(name: Category): string {
+  return name.replaceAll(' ', '-');
+}
+
+function category(value: string, before: readonly Category[] = []): Category[] {
+  const found = categories.find((one) => value === one || value === hyphenated(one));
+  if (found === undefined)
+    throw new InvalidArgumentError(`It must be one of ${categories.map(hyphenated).join(', ')}.`);
+  return [...before, found];
+}
+
+function header(value: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const [, name, content] = /^([\w!#$%&'*+.^`|~-]+):[ \t]*([^\r\n]*)$/.exec(value) ?? [];
+  if (name === undefined || content === undefined) {
+    throw new InvalidArgumentError("It must be a name, a colon and a value: 'Accept-Language: en'.");
+  }
+  return { ...before, [name]: content };
+}
+
+function wholeNumber(value: string): number {
+  if (/^\d+$/.test(value) && Number.isSafeInteger(Number(value))) return Number(value);
+  throw new InvalidArgumentError('It must be an integer.');
+}
+
+function count(value: string): number {
+  const number = wholeNumber(value);
+  if (number >= 1) return number;
+  throw new InvalidArgumentError('It must be at least 1.');
+}
+
+function positiveNumber(value: string): number {
+  const number = Number(value);
+  if (value !== '' && Number.isFinite(number) && number > 0) return number;
+  throw new InvalidArgumentError('It must be a number greater than 0.');
+}
+
+function percentage(value: string): number {
+  const number = Number(value);
+  if (value !== '' && number >= 0 && number <= 100) return number;
+  throw new InvalidArgumentError('It must be a number from 0 to 100.');
+}
+
+function port(value: string): number {
+  const number = wholeNumber(value);
+  if (number <= 65_535) return number;
+  throw new InvalidArgumentError('It must be a port, at most 65535.');
+}

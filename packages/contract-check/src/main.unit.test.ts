@@ -1,0 +1,245 @@
+/** The command, as a process of its own. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { run } from './main.ts';
+import type { CheckOptions } from './options.ts';
+import { findingOf, reportWith } from './report/test-report.ts';
+
+const main = fileURLToPath(new URL('bin.ts', import.meta.url));
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'contract-check-command-'));
+  const reports = new URL('report/test-report.ts', import.meta.url).href;
+  // A process of the command, with a check that waits until it is interrupted.
+  await writeFile(
+    join(folder, 'waiting.ts'),
+    `import { run } from ${JSON.stringify(new URL('main.ts', import.meta.url).href)};
+    import { reportWith } from ${JSON.stringify(reports)};
+    const check = async ({ signal }) => {
+      process.stderr.write('waiting');
+      const alive = setInterval(() => {}, 1000);
+      await new Promise((done) => signal.addEventListener('abort', done));
+      clearInterval(alive);
+      return reportWith({ findings: [] });
+    };
+    process.exit(await run(process.argv.slice(2), { check }));`,
+  );
+  await writeFile(
+    join(folder, 'auth.ts'),
+    `export default { caller: () => ({ Authorization: 'Bearer from-the-module' }) };`,
+  );
+  await writeFile(join(folder, 'no-auth.ts'), 'export const caller = 1;');
+  await writeFile(join(folder, 'broken.ts'), `throw new Error('It breaks.');`);
+});
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** A process of the command. */
+function start(args: string[], environment: Record<string, string> = {}, file = main): ChildProcess {
+  const { NO_COLOR, FORCE_COLOR, DEBUG, ...rest } = process.env;
+  return spawn(process.execPath, [file, ...args], { cwd: folder, env: { ...rest, ...environment } });
+}
+
+async function finish(child: ChildProcess) {
+  const [code, stdout, stderr] = await Promise.all([
+    new Promise<number | null>((done) => child.on('close', done)),
+    child.stdout === null ? '' : text(child.stdout),
+    child.stderr === null ? '' : text(child.stderr),
+  ]);
+  return { code, stdout, stderr };
+}
+
+/** The command in this process, with a check that sends nothing. */
+async function command(args: string[], check = async (_: CheckOptions) => reportWith({ findings: [] })) {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()];
+  const notHere = () => Promise.reject(new Error('This is not asked for.'));
+  const outputs = [text(stdout), text(stderr)] as const;
+  const code = await run(
+    args,
+    { check, judgeHar: notHere, startProxy: notHere },
+    { stdout, stderr, directory: folder },
+  );
+  stdout.end();
+  stderr.end();
+  const [output, errors] = await Promise.all(outputs);
+  return { code, stdout: output, stderr: errors };
+}
+
+async function findings({ auth }: CheckOptions) {
+  return reportWith({ findings: [findingOf({ actual: `It was ${JSON.stringify(await auth?.caller())}.` })] });
+}
+
+async function failing({ auth }: CheckOptions): Promise<never> {
+  throw new Error(`The server said ${(await auth?.caller())?.Authorization}.`);
+}
+
+/** What the check is requested. */
+async function optionsAfter(args: string[]): Promise<unknown> {
+  let asked: unknown;
+  const { code, stderr } = await command(args, async (options) => {
+    asked = JSON.parse(JSON.stringify(options));
+    return reportWith({ findings: [] });
+  });
+  expect(code, stderr).toBe(0);
+  return asked;
+}
+
+describe('the command', () => {
+  it('exits with 0 without findings, with the verdict in its last line', async () => {
+    const { code, stdout } = await command(['--spec', 'a.yaml']);
+    expect(stdout).toMatch(/\nNo findings in 97 operations, 12,345 requests, 41 s, seed 42\n$/);
+    expect(code).toBe(0);
+  });
+
+  it('exits with 1 if there are findings', async () => {
+    const { code, stdout } = await command(['--spec', 'a.yaml'], findings);
+    expect(stdout).toContain('✗ 1  A client has a name that is too long.');
+    expect(code).toBe(1);
+  });
+
+  it('exits with 1 if the coverage is below the minimum, and reports it', async () => {
+    expect((await command(['--spec', 'a.yaml', '--min-coverage', '86'])).code).toBe(0);
+    const { code, stdout } = await command(['--spec', 'a.yaml', '--min-coverage', '87', '--quiet']);
+    expect(stdout).toMatch(/^Coverage is 86 %, below the minimum of 87 %\.\n\nNo findings in .*\n$/);
+    expect(code).toBe(1);
+  });
+
+  it.each([
+    [['--sead', '1'], /Did you mean --seed/],
+    [['--spec', 'a.yaml', '--seed', 'x'], /It must be an integer/],
+    [['--spec', 'a.yaml', '--header', 'no colon'], /a name, a colon and a value/],
+    [['--spec', 'a.yaml', '--url', 'localhost'], /starts with http/],
+    [['--spec', 'a.yaml', '--min-coverage', '101'], /from 0 to 100/],
+    [['--spec', 'a.yaml', '--har', 'a.har', '--proxy'], /cannot be used with/],
+    [['a.yaml'], /too many arguments/],
+    [[], /^contract-check: No contract is specified\. Pass --spec FILE.*\n$/],
+    [['--spec', 'a.yaml', '--auth', 'no-auth.ts'], /no-auth\.ts must export by default an object/],
+    [
+      ['--spec', 'a.yaml', '--auth', 'broken.ts'],
+      /^contract-check: The auth module broken\.ts cannot be loaded: It breaks\.\n$/,
+    ],
+    [['--spec', 'a.yaml', '--auth', 'nowhere.ts'], /nowhere\.ts cannot be loaded/],
+    [['--spec', 'a.yaml', '--config', 'nowhere.json'], /The configuration nowhere\.json cannot be read/],
+    [['--spec', 'a.yaml', '--proxy', '0'], /requires the URL of the server/],
+    [['--spec', 'a.yaml', '--html', '/dev/null/a.html'], /a\.html cannot be written/],
+  ])('exits with 2 and an error message for %j', async (args, sentence) => {
+    const { code, stderr, stdout } = await command(args);
+    expect(stderr).toMatch(sentence);
+    expect(stderr).not.toMatch(/^ +at /m);
+    expect(stdout).toBe('');
+    expect(code).toBe(2);
+  });
+
+  it('exits with 2 if the check throws, and shows no credentials; with DEBUG, it prints the stack trace', async () => {
+    const args = ['--spec', 'a.yaml', '--auth', 'auth.ts'];
+    const { code, stderr } = await command(args, failing);
+    expect(stderr).toBe(
+      'contract-check: Error: The server said Bearer $TOKEN. This is a bug in contract-check. Set DEBUG=1 to print the stack trace.\n',
+    );
+    expect(code).toBe(2);
+    process.env.DEBUG = '1';
+    const debugged = await command(args, failing);
+    delete process.env.DEBUG;
+    expect(debugged.stderr).toMatch(/^ +at /m);
+    expect(debugged.stderr).not.toContain('from-the-module');
+  });
+
+  it('supports --help and --version', async () => {
+    const help = await finish(start(['--help']));
+    expect(help.stdout).toMatch(/contract-check --spec openapi\.yaml --url http:\/\/localhost:3000/);
+    expect(help.code).toBe(0);
+    expect(await command(['--version'])).toMatchObject({ code: 0, stdout: '1.0.0\n' });
+  });
+
+  it('writes all reports, creates missing folders, and shows no credentials', async () => {
+    const files = ['html', 'junit', 'json', 'sarif'].flatMap((kind) => [`--${kind}`, `out/${kind}`]);
+    const { code, stdout, stderr } = await command(['--spec', 'a.yaml', '--auth', 'auth.ts', ...files], findings);
+    expect(code).toBe(1);
+    expect((await readdir(join(folder, 'out'))).sort()).toEqual(['html', 'json', 'junit', 'sarif']);
+    const written = await Promise.all(
+      ['html', 'junit', 'json', 'sarif'].map((kind) => readFile(join(folder, 'out', kind), 'utf8')),
+    );
+    for (const output of [...written, stdout, stderr]) expect(output).not.toContain('from-the-module');
+    for (const output of [...written, stdout]) expect(output).toContain('Bearer $TOKEN');
+  });
+
+  it('writes only JSON to standard output with --json -', async () => {
+    const { stdout, stderr } = await command(['--spec', 'a.yaml', '--json', '-'], findings);
+    expect(JSON.parse(stdout)).toMatchObject({ formatVersion: 1, seed: 42 });
+    expect(stderr).toContain('1 finding in 97 operations');
+  });
+
+  it('reports the findings so far when it is interrupted, exits with 2, and supports --no-color', async () => {
+    const interrupted = (args: string[]) => {
+      const child = start(['--spec', 'a.yaml', ...args], { FORCE_COLOR: '1' }, join(folder, 'waiting.ts'));
+      child.stderr?.once('data', () => child.kill('SIGINT'));
+      return finish(child);
+    };
+    const [colored, plain] = await Promise.all([interrupted([]), interrupted(['--no-color'])]);
+    expect(plain.stdout).toContain('The run was interrupted');
+    expect(plain.stdout).toMatch(/\nNo findings in 97 operations.*\n$/);
+    expect(plain.stdout).not.toContain('\u001b');
+    expect(colored.stdout).toContain('\u001b');
+    expect([plain.code, colored.code]).toEqual([2, 2]);
+  });
+
+  it('exits as a process with its code and message', async () => {
+    const { code, stderr } = await finish(start(['--spec', 'nowhere.yaml', '--url', 'http://localhost:1']));
+    expect(stderr).toMatch(/^contract-check: .*nowhere\.yaml.*\n$/);
+    expect(code).toBe(2);
+  });
+});
+
+describe('settings', () => {
+  it('come from the options', async () => {
+    const numbers = ['--seed', '7', '--time', '1.5', '--timeout', '3', '--concurrency', '2'];
+    const lists = ['--only', 'a*', 'GET /b', '--exclude', 'c', '--header', 'X-One: 1: one', '--header', 'x-two:'];
+    expect(await optionsAfter(['--spec', 'a.yaml', '--url', 'http://host/v1', ...numbers, ...lists])).toEqual({
+      ...{ spec: 'a.yaml', url: 'http://host/v1', seed: 7, time: 1.5, timeout: 3, concurrency: 2 },
+      ...{ only: ['a*', 'GET /b'], exclude: ['c'], headers: { 'X-One': '1: one', 'x-two': '' }, signal: {} },
+    });
+  });
+
+  it('come from a file, with paths relative to it, and options override it', async () => {
+    await writeFile(
+      join(folder, 'some.config.json'),
+      JSON.stringify({ spec: 'b.yaml', seed: 1, time: 2, headers: { a: '1', b: '2' }, auth: 'auth.ts', quiet: true }),
+    );
+    const options = await optionsAfter(['--config', 'some.config.json', '--seed', '3', '--header', 'b: 3']);
+    expect(options).toMatchObject({
+      spec: join(folder, 'b.yaml'),
+      seed: 3,
+      time: 2,
+      headers: { a: '1', b: '3' },
+      auth: {},
+    });
+  });
+
+  it('come from a file in the working directory', async () => {
+    const file = join(folder, 'contract-check.config.ts');
+    await writeFile(file, `export default { spec: 'https://host/c.yaml', auth: { caller: () => ({}) } };`);
+    expect(await optionsAfter([])).toMatchObject({ spec: 'https://host/c.yaml' });
+    await rm(file);
+  });
+
+  it.each([
+    ['{"spec":"a.yaml","sede":1}', /unknown property "sede"\. Known properties: spec, url, /],
+    ['{"spec":"a.yaml","seed":"1"}', /: seed must be integer\.$/m],
+    ['{"spec":"a.yaml","only":[1]}', /: only\.0 must be string\.$/m],
+    ['{"spec":"a.yaml","auth":{}}', /The "auth" of the configuration must export by default an object/],
+    ['[]', /must export an object by default/],
+    ['{', /cannot be read/],
+  ])('that are invalid are rejected: %s', async (content, sentence) => {
+    await writeFile(join(folder, 'wrong.json'), content);
+    const { code, stderr } = await command(['--config', 'wrong.json']);
+    expect(stderr).toMatch(sentence);
+    expect(code).toBe(2);
+  });
+});

@@ -1,0 +1,60 @@
+import type { Category } from './finding/finding.ts';
+
+/** Options of a run, the same as the command's options and the configuration file. */
+export interface CheckOptions {
+  /** Path or URL of the OpenAPI document. */
+  readonly spec: string;
+  /** URL of the server, to which the contract's paths are appended. Default: the first of `servers`. */
+  readonly url?: string;
+  /** The same seed sends the same requests to the same server. */
+  readonly seed?: number;
+  /** Operation ids, `METHOD /path`, paths or tags; `*` matches any text. Only these are checked; others can be called to create data. */
+  readonly only?: readonly string[];
+  readonly exclude?: readonly string[];
+  /** Categories to check. Default: all. A mock has no state, so its behavior cannot be checked. */
+  readonly checks?: readonly Category[];
+  /** Maximum number of invalid values, and of boundary values, per parameter or body. Another seed selects others. */
+  readonly probes?: number;
+  /** Seconds after which no new check starts. */
+  readonly time?: number;
+  /** Values that the check cannot find or generate, such as an API key, by the name of the parameter or property. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Headers to send with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly auth?: Auth;
+  /** Maximum number of concurrent requests. */
+  readonly concurrency?: number;
+  /** Maximum time for a response, in seconds. */
+  readonly timeout?: number;
+  /** Ends the run early; the findings up to then are reported. */
+  readonly signal?: AbortSignal;
+  /** Called during the run. */
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export interface Progress {
+  readonly phase: string;
+  readonly done: number;
+  readonly all: number;
+  readonly requests: number;
+  readonly findings: number;
+}
+
+/**
+ * Authentication of requests: the default export of an `--auth` module. Each function returns headers, and is
+ * called again when a request returns 401. All identities except `caller` are optional, and each enables further checks.
+ */
+export interface Auth {
+  /** Headers of a user who can do everything. */
+  caller(): Promise<Headers> | Headers;
+  /** Headers with expired credentials, which the server must reject. */
+  expired?(): Promise<Headers> | Headers;
+  /** Headers of a user without any role or scope, for whom the server must return 403. */
+  forbidden?(): Promise<Headers> | Headers;
+  /** Like `CheckOptions.values`, for values that are only known when the run starts. */
+  values?(): Promise<Readonly<Record<string, unknown>>> | Readonly<Record<string, unknown>>;
+  /** Headers of another tenant or owner, who must not see what the caller created. */
+  otherTenant?(): Promise<Headers> | Headers;
+}
+
+type Headers = Readonly<Record<string, string>>;

@@ -1,0 +1,84 @@
+/** What was exercised of a contract, and what was not and why, in the groups that reports show. */
+import {
+  type Coverage,
+  type CoverageItem,
+  type CoverageKind,
+  coverageKinds,
+  type OperationReport,
+  type Share,
+} from './report.ts';
+
+/** How the kinds are called. */
+export const kindNames: Readonly<Record<CoverageKind, string>> = {
+  operation: 'operations',
+  status: 'statuses',
+  mediaType: 'media types',
+  parameter: 'parameters',
+  constraint: 'constraints',
+  enum: 'enum values',
+};
+
+export interface CoverageRow {
+  readonly name: string;
+  readonly share: Share;
+  /** From 0 to 1; a kind that the contract does not have is covered. */
+  readonly part: number;
+}
+
+/** One row for each kind that the contract has, and one for the whole. */
+export function coverageRows(coverage: Coverage): CoverageRow[] {
+  const kinds = coverageKinds
+    .filter((kind) => coverage.byKind[kind].all > 0)
+    .map((kind) => ({ name: kindNames[kind], share: coverage.byKind[kind] }));
+  return [...kinds, { name: 'total', share: coverage.total }].map((row) => ({ ...row, part: partOf(row.share) }));
+}
+
+export function partOf({ exercised, all }: Share): number {
+  return all === 0 ? 1 : exercised / all;
+}
+
+/** A part as whole percent: rounded down, so that 100 % is all of it. */
+export function percentText(part: number): string {
+  return `${Math.floor(part * 100)} %`;
+}
+
+/** A bar of a width, in eighths of a character. */
+export function bar(part: number, width: number): { full: string; empty: string } {
+  const eighths = Math.round(part * width * 8);
+  const rest = ' ▏▎▍▌▋▊▉'[eighths % 8];
+  const full = '█'.repeat(Math.floor(eighths / 8)) + (eighths % 8 === 0 ? '' : rest);
+  return { full, empty: '░'.repeat(width - full.length) };
+}
+
+/** Operations of which no call succeeded, by the reason. */
+export function unreached(operations: readonly OperationReport[]): Map<string, OperationReport[]> {
+  const missed = operations.filter(({ reached }) => !reached);
+  return Map.groupBy(missed, ({ reason }) => reason ?? 'No request succeeded.');
+}
+
+export interface Gap {
+  readonly kind: CoverageKind;
+  readonly reason: string | undefined;
+  readonly items: readonly CoverageItem[];
+}
+
+/**
+ * What was not exercised in operations that were reached, by kind and reason, the most frequent first. What belongs to an
+ * operation that was not reached is told once, with the operation.
+ */
+export function gaps(coverage: Coverage, operations: readonly OperationReport[]): Gap[] {
+  const missed = new Set(operations.filter(({ reached }) => !reached).map(({ id }) => id));
+  const items = coverage.items.filter(
+    ({ exercised, operation, kind }) => !exercised && kind !== 'operation' && !missed.has(operation),
+  );
+  return coverageKinds.flatMap((kind) =>
+    [
+      ...Map.groupBy(
+        items.filter((item) => item.kind === kind),
+        ({ reason }) => reason,
+      ),
+    ]
+      .map(([reason, ofReason]) => ({ kind, reason, items: ofReason }))
+      .sort((one, other) => other.items.length - one.items.length),
+  );
+}

@@ -1,0 +1,95 @@
+/** The part of a JSON body that a finding is about, small enough to read. */
+import type { Finding } from '../finding/finding.ts';
+import { isObject, unescapeSegment } from '../json.ts';
+
+/** A line of an excerpt; the marked one is what the finding is about. */
+export interface ExcerptLine {
+  readonly text: string;
+  readonly marked: boolean;
+}
+
+const longestScalar = 80;
+/** Members next to the one that matters, before and after it. */
+const neighbours = 3;
+const longestList = 8;
+const longestText = 600;
+const mostTextLines = 10;
+
+/** The body around what the finding is about; the beginning of it where it is about no part. */
+export function excerptOf(
+  finding: Finding,
+  response: { readonly text: string; readonly json: { readonly value: unknown } | undefined },
+): ExcerptLine[] {
+  if (response.json === undefined) return textExcerpt(response.text);
+  const { value } = response.json;
+  const path = finding.pointer === undefined ? undefined : pathTo(finding.pointer, value);
+  return [...print(value, path, '', '')];
+}
+
+function textExcerpt(text: string): ExcerptLine[] {
+  if (text === '') return [];
+  const lines = text.slice(0, longestText).split('\n').slice(0, mostTextLines);
+  const isCut = lines.join('\n').length < text.length;
+  return [...lines, ...(isCut ? [`… ${text.length.toLocaleString('en')} characters in all`] : [])].map(plain);
+}
+
+function plain(text: string): ExcerptLine {
+  return { text, marked: false };
+}
+
+/** The segments of a pointer as far as they lead: to what is there, or to what misses a property. */
+function pathTo(pointer: string, value: unknown): string[] {
+  const path: string[] = [];
+  let part = value;
+  for (const segment of pointer.split('/').slice(1).map(unescapeSegment)) {
+    if (typeof part !== 'object' || part === null || !Object.hasOwn(part, segment)) break;
+    part = (part as Record<string, unknown>)[segment];
+    path.push(segment);
+  }
+  return path;
+}
+
+/** @param path to what is marked: along it all is opened, and elsewhere objects and lists are closed. */
+function* print(
+  value: unknown,
+  path: readonly string[] | undefined,
+  before: string,
+  after: string,
+): Generator<ExcerptLine> {
+  const isTarget = path?.length === 0;
+  const isOpen = before === '' || path !== undefined;
+  if (typeof value !== 'object' || value === null || !isOpen || Object.keys(value).length === 0) {
+    yield { text: `${before}${closed(value)}${after}`, marked: isTarget };
+    return;
+  }
+  const [open, close] = Array.isArray(value) ? '[]' : '{}';
+  const indent = /^ */.exec(before)?.[0] ?? '';
+  yield { text: `${before}${open}`, marked: isTarget && before !== '' };
+  yield* members(value, path, `${indent}  `);
+  yield plain(`${indent}${close}${after}`);
+}
+
+function* members(value: object, path: readonly string[] | undefined, indent: string): Generator<ExcerptLine> {
+  const entries = Object.entries(value);
+  const [key, ...rest] = path ?? [];
+  const at = entries.findIndex(([name]) => name === key);
+  const beside = Array.isArray(value) && at >= 0 ? 0 : neighbours;
+  const first = at < 0 ? 0 : Math.max(0, at - beside);
+  const last = at < 0 ? longestList : at + beside + 1;
+  if (first > 0) yield plain(`${indent}… ${first} before`);
+  for (const [index, [name, member]] of entries.slice(first, last).entries()) {
+    const label = Array.isArray(value) ? '' : `${JSON.stringify(name)}: `;
+    const comma = first + index < entries.length - 1 ? ',' : '';
+    yield* print(member, first + index === at ? rest : undefined, `${indent}${label}`, comma);
+  }
+  if (last < entries.length) yield plain(`${indent}… ${entries.length - last} more`);
+}
+
+function closed(value: unknown): string {
+  if (Array.isArray(value)) return value.length === 0 ? '[]' : `[… ${value.length}]`;
+  if (isObject(value)) return Object.keys(value).length === 0 ? '{}' : '{…}';
+  const text = JSON.stringify(value) ?? String(value);
+  if (text.length <= longestScalar) return text;
+  const end = typeof value === 'string' ? `…" (${[...value].length} characters)` : '…';
+  return `${text.slice(0, longestScalar - 20)}${end}`;
+}

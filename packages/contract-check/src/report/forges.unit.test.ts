@@ -1,0 +1,120 @@
+/** What other programs read: JUnit, JSON and SARIF. */
+import { resolve } from 'node:path';
+import { XMLParser } from 'fast-xml-parser';
+import { expect, test } from 'vitest';
+import { jsonReport, renderJson } from './json.ts';
+import { renderJunit } from './junit.ts';
+import { renderSarif, sarifLog } from './sarif.ts';
+import { exchangeOf, findingOf, operationOf, reportWith, tallies } from './test-report.ts';
+
+const evil = '<&>"\' ]]> &lt; \u0000\u001b\ud800 é 😀';
+const report = reportWith({
+  operations: [
+    operationOf({
+      checks: {
+        ...tallies(),
+        responses: { observations: 12, findings: 2 },
+        'undeclared endpoints': { observations: 0, findings: 0 },
+      },
+    }),
+    operationOf({ id: 'createClient', method: 'POST', reached: false, reason: 'It returns 501.', checks: tallies(0) }),
+  ],
+  findings: [
+    findingOf(),
+    findingOf({ title: evil, actual: evil, place: undefined, exchanges: [exchangeOf({}, { text: evil })] }),
+    findingOf({ operation: 'GET /unknown', category: 'undeclared endpoints', title: 'It is not in the contract.' }),
+  ],
+});
+
+interface Case {
+  '@name': string;
+  '@file'?: string;
+  '@line'?: string;
+  failure?: { '@message': string; '@type': string; '#': string };
+  skipped?: { '@message': string };
+}
+
+interface Suites {
+  testsuites: Record<string, string> & { testsuite: (Record<string, string> & { testcase: Case[] | Case })[] };
+}
+
+test('JUnit has a suite for each operation, a case for each category, and a failure for each finding', () => {
+  const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '@', textNodeName: '#' });
+  const { testsuites }: Suites = parser.parse(renderJunit(report));
+  expect(testsuites).toMatchObject({ '@tests': '14', '@failures': '3', '@skipped': '7', '@time': '41.200' });
+  const [clients, creation, unknown] = testsuites.testsuite.map((suite) => [suite.testcase].flat());
+  expect(clients?.map((test) => [test['@name'], 'failure' in test, 'skipped' in test])).toEqual([
+    ['responses: A client has a name that is too long.', true, false],
+    ['responses: <&>"\' ]]> &lt; ��� é 😀', true, false],
+    ['invalid input', false, false],
+    ['valid input', false, false],
+    ['undeclared endpoints', false, true],
+    ['robustness', false, false],
+    ['behavior', false, false],
+  ]);
+  expect(clients?.[0]).toMatchObject({ '@file': 'openapi/schemas/client.yaml', '@line': '12' });
+  expect(clients?.[0]?.failure?.['#']).toContain(
+    'curl -i http://localhost:3000/clients -H "authorization: Bearer $TOKEN"',
+  );
+  expect(creation?.every((test) => test.skipped?.['@message'] === 'It returns 501.')).toBe(true);
+  expect(unknown?.[0]?.['@name']).toBe('undeclared endpoints: It is not in the contract.');
+});
+
+test('JSON has a version, everything that was found, and no secret', () => {
+  const json = jsonReport(report);
+  expect(JSON.parse(renderJson(report))).toEqual(JSON.parse(JSON.stringify(json)));
+  expect(Object.keys(json)).toEqual([
+    ...['formatVersion', 'spec', 'title', 'url', 'seed', 'milliseconds', 'requests'],
+    ...['findings', 'operations', 'coverage', 'notices'],
+  ]);
+  expect(json.formatVersion).toBe(1);
+  expect(json.findings[1]).toMatchObject({ title: evil, place: null });
+  expect(json.findings[0]?.exchanges[0]).toMatchObject({
+    curl: 'curl -i http://localhost:3000/clients -H "authorization: Bearer $TOKEN"',
+    request: { headers: { authorization: 'Bearer $TOKEN' }, body: null },
+    response: { status: 200 },
+  });
+  expect(renderJson(report)).not.toContain('caller-token-1');
+});
+
+test('SARIF points at the lines of the contract, relative to the root of the sources', () => {
+  const [run] = sarifLog(report).runs;
+  expect(run?.results?.[0]).toMatchObject({
+    ruleId: 'response-body',
+    ruleIndex: 0,
+    level: 'error',
+    locations: [
+      {
+        physicalLocation: {
+          artifactLocation: { uri: 'openapi/schemas/client.yaml', uriBaseId: '%SRCROOT%' },
+          region: { startLine: 12 },
+        },
+        logicalLocations: [{ name: 'listClients', fullyQualifiedName: 'GET /v1/clients' }],
+      },
+    ],
+  });
+  expect(run?.tool.driver.rules?.map(({ id }) => id)).toEqual(['response-body']);
+  expect(run?.results?.[1]?.locations?.[0]?.physicalLocation?.artifactLocation?.uri).toBe('openapi/openapi.yaml');
+});
+
+test('SARIF writes files elsewhere as addresses, and encodes names', () => {
+  const uriOf = (file: string) => {
+    const findings = [findingOf({ place: { file, line: 1, pointer: '' } })];
+    return sarifLog(reportWith({ findings })).runs[0]?.results?.[0]?.locations?.[0]?.physicalLocation?.artifactLocation;
+  };
+  expect(uriOf(resolve('a dir/b#c.yaml'))).toEqual({ uri: 'a%20dir/b%23c.yaml', uriBaseId: '%SRCROOT%' });
+  expect(uriOf('/elsewhere/a b.yaml')).toEqual({ uri: 'file:///elsewhere/a%20b.yaml' });
+  expect(uriOf('https://host/a b.yaml')).toEqual({ uri: 'https://host/a%20b.yaml' });
+});
+
+test('SARIF knows a finding again by its cause alone', () => {
+  const fingerprint = (changes: Parameters<typeof findingOf>[0]) =>
+    sarifLog(reportWith({ findings: [findingOf(changes)] })).runs[0]?.results?.[0]?.partialFingerprints?.['cause/v1'];
+  expect(fingerprint({ title: 'One', actual: '1' })).toMatch(/^[0-9a-f]{64}$/);
+  expect(fingerprint({ title: 'One', actual: '1' })).toBe(fingerprint({ title: 'Two', actual: '2', exchanges: [] }));
+  expect(fingerprint({ cause: 'one' })).not.toBe(fingerprint({ cause: 'two' }));
+});
+
+test('SARIF holds no secret', () => {
+  expect(renderSarif(report)).not.toContain('caller-token-1');
+});

@@ -1,0 +1,272 @@
+/** A report as one page that needs nothing else: no network, no other file. */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { type Category, categories } from '../finding/finding.ts';
+import {
+  type CoverageRow,
+  coverageRows,
+  type Gap,
+  gaps,
+  kindNames,
+  partOf,
+  percentText,
+  unreached,
+} from './coverage-table.ts';
+import { excerptOf } from './excerpt.ts';
+import { html, type Markup, raw } from './markup.ts';
+import { stateOf } from './operation-table.ts';
+import {
+  counted,
+  durationText,
+  fileOf,
+  type Presentation,
+  type PresentedExchange,
+  type PresentedFinding,
+  type PresentedReport,
+  placeText,
+  present,
+  responseLine,
+  verdict,
+} from './presented.ts';
+import type { CoverageItem, OperationReport, Report } from './report.ts';
+import { visible } from './visible.ts';
+
+const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
+const script = readFileSync(new URL('page.js', import.meta.url), 'utf8');
+/** Responses come from outside. Should one of them ever get past the escaping, the browser would still run no script but ours. */
+const policy = `default-src 'none'; img-src data:; style-src ${hashOf(style)}; script-src ${hashOf(script)}; base-uri 'none'; form-action 'none'`;
+const longestBody = 20_000;
+const mostItems = 200;
+/** Findings that are open at the beginning. */
+const openFindings = 5;
+
+export function renderHtml(report: Report, options: Presentation = {}): string {
+  const shown = present(report, options);
+  const title = shown.title === '' ? 'Contract check' : shown.title;
+  return html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${verdict(report)} · ${visible(title)}</title>
+<link rel="icon" href="${iconOf(report)}">
+<style>${raw(style)}</style>
+</head>
+<body>
+<header>
+<p class="kicker">Contract check</p>
+<h1>${visible(title)}</h1>
+<p class="against"><code>${visible(shown.url)}</code> against <code>${visible(fileOf(shown.spec, options.directory))}</code></p>
+<p class="verdict ${report.findings.length === 0 ? 'good' : 'bad'}">${verdict(report)}</p>
+${tiles(shown)}
+<nav><a href="#findings">Findings</a><a href="#operations">Operations</a><a href="#coverage">Coverage</a>${
+    shown.notices.length === 0 ? undefined : html`<a href="#notices">Notes</a>`
+  }</nav>
+</header>
+<main>
+${findingsSection(shown, options)}
+${operationsSection(shown)}
+${coverageSection(shown, options)}
+${noticesSection(shown)}
+</main>
+<script>${raw(script)}</script>
+</body>
+</html>
+`.text;
+}
+
+function hashOf(text: string): string {
+  return `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
+}
+
+function iconOf({ findings }: Report): string {
+  const color = findings.length === 0 ? '%23198754' : '%23c62f3b';
+  return `data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'><circle cx='8' cy='8' r='7' fill='${color}'/></svg>`;
+}
+
+function tiles(report: PresentedReport): Markup {
+  const reached = report.operations.filter((operation) => operation.reached).length;
+  const all = report.operations.length;
+  const { total } = report.coverage;
+  const list: [name: string, value: string, state: string][] = [
+    ['findings', report.findings.length.toLocaleString('en'), report.findings.length === 0 ? 'good' : 'bad'],
+    ['operations reached', `${reached} of ${all}`, reached === all ? 'good' : 'fair'],
+    ['exercised', percentText(partOf(total)), partOf(total) === 1 ? 'good' : ''],
+    ['requests', report.requests.toLocaleString('en'), ''],
+    ['time', durationText(report.milliseconds), ''],
+    ['seed', String(report.seed), ''],
+  ];
+  return html`<dl class="tiles">${list.map(
+    ([name, value, state]) => html`<div class="${state}"><dt>${name}</dt><dd>${value}</dd></div>`,
+  )}</dl>`;
+}
+
+function findingsSection(report: PresentedReport, options: Presentation): Markup {
+  const { findings } = report;
+  if (findings.length === 0) {
+    return html`<section id="findings"><h2>Findings</h2><p class="empty">No differences were found.</p></section>`;
+  }
+  return html`<section id="findings">
+<h2>Findings <span class="count">${findings.length}</span></h2>
+<div class="tools" hidden>
+<input type="search" aria-label="Filter findings" placeholder="Filter by text, operation or check">
+${categories.map((category) => chip(category, findings))}
+<button type="button" class="plain" data-toggle>Close all</button>
+</div>
+<p class="empty" data-none hidden>No finding matches.</p>
+${findings.map((finding, index) => card(finding, index + 1, report, options))}
+</section>`;
+}
+
+function chip(category: Category, findings: readonly PresentedFinding[]): Markup | undefined {
+  const count = findings.filter((finding) => finding.category === category).length;
+  if (count === 0) return undefined;
+  return html`<button type="button" class="chip" data-category="${category}" aria-pressed="false">${category} ${count}</button>`;
+}
+
+function card(finding: PresentedFinding, number: number, report: PresentedReport, { directory }: Presentation): Markup {
+  const operation = report.operations.find(({ id }) => id === finding.operation);
+  const words = [finding.title, finding.check, finding.operation, operation?.path, ...finding.also]
+    .join(' ')
+    .toLowerCase();
+  const last = finding.exchanges.length - 1;
+  return html`<details class="card" id="finding-${number}" data-category="${finding.category}" data-words="${visible(words)}"${
+    number <= openFindings ? raw(' open') : undefined
+  }>
+<summary><span class="number">${number}</span><span class="title">${prose(finding.title)}</span>
+<span class="meta"><strong>${visible(finding.operation)}</strong> ${addressOf(operation)}<span class="badge">${finding.category}</span><span class="badge quiet">${visible(finding.check)}</span></span></summary>
+<div class="sides"><div><h3>Expected</h3><p>${prose(finding.expected)}</p></div><div class="bad"><h3>Actual</h3><p>${prose(finding.actual)}</p></div></div>
+${
+  finding.place === undefined
+    ? undefined
+    : html`<p class="line"><span class="label">Contract</span><code>${visible(placeText(finding.place, directory))}</code> <code class="quiet">${visible(finding.place.pointer)}</code></p>`
+}
+${finding.exchanges.map((exchange, index) => exchangeBlock(finding, exchange, index, index === last))}
+<p class="line"><span class="label">Fix</span><span>${prose(finding.fix)}</span></p>
+${
+  finding.also.length === 0
+    ? undefined
+    : html`<p class="line"><span class="label">Also in</span><span>${finding.also.map((id) => html`<code>${visible(id)}</code> `)}</span></p>`
+}
+</details>`;
+}
+
+/** A sentence, with what stands between backquotes as code. */
+function prose(text: string): Markup {
+  const parts = visible(text).split('`');
+  // An odd one among them is none that opens or closes.
+  if (parts.length % 2 === 0) return html`${visible(text)}`;
+  return html`${parts.map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`;
+}
+
+function addressOf(operation: OperationReport | undefined): Markup | undefined {
+  if (operation === undefined || operation.id === `${operation.method} ${operation.path}`) return undefined;
+  return html`<code>${operation.method} ${visible(operation.path)}</code>`;
+}
+
+function exchangeBlock(finding: PresentedFinding, exchange: PresentedExchange, index: number, isLast: boolean): Markup {
+  const number = finding.exchanges.length > 1 ? ` ${index + 1}` : '';
+  const { response } = exchange;
+  return html`<h3>Request${number}</h3>
+<div class="copied"><pre><code>${exchange.curl}</code></pre><button type="button" data-copy hidden>Copy</button></div>
+<h3>Response${number} <span class="status">${responseLine(exchange)}</span></h3>
+${isLast ? excerptBlock(finding, exchange) : undefined}
+<details class="whole"><summary>Full response: ${counted(Object.keys(response.headers).length, 'header')}, ${counted(response.text.length, 'character')}, ${durationText(response.milliseconds)}</summary>
+<pre>${Object.entries(response.headers).map(([name, value]) => html`<span class="quiet">${visible(name)}:</span> ${visible(value)}\n`)}
+${visibleLines(response.text.slice(0, longestBody))}${response.text.length > longestBody ? '\n…' : undefined}</pre></details>`;
+}
+
+function excerptBlock(finding: PresentedFinding, { response }: PresentedExchange): Markup | undefined {
+  const lines = excerptOf(finding, response);
+  if (lines.length === 0) return undefined;
+  return html`<pre class="excerpt">${lines.map(({ text, marked }) =>
+    marked ? html`<mark>${visible(text)}</mark>\n` : html`${visible(text)}\n`,
+  )}</pre>`;
+}
+
+function visibleLines(text: string): string {
+  return text.split(/\r?\n/).map(visible).join('\n');
+}
+
+function operationsSection(report: PresentedReport): Markup {
+  const order = ['found', 'unreached', 'clean'];
+  const operations = report.operations.toSorted(
+    (one, other) => order.indexOf(stateOf(one)) - order.indexOf(stateOf(other)),
+  );
+  return html`<section id="operations">
+<h2>Operations <span class="count">${report.operations.length}</span></h2>
+<p class="legend"><span class="good">✓</span> checks without a finding, <span class="bad">✗</span> findings, – nothing to check, or not reached</p>
+<div class="scroll"><table>
+<thead><tr><th scope="col">Operation</th>${categories.map((category) => html`<th scope="col"><span>${category}</span></th>`)}</tr></thead>
+<tbody>${operations.map((operation) => operationRow(operation, report.findings))}</tbody>
+</table></div>
+</section>`;
+}
+
+function operationRow(operation: OperationReport, findings: readonly PresentedFinding[]): Markup {
+  const { id, reason, checks } = operation;
+  const state = stateOf(operation);
+  return html`<tr class="${state}"><th scope="row">${visible(id)} ${addressOf(operation)}${
+    state === 'unreached' ? html`<small>not reached: ${visible(reason ?? 'no request succeeded')}</small>` : undefined
+  }</th>${categories.map((category) => {
+    const { observations, findings: found } = checks[category];
+    if (found > 0) return html`<td class="bad">${linkToFinding(findings, operation, category, found)}</td>`;
+    return observations > 0
+      ? html`<td class="good"><span class="mark">✓ </span>${observations}</td>`
+      : html`<td class="quiet">–</td>`;
+  })}</tr>`;
+}
+
+function linkToFinding(
+  findings: readonly PresentedFinding[],
+  { id }: OperationReport,
+  category: Category,
+  count: number,
+): Markup {
+  const text = html`<span class="mark">✗ </span>${count}`;
+  const mine = (finding: PresentedFinding) => finding.operation === id || finding.also.includes(id);
+  const index = findings.findIndex((finding) => finding.category === category && mine(finding));
+  return index < 0 ? text : html`<a href="#finding-${index + 1}">${text}</a>`;
+}
+
+function coverageSection(report: PresentedReport, options: Presentation): Markup {
+  const missed = [...unreached(report.operations)];
+  const left = gaps(report.coverage, report.operations);
+  return html`<section id="coverage">
+<h2>Coverage</h2>
+<div class="bars">${coverageRows(report.coverage).map(barRow)}</div>
+${missed.length + left.length === 0 ? undefined : html`<h3>Not covered</h3>`}
+${missed.map(
+  ([
+    reason,
+    operations,
+  ]) => html`<details class="gap"><summary><strong>${counted(operations.length, 'operation')}</strong> ${visible(reason)}</summary>
+<ul>${operations.map(({ id, method, path }) => html`<li>${visible(id)} <code>${method} ${visible(path)}</code></li>`)}</ul></details>`,
+)}
+${left.map((one) => gapBlock(one, options))}
+</section>`;
+}
+
+function barRow({ name, share, part }: CoverageRow): Markup {
+  const state = part === 1 ? 'good' : part >= 0.8 ? 'fair' : 'bad';
+  return html`<div class="${state}"><span>${name}</span><svg aria-hidden="true"><rect width="100%" height="100%"/><rect class="part" width="${(part * 100).toFixed(2)}%" height="100%"/></svg><span>${share.exercised.toLocaleString('en')} of ${share.all.toLocaleString('en')}</span><b>${percentText(part)}</b></div>`;
+}
+
+function gapBlock({ kind, reason, items }: Gap, options: Presentation): Markup {
+  const left = items.length - mostItems;
+  return html`<details class="gap"><summary><strong>${items.length.toLocaleString('en')} ${kindNames[kind]}</strong> ${visible(reason ?? 'not tried')}</summary>
+<ul>${items.slice(0, mostItems).map((item) => gapItem(item, options))}${left > 0 ? html`<li>… ${left} more</li>` : undefined}</ul></details>`;
+}
+
+function gapItem({ operation, name, place }: CoverageItem, { directory }: Presentation): Markup {
+  const where =
+    place === undefined ? undefined : html` <code class="quiet">${visible(placeText(place, directory))}</code>`;
+  return html`<li>${visible(operation)} <code>${visible(name)}</code>${where}</li>`;
+}
+
+function noticesSection({ notices }: PresentedReport): Markup | undefined {
+  if (notices.length === 0) return undefined;
+  return html`<section id="notices"><h2>Notes</h2><ul>${notices.map((text) => html`<li>${visible(text)}</li>`)}</ul></section>`;
+}

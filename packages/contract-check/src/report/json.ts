@@ -1,0 +1,100 @@
+/**
+ * A report for programs. The format is versioned: within `formatVersion` 1, properties are added, but not removed, renamed or
+ * changed in meaning.
+ */
+import type { Category, Finding } from '../finding/finding.ts';
+import { type Presentation, type PresentedExchange, type PresentedFinding, present } from './presented.ts';
+import type { Coverage, OperationReport, Report } from './report.ts';
+
+export interface JsonReport {
+  readonly formatVersion: 1;
+  /** URL of the document's root file, its title, and the URL of the server. */
+  readonly spec: string;
+  readonly title: string;
+  readonly url: string;
+  /** The same seed sends the same requests to the same server. */
+  readonly seed: number;
+  readonly milliseconds: number;
+  readonly requests: number;
+  /** One entry for each checked operation, with the number of observations and findings per category. */
+  readonly operations: readonly OperationReport[];
+  readonly findings: readonly JsonFinding[];
+  /** What the contract declares, and whether the run covered it; `reason` says why not. */
+  readonly coverage: Coverage;
+  readonly notices: readonly string[];
+}
+
+export interface JsonFinding {
+  readonly check: string;
+  readonly category: Category;
+  /** The operation id; `also` has the other operations with the same cause. */
+  readonly operation: string;
+  readonly also: readonly string[];
+  readonly title: string;
+  readonly expected: string;
+  readonly actual: string;
+  readonly fix: string;
+  /** File, line (from 1) and JSON Pointer in the contract; null if there is none. */
+  readonly place: Finding['place'] | null;
+  /** A JSON Pointer into the body of the last response; null if the finding is not about a part of it. */
+  readonly pointer: string | null;
+  /** Identifies the difference across runs. */
+  readonly cause: string;
+  /** Requests and responses that show it, in order; secrets are replaced by `$NAME`. */
+  readonly exchanges: readonly JsonExchange[];
+}
+
+export interface JsonExchange {
+  /** A command for a POSIX shell that repeats the request. */
+  readonly curl: string;
+  readonly request: {
+    readonly method: string;
+    readonly url: string;
+    readonly headers: Readonly<Record<string, string>>;
+    /** Null without a body. */
+    readonly body: string | null;
+  };
+  readonly response: {
+    /** 0 if the server did not respond. */
+    readonly status: number;
+    readonly headers: Readonly<Record<string, string>>;
+    readonly body: string;
+    readonly milliseconds: number;
+  };
+}
+
+export function renderJson(report: Report, options: Presentation = {}): string {
+  return `${JSON.stringify(jsonReport(report, options), null, 2)}\n`;
+}
+
+export function jsonReport(report: Report, options: Presentation = {}): JsonReport {
+  const { spec, title, url, seed, milliseconds, requests, operations, findings, coverage, notices } = present(
+    report,
+    options,
+  );
+  return {
+    formatVersion: 1,
+    ...{ spec, title, url, seed, milliseconds, requests },
+    findings: findings.map(jsonFinding),
+    ...{ operations, coverage, notices },
+  };
+}
+
+function jsonFinding(finding: PresentedFinding): JsonFinding {
+  const { check, category, operation, also, title, expected, actual, fix, place, cause, exchanges } = finding;
+  return {
+    ...{ check, category, operation, also, title, expected, actual, fix, cause },
+    place: place ?? null,
+    pointer: finding.pointer ?? null,
+    exchanges: exchanges.map(jsonExchange),
+  };
+}
+
+function jsonExchange({ curl, request, response }: PresentedExchange): JsonExchange {
+  const { status, headers, text, milliseconds } = response;
+  return {
+    curl,
+    request: { ...request, body: request.body ?? null },
+    response: { status, headers, body: text, milliseconds },
+  };
+}

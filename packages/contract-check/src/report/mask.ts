@@ -1,0 +1,304 @@
+/** Keeps credentials out of what is shown and stored: a secret becomes the name of a shell variable, `$TOKEN`. */
+import type { Exchange } from '../http/call.ts';
+
+/** A value that must not be shown, and the variable that stands for it: `TOKEN`, `STRANGER_TOKEN`. */
+export interface Secret {
+  readonly value: string;
+  readonly variable: string;
+}
+
+/** A text in pieces: what may be shown, and a variable where a secret was. */
+export type Piece = string | { readonly variable: string };
+
+export interface RequestPieces {
+  readonly url: readonly Piece[];
+  readonly headers: readonly (readonly [name: string, value: readonly Piece[]])[];
+  readonly body: readonly Piece[] | undefined;
+}
+
+/** Part of a text that is a secret by where it is. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly variable: string;
+}
+
+/** A shorter value would be found where it means nothing: a tenant `demo` in every sentence about a demonstration. */
+const shortestLiteral = 6;
+/** What a check added to a known secret is shown, so that the line sends it again; more than that could be another secret. */
+const longestAddition = 12;
+
+const secretWords =
+  /authorization|cookie|passw(or)?d|passphrase|passcode|secret(?!ar)|api_?key|access_?key|private_?key|credential|assertion|session_?id|jwt|bearer|token/;
+/** Words that make a name one about a secret, or a token that is invalid. */
+const harmlessEnds =
+  /(^|_)(type|kind|url|uri|endpoint|expires|expiry|expiration|in|at|count|limit|id|name|lifetime|length|policy|hint|status|required|size)$/;
+const pageTokens = /(^|_)(page|next|previous|prev|continuation|sync|cursor|delta|scroll)_?token$/;
+
+/** Whether the value of a header, property, parameter or form field of this name is a secret. */
+export function isSecretName(name: string): boolean {
+  const words = snake(name).toLowerCase();
+  return secretWords.test(words) && !harmlessEnds.test(words.replace(/session_?id$/, '')) && !pageTokens.test(words);
+}
+
+/** An exchange without its secrets: the known ones wherever they are, and what is one by its name. */
+export function maskExchange(exchange: Exchange, secrets: readonly Secret[] = []): Exchange {
+  const variables = new Variables(secrets);
+  const request = piecesOf(exchange, variables);
+  const { response } = exchange;
+  const text = shown(variables.pieces(response.text, bodySpans(response.text, response.mediaType)));
+  return {
+    operation: exchange.operation,
+    request: {
+      method: exchange.request.method,
+      url: shown(request.url),
+      headers: Object.fromEntries(request.headers.map(([name, value]) => [name, shown(value)])),
+      body: request.body && shown(request.body),
+    },
+    response: {
+      ...response,
+      headers: Object.fromEntries(
+        Object.entries(response.headers).map(([name, value]) => [
+          name,
+          shown(variables.pieces(value, headerSpans(name, value))),
+        ]),
+      ),
+      text,
+      json: text === response.text ? response.json : response.json && parsed(text),
+    },
+  };
+}
+
+/** The parts of a request, for a reader who puts variables in the place of the secrets. */
+export function requestPieces(exchange: Exchange, secrets: readonly Secret[] = []): RequestPieces {
+  return piecesOf(exchange, new Variables(secrets));
+}
+
+/** A sentence without the secrets that are known, or that look like one. */
+export function maskText(text: string, secrets: readonly Secret[] = []): string {
+  return shown(new Variables(secrets).pieces(text, urlSpans(text)));
+}
+
+/** The variable for a secret of this name: `X-Api-Key` is `API_KEY`. */
+export function variableOf(name: string): string {
+  const variable = snake(name).toUpperCase().replace(/^X_/, '');
+  return /^[A-Z]/.test(variable) ? variable : `SECRET_${variable}`;
+}
+
+function piecesOf({ request }: Exchange, variables: Variables): RequestPieces {
+  const mediaType = Object.entries(request.headers).find(([name]) => name.toLowerCase() === 'content-type')?.[1] ?? '';
+  return {
+    headers: Object.entries(request.headers).map(
+      ([name, value]) => [name, variables.pieces(value, headerSpans(name, value))] as const,
+    ),
+    url: variables.pieces(request.url, urlSpans(request.url)),
+    body: request.body === undefined ? undefined : variables.pieces(request.body, bodySpans(request.body, mediaType)),
+  };
+}
+
+/** Names the secrets of one exchange: the same value has the same variable, another value another one. */
+class Variables {
+  readonly #secrets: readonly Secret[];
+  /** By the name of what is secret, the variable of each value. */
+  readonly #values = new Map<string, Map<string, string>>();
+
+  constructor(secrets: readonly Secret[]) {
+    this.#secrets = secrets.filter(({ value }) => value.length > 0);
+  }
+
+  /** Cuts a text where secrets are. What is known is named first; of what is named by its place, the rest. */
+  pieces(text: string, named: readonly Span[]): Piece[] {
+    const known = new Set(this.#knownSpans(text, named));
+    const others = without([...named, ...lookalikes(text)], [...known]);
+    const pieces: Piece[] = [];
+    let end = 0;
+    for (const span of apart([...known, ...others])) {
+      if (span.start > end) pieces.push(text.slice(end, span.start));
+      const value = text.slice(span.start, span.end);
+      pieces.push({ variable: known.has(span) ? span.variable : this.#variable(span.variable, value) });
+      end = span.end;
+    }
+    if (end < text.length) pieces.push(text.slice(end));
+    return pieces;
+  }
+
+  #knownSpans(text: string, named: readonly Span[]): Span[] {
+    const spans = this.#secrets.flatMap(({ value, variable }) => {
+      const whole = named.filter(({ start, end }) => end - start === value.length && text.startsWith(value, start));
+      const anywhere = value.length < shortestLiteral ? [] : formsOf(value).flatMap((form) => occurrences(text, form));
+      return [...whole, ...anywhere].map(({ start, end }) => ({ start, end, variable }));
+    });
+    return apart(spans);
+  }
+
+  #variable(name: string, value: string): string {
+    // A credential that the caller was not given is not theirs: `$TOKEN` in its place would send another request.
+    const base = this.#secrets.some(({ variable }) => variable === name) ? `OTHER_${name}` : name;
+    const values = this.#values.get(base) ?? new Map<string, string>();
+    this.#values.set(base, values);
+    const variable = values.get(value) ?? (values.size === 0 ? base : `${base}_${values.size + 1}`);
+    values.set(value, variable);
+    return variable;
+  }
+}
+
+function shown(pieces: readonly Piece[]): string {
+  return pieces.map((piece) => (typeof piece === 'string' ? piece : `$${piece.variable}`)).join('');
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** A value in its current state in a text, in a URL and in JSON. */
+function formsOf(value: string): string[] {
+  return [...new Set([value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)])];
+}
+
+function occurrences(text: string, form: string): { start: number; end: number }[] {
+  const found = [];
+  for (let start = text.indexOf(form); start >= 0; start = text.indexOf(form, start + form.length)) {
+    found.push({ start, end: start + form.length });
+  }
+  return found;
+}
+
+function inOrder(spans: readonly Span[]): Span[] {
+  return spans.toSorted((one, other) => one.start - other.start || other.end - one.end);
+}
+
+/** In order and without overlaps: the first one stays, and of those that begin together the longest. */
+function apart(spans: readonly Span[]): Span[] {
+  let end = 0;
+  return inOrder(spans).filter((span) => {
+    if (span.start < end) return false;
+    end = span.end;
+    return true;
+  });
+}
+
+/** What is left of spans beside known secrets, which are in order and apart. */
+function without(spans: readonly Span[], known: readonly Span[]): Span[] {
+  let next = 0;
+  return inOrder(spans).flatMap((span) => {
+    while ((known[next]?.end ?? Number.POSITIVE_INFINITY) <= span.start) next += 1;
+    const rest: Span[] = [];
+    let start = span.start;
+    for (let index = next; (known[index]?.start ?? Number.POSITIVE_INFINITY) < span.end; index += 1) {
+      rest.push({ ...span, start, end: known[index]?.start ?? start });
+      start = known[index]?.end ?? start;
+    }
+    if (start === span.start) return [span];
+    return [...rest, { ...span, start }].filter((one) => one.end - one.start > longestAddition);
+  });
+}
+
+/** JSON Web Tokens, and what follows the name of a scheme, wherever they are. */
+function lookalikes(text: string): Span[] {
+  return [
+    ...spansOf(text, /\beyJ[\w-]{8,}\.[\w-]{2,}\.[\w-]*/dg, () => 'TOKEN', 0),
+    ...spansOf(text, /\b(?:Bearer|Basic)\s+((?=\S*\d)[\w.~+/=-]{8,})/dgi, () => 'TOKEN', 1),
+  ];
+}
+
+function headerSpans(name: string, value: string): Span[] {
+  const lower = name.toLowerCase();
+  if (lower === 'cookie') return spansOf(value, /([^=;\s]+)=([^;]+)/dg, cookieVariable);
+  if (lower === 'set-cookie') return spansOf(value, /(?:^|,\s*)([^=;,\s]+)=([^;,]+)/dg, cookieVariable);
+  if (/^(proxy-)?authorization$/.test(lower)) {
+    return spansOf(value, /^(?:([A-Za-z][\w-]*)[ \t]+(?=\S))?([\s\S]+)$/dg, schemeVariable);
+  }
+  if (isSecretName(name) && value !== '') return [{ start: 0, end: value.length, variable: variableOf(name) }];
+  return urlSpans(value);
+}
+
+function cookieVariable(name: string): string {
+  return `COOKIE_${snake(name).toUpperCase()}`;
+}
+
+function schemeVariable(scheme: string): string {
+  return scheme.toLowerCase() === 'basic' ? 'CREDENTIALS' : 'TOKEN';
+}
+
+function urlSpans(text: string): Span[] {
+  return [
+    ...spansOf(text, /[?&]([^=&#?\s]+)=([^&#\s>"']+)/dg, secretVariable),
+    ...spansOf(text, /\b[a-z][a-z0-9+.-]*:\/\/[^/?#@\s]*:([^@/?#\s]+)@/dgi, () => 'PASSWORD', 1),
+  ];
+}
+
+function bodySpans(text: string, mediaType: string): Span[] {
+  if (/form-urlencoded/i.test(mediaType)) return spansOf(text, /(?:^|&)([^=&]+)=([^&]+)/dg, secretVariable);
+  if (/^multipart\//i.test(mediaType)) {
+    return spansOf(text, /name="([^"]*)"[^\r\n]*\r?\n(?:[^\r\n]+\r?\n)*\r?\n([\s\S]+?)(?=\r?\n--)/dg, secretVariable);
+  }
+  return /json/i.test(mediaType) || /^\s*[{[]/.test(text) ? jsonSpans(text) : [];
+}
+
+/** The variable of an encoded name, or undefined where it names no secret. */
+function secretVariable(encoded: string): string | undefined {
+  const name = decoded(encoded);
+  return isSecretName(name) ? variableOf(name) : undefined;
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The spans that a pattern finds: by default its second group, named by its first. */
+function spansOf(text: string, pattern: RegExp, variable: (name: string) => string | undefined, group = 2): Span[] {
+  return [...text.matchAll(pattern)].flatMap((match) => {
+    const [start, end] = match.indices?.[group] ?? [0, 0];
+    const name = variable(match[1] ?? '');
+    return name === undefined || start === end ? [] : [{ start, end, variable: name }];
+  });
+}
+
+interface Level {
+  /** The secret that all of this level belongs to. */
+  readonly within: string | undefined;
+  key: string | undefined;
+}
+
+/**
+ * Strings under a secret's name. It reads tokens, not a tree: what is left has to stay as it was sent, also where it is cut
+ * off, has a key twice or is no JSON.
+ */
+function jsonSpans(text: string): Span[] {
+  const spans: Span[] = [];
+  let level: Level = { within: undefined, key: undefined };
+  const outer: Level[] = [];
+  for (const match of text.matchAll(/"([^"\\]*(?:\\[\s\S]?[^"\\]*)*)(?:"|$)(\s*:)?|[{}[\],]/g)) {
+    const [token, content = '', colon] = match;
+    const named = level.within ?? (level.key !== undefined && isSecretName(level.key) ? level.key : undefined);
+    if (colon !== undefined) level.key = content;
+    else if (token === '{' || token === '[') {
+      outer.push(level);
+      level = { within: named, key: undefined };
+    } else if (token === '}' || token === ']') level = outer.pop() ?? { within: undefined, key: undefined };
+    else if (token === ',') level.key = undefined;
+    else if (named !== undefined && content !== '') {
+      spans.push({
+        start: match.index + 1,
+        end: match.index + 1 + content.length,
+        variable: variableOf(named),
+      });
+    }
+  }
+  return spans;
+}
+
+function snake(name: string): string {
+  return name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .replace(/^_+|_+$/g, '');
+}

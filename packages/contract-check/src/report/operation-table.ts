@@ -1,0 +1,88 @@
+/** The rows of the table of operations by checks. */
+import { type Category, categories } from '../finding/finding.ts';
+import type { OperationReport, Report, Tally } from './report.ts';
+
+export interface TableRow {
+  readonly label: string;
+  /** Said after the label, in less weight. */
+  readonly detail: string;
+  readonly state: 'found' | 'clean' | 'unreached';
+  readonly checks: Readonly<Record<Category, Tally>>;
+  /** More than one where it stands for a group. */
+  readonly operations: readonly OperationReport[];
+}
+
+/** Up to so many operations, each has its row. */
+const mostSingleRows = 24;
+
+/**
+ * Operations with findings each have a row, at the top. The others do where all are few; where they are many, those of one
+ * resource share a row.
+ */
+export function tableRows(report: Report): TableRow[] {
+  const found = report.operations.filter((operation) => stateOf(operation) === 'found');
+  const others = report.operations.filter((operation) => stateOf(operation) !== 'found');
+  if (report.operations.length <= mostSingleRows) return [...found, ...others].map(singleRow);
+  const shared = sharedSegments(report.operations);
+  const clean = others.filter(({ reached }) => reached);
+  const missed = others.filter(({ reached }) => !reached);
+  const groups = Map.groupBy(clean, ({ path }) => resourceOf(path, shared));
+  return [
+    ...found.map(singleRow),
+    ...[...groups].map(([resource, operations]) => groupRow(resource, operations)),
+    ...(missed.length === 0 ? [] : [{ ...groupRow('not reached', missed), state: 'unreached' as const }]),
+  ];
+}
+
+export function stateOf(operation: OperationReport): TableRow['state'] {
+  if (categories.some((category) => operation.checks[category].findings > 0)) return 'found';
+  return operation.reached ? 'clean' : 'unreached';
+}
+
+function singleRow(operation: OperationReport): TableRow {
+  const { id, method, path, checks } = operation;
+  const address = `${method} ${path}`;
+  return {
+    label: id,
+    detail: id === address ? '' : address,
+    state: stateOf(operation),
+    checks,
+    operations: [operation],
+  };
+}
+
+function groupRow(label: string, operations: readonly OperationReport[]): TableRow {
+  const [only] = operations;
+  if (operations.length === 1 && only !== undefined) return singleRow(only);
+  const sums = categories.map((category) => [category, sum(operations.map(({ checks }) => checks[category]))] as const);
+  return {
+    label,
+    detail: `${operations.length} operations`,
+    state: 'clean',
+    checks: Object.fromEntries(sums) as Record<Category, Tally>,
+    operations,
+  };
+}
+
+function sum(tallies: readonly Tally[]): Tally {
+  return tallies.reduce(
+    (all, tally) => ({ observations: all.observations + tally.observations, findings: all.findings + tally.findings }),
+    {
+      observations: 0,
+      findings: 0,
+    },
+  );
+}
+
+/** How many segments all paths begin with: a version, a product. */
+function sharedSegments(operations: readonly OperationReport[]): number {
+  const paths = operations.map(({ path }) => path.split('/').slice(1));
+  const [first = []] = paths;
+  const differing = first.findIndex((segment, index) => paths.some((path) => path[index] !== segment));
+  return differing < 0 ? Math.max(0, first.length - 1) : differing;
+}
+
+function resourceOf(path: string, shared: number): string {
+  const segment = path.split('/')[shared + 1];
+  return segment === undefined ? path : `/${segment}`;
+}

@@ -1,0 +1,326 @@
+/** A report for somebody who sits at a terminal. */
+import { styleText } from 'node:util';
+import stringWidth from 'string-width';
+import wrapAnsi from 'wrap-ansi';
+import { categories, type Finding } from '../finding/finding.ts';
+import type { Progress } from '../options.ts';
+import { bar, coverageRows, gaps, kindNames, percentText, unreached } from './coverage-table.ts';
+import { excerptOf } from './excerpt.ts';
+import { type TableRow, tableRows } from './operation-table.ts';
+import {
+  counted,
+  fileOf,
+  type Presentation,
+  type PresentedExchange,
+  type PresentedFinding,
+  type PresentedReport,
+  placeText,
+  present,
+  relevantHeaders,
+  responseLine,
+  verdict,
+} from './presented.ts';
+import type { Report, Tally } from './report.ts';
+import { visible } from './visible.ts';
+
+export interface TerminalOptions extends Presentation {
+  readonly color?: boolean;
+  /** Columns; 100, if left out. */
+  readonly width?: number;
+}
+
+type Style = Parameters<typeof styleText>[0];
+
+/** What all parts of a page need. */
+interface Page {
+  readonly width: number;
+  readonly directory: string | undefined;
+  paint(style: Style, text: string): string;
+}
+
+/** A report with hundreds of findings has few causes, and a page that long is not read. */
+const mostFindings = 50;
+const mostExchanges = 5;
+const longestCurl = 2_000;
+const narrowestLabel = 30;
+const gap = '  ';
+/** The words of each category, one below the other: side by side they would leave no room for the operations. */
+const headings = categories.map((category) => category.split(' '));
+const headLines = Math.max(...headings.map((words) => words.length));
+const fullColumns = headings.map((words) => gap.length + Math.max(...words.map((word) => word.length)));
+const columnsWidth = fullColumns.reduce((sum, width) => sum + width);
+
+/** The whole report: the table of operations, the findings, the coverage, and the verdict in the last line. */
+export function renderTerminal(report: Report, options: TerminalOptions = {}): string {
+  const page = pageOf(options);
+  const shown = present(report, options);
+  const parts = [
+    heading(shown, page),
+    table(shown, page),
+    ...findings(shown, page),
+    coverage(shown, page),
+    missed(shown, page),
+    notices(shown, page),
+    [lastLine(report, page)],
+  ];
+  return `${parts
+    .filter((lines) => lines.length > 0)
+    .map((lines) => lines.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+/** The verdict alone, for those who want no more. */
+export function renderVerdict(report: Report, options: TerminalOptions = {}): string {
+  return `${lastLine(report, pageOf(options))}\n`;
+}
+
+function pageOf({ color = false, width = 100, directory }: TerminalOptions): Page {
+  const paint: Page['paint'] = (style, text) => (color ? styleText(style, text, { validateStream: false }) : text);
+  return { width: Math.max(40, width), directory, paint };
+}
+
+function lastLine(report: Report, { paint }: Page): string {
+  return paint(['bold', report.findings.length === 0 ? 'green' : 'red'], verdict(report));
+}
+
+function heading({ title, url, spec }: PresentedReport, { paint, directory }: Page): string[] {
+  return [
+    paint('bold', visible(title === '' ? 'Contract check' : title)),
+    paint('dim', `${visible(url)} against ${visible(fileOf(spec, directory))}`),
+  ];
+}
+
+function table(report: PresentedReport, page: Page): string[] {
+  const rows = tableRows(report);
+  if (rows.length === 0) return [];
+  const room = page.width - columnsWidth;
+  const widest = Math.max(...rows.map((row) => stringWidth(labelOf(row))));
+  // Without room for names and numbers side by side, the numbers go below.
+  const label = room < narrowestLabel ? undefined : Math.min(widest, room);
+  const columns = room < 0 ? categories.map(() => Math.floor(page.width / categories.length)) : fullColumns;
+  const head = Array.from({ length: headLines }, (_, line) => {
+    const cells = headings.map((words, index) => {
+      const width = (columns[index] ?? 0) - gap.length;
+      return gap + cut(words[line - headLines + words.length] ?? '', width).padStart(width);
+    });
+    return page.paint('dim', `${' '.repeat(label ?? 0)}${cells.join('')}`.trimEnd());
+  });
+  return [...head, ...rows.flatMap((row) => tableRow(row, label, columns, page))];
+}
+
+function tableRow(row: TableRow, width: number | undefined, columns: readonly number[], page: Page): string[] {
+  const cells = categories.map((category, index) => cell(row.checks[category], columns[index] ?? 0, page)).join('');
+  const label = cut(labelOf(row), width ?? page.width);
+  const painted = paintLabel(label, row, page);
+  return width === undefined ? [painted, cells] : [painted + ' '.repeat(width - stringWidth(label)) + cells];
+}
+
+function labelOf({ state, label, detail }: TableRow): string {
+  return `${marks[state]} ${visible(label)}${detail === '' ? '' : `${gap}${visible(detail)}`}`;
+}
+
+const marks = { found: '✗', clean: '✓', unreached: '–' } as const;
+
+function paintLabel(text: string, { state, label }: TableRow, { paint }: Page): string {
+  const name = text.slice(0, 2 + visible(label).length);
+  const style: Style = state === 'found' ? ['red', 'bold'] : state === 'unreached' ? 'yellow' : 'reset';
+  return paint(style, name) + paint('dim', text.slice(name.length));
+}
+
+function cell({ observations, findings }: Tally, width: number, { paint }: Page): string {
+  if (findings > 0) return paint(['red', 'bold'], `✗ ${findings}`.padStart(width));
+  if (observations > 0) return paint('green', `✓ ${observations}`.padStart(width));
+  return paint('dim', '–'.padStart(width));
+}
+
+function findings(report: PresentedReport, page: Page): string[][] {
+  const shown = report.findings.slice(0, mostFindings);
+  const rest = report.findings.length - shown.length;
+  return [
+    ...shown.map((finding, index) => findingLines(finding, index + 1, report, page)),
+    rest === 0
+      ? []
+      : [page.paint('dim', `… and ${counted(rest, 'more finding', 'more findings')}: --html FILE shows all.`)],
+  ];
+}
+
+function findingLines(finding: PresentedFinding, number: number, report: PresentedReport, page: Page): string[] {
+  const operation = report.operations.find(({ id }) => id === finding.operation);
+  const address = operation === undefined ? '' : ` ${operation.method} ${operation.path}`;
+  const name = finding.operation === address.trim() ? '' : finding.operation;
+  const { paint } = page;
+  return [
+    ...wrapped(`✗ ${number}  ${visible(finding.title)}`, page.width, '     ').map((line) =>
+      paint(['red', 'bold'], line),
+    ),
+    ...wrapped(`     ${visible(`${name}${address}`.trim())}`, page.width, '     '),
+    paint('dim', `     ${finding.category} · ${visible(finding.check)}`),
+    ...field('expected', finding.expected, page),
+    ...field('actual', finding.actual, page),
+    ...(finding.place === undefined ? [] : field('contract', placeText(finding.place, page.directory), page)),
+    ...exchangeLines(finding, page),
+    ...field('fix', finding.fix, page),
+    ...(finding.also.length === 0 ? [] : field('also in', finding.also.join(', '), page)),
+  ];
+}
+
+const fieldIndent = ' '.repeat(16);
+
+function field(name: string, text: string, { width, paint }: Page): string[] {
+  const [first = '', ...rest] = wrapped(`${fieldIndent}${visible(text)}`, width, fieldIndent);
+  return [fieldLabel(name, paint) + first.slice(fieldIndent.length), ...rest];
+}
+
+function fieldLabel(name: string, paint: Page['paint']): string {
+  return paint('dim', `     ${name}`.padEnd(fieldIndent.length));
+}
+
+/** A line that is copied is not wrapped: the terminal does that, and copies it as one. */
+function copied(name: string, text: string, { paint }: Page): string {
+  return fieldLabel(name, paint) + paint('cyan', text);
+}
+
+function exchangeLines(finding: PresentedFinding, page: Page): string[] {
+  const { exchanges } = finding;
+  const shown = exchanges.slice(-mostExchanges);
+  const left = exchanges.length - shown.length;
+  return [
+    ...(left === 0 ? [] : field('', `… ${counted(left, 'earlier request')}: --html FILE shows all.`, page)),
+    ...shown.flatMap((exchange, index) => [
+      copied(exchanges.length === 1 ? 'request' : `request ${left + index + 1}`, shortCurl(exchange.curl), page),
+      ...responseLines(finding, exchange, index === shown.length - 1, page),
+    ]),
+  ];
+}
+
+function shortCurl(line: string): string {
+  if (line.length <= longestCurl) return line;
+  return `${line.slice(0, longestCurl)}… (${line.length.toLocaleString('en')} characters; --html or --json FILE has all)`;
+}
+
+function responseLines(finding: Finding, exchange: PresentedExchange, isLast: boolean, page: Page): string[] {
+  const first = field('response', responseLine(exchange), page);
+  if (!isLast) return first;
+  const headers = relevantHeaders(finding, exchange).map(([name, value]) => `${name}: ${value}`);
+  const body = excerptOf(finding, exchange.response);
+  return [
+    ...first,
+    ...headers.map((line) => fieldIndent + cut(visible(line), page.width - fieldIndent.length)),
+    ...body.map(({ text, marked }) => {
+      const line = cut(visible(text), page.width - fieldIndent.length - 2);
+      return fieldIndent + (marked ? page.paint('yellow', `${line} ◀`) : page.paint('dim', line));
+    }),
+  ];
+}
+
+function coverage(report: PresentedReport, { paint }: Page): string[] {
+  const rows = coverageRows(report.coverage);
+  const names = Math.max(...rows.map(({ name }) => name.length));
+  const counts = rows.map(
+    ({ share }) => `${share.exercised.toLocaleString('en')} of ${share.all.toLocaleString('en')}`,
+  );
+  const countWidth = Math.max(...counts.map((text) => text.length));
+  return [
+    paint('bold', 'Coverage'),
+    ...rows.map(({ name, part }, index) => {
+      const { full, empty } = bar(part, 20);
+      const style = part === 1 ? 'green' : part >= 0.8 ? 'yellow' : 'red';
+      const numbers = `${counts[index]?.padStart(countWidth)}${percentText(part).padStart(7)}`;
+      return `  ${name.padEnd(names)}  ${paint(style, full)}${paint('dim', empty)}  ${numbers}`;
+    }),
+  ];
+}
+
+/** So many names are enough to know what is meant. */
+const mostNames = 3;
+
+function missed(report: PresentedReport, page: Page): string[] {
+  const { paint } = page;
+  const operations = [...unreached(report.operations)].flatMap(([reason, list]) => [
+    ...bullet(`${counted(list.length, 'operation')}: ${visible(reason)}`, page),
+    ...wrapped(`    ${list.map(({ id }) => visible(id)).join(', ')}`, page.width, '    ').map((line) =>
+      paint('dim', line),
+    ),
+  ]);
+  const others = gaps(report.coverage, report.operations).flatMap(({ kind, reason, items }) => {
+    const names = items.slice(0, mostNames).map(({ operation, name }) => visible(`${operation} ${name}`));
+    const more = items.length > mostNames ? [`… ${items.length - mostNames} more`] : [];
+    return [
+      ...bullet(`${items.length.toLocaleString('en')} ${kindNames[kind]}: ${visible(reason ?? 'not tried.')}`, page),
+      ...wrapped(`    ${[...names, ...more].join(', ')}`, page.width, '    ').map((line) => paint('dim', line)),
+    ];
+  });
+  return operations.length + others.length === 0 ? [] : [paint('bold', 'Not covered'), ...operations, ...others];
+}
+
+function notices({ notices: texts }: PresentedReport, page: Page): string[] {
+  if (texts.length === 0) return [];
+  return [page.paint('bold', 'Notes'), ...texts.flatMap((text) => bullet(visible(text), page))];
+}
+
+function bullet(text: string, { width }: Page): string[] {
+  return wrapped(`  ${text}`, width, '  ');
+}
+
+/** Lines of a width; all but the first begin with the indent. */
+function wrapped(text: string, width: number, indent: string): string[] {
+  const [lead = ''] = /^ */.exec(text) ?? [];
+  const room = Math.max(20, width - indent.length);
+  const lines = wrapAnsi(text.slice(lead.length), room, { hard: false }).split('\n');
+  return lines.map((line, index) => (index === 0 ? lead : indent) + line);
+}
+
+function cut(text: string, width: number): string {
+  if (stringWidth(text) <= width) return text;
+  let end = width - 1;
+  while (end > 0 && stringWidth(text.slice(0, end)) > width - 1) end -= 1;
+  return `${text.slice(0, end)}…`;
+}
+
+interface Output {
+  write(text: string): unknown;
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+}
+
+const secondsBetweenLines = 10;
+const secondsBetweenUpdates = 0.1;
+
+/** Where a run is: one line that changes on a terminal, a line now and then elsewhere. */
+export class ProgressLine {
+  readonly #output: Output;
+  readonly #now: () => number;
+  readonly #started: number;
+  #last: number;
+  #isShown = false;
+
+  /** @param now milliseconds */
+  constructor(output: Output, now = () => performance.now()) {
+    this.#output = output;
+    this.#now = now;
+    this.#started = now();
+    this.#last = output.isTTY === true ? Number.NEGATIVE_INFINITY : this.#started;
+  }
+
+  update(progress: Progress): void {
+    const now = this.#now();
+    const isTerminal = this.#output.isTTY === true;
+    if (now - this.#last < (isTerminal ? secondsBetweenUpdates : secondsBetweenLines) * 1000) return;
+    this.#last = now;
+    const line = progressText(progress, now - this.#started);
+    this.#isShown = isTerminal;
+    this.#output.write(isTerminal ? `\r\u001b[K${cut(line, (this.#output.columns ?? 80) - 1)}` : `${line}\n`);
+  }
+
+  /** Takes the line away, so that something else can be written there. */
+  clear(): void {
+    if (this.#isShown) this.#output.write('\r\u001b[K');
+    this.#isShown = false;
+  }
+}
+
+function progressText({ phase, done, all, requests, findings }: Progress, milliseconds: number): string {
+  const share = all > 0 ? ` ${done}/${all}` : '';
+  const found = findings === 0 ? '' : `, ${counted(findings, 'finding')}`;
+  return `${visible(phase)}${share} · ${counted(requests, 'request')}${found} · ${Math.floor(milliseconds / 1000)} s`;
+}

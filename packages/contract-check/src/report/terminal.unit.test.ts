@@ -1,0 +1,141 @@
+import { stripVTControlCharacters } from 'node:util';
+import stringWidth from 'string-width';
+import { expect, test } from 'vitest';
+import { ProgressLine, renderTerminal, renderVerdict } from './terminal.ts';
+import { exchangeOf, findingOf, operationOf, reportWith, tallies } from './test-report.ts';
+
+const report = reportWith();
+const lines = renderTerminal(report, { width: 120 }).split('\n');
+
+test('operations with findings have a row each, and the others share one for each resource', () => {
+  expect(lines).toContainEqual(
+    expect.stringMatching(/^✗ updateProject {2}PATCH \/v1\/projects\/\{id\} +✓ 13 +✗ 1 +✓ 13/),
+  );
+  expect(lines).toContainEqual(expect.stringMatching(/^✓ \/projects {2}9 operations +✓ 132/));
+  expect(lines).toContainEqual(expect.stringMatching(/^– not reached {2}3 operations( +–){6}$/));
+  expect(lines.findIndex((line) => line.startsWith('✗ 1 '))).toBeLessThan(20);
+});
+
+test('few operations have a row each', () => {
+  const operations = [operationOf(), operationOf({ id: 'getClient', path: '/v1/clients/{id}', checks: tallies(0) })];
+  const text = renderTerminal(reportWith({ operations }), { width: 120 });
+  expect(text).toMatch(/^✓ listClients {2}GET \/v1\/clients +✓ 12/m);
+  expect(text).toMatch(/^✓ getClient {2}GET \/v1\/clients\/\{id\}( +–){6}$/m);
+});
+
+test('a finding has everything needed to reproduce and fix it', () => {
+  const text = lines.join('\n');
+  for (const part of [
+    '✗ 1  A client has a name that is too long.',
+    '     listClients GET /v1/clients\n     responses · response-body\n',
+    'expected   `name` has at most 200 characters.',
+    'actual     `/items/3/name` has 201 characters.',
+    'contract   openapi/schemas/client.yaml:12',
+    'request    curl -i http://localhost:3000/clients -H "authorization: Bearer $TOKEN"',
+    'response   200 application/json',
+    'fix        Reject such names',
+    'also in    getClient, searchClients',
+  ]) {
+    expect(text).toContain(part);
+  }
+});
+
+test('the body is shown around the difference, and truncated elsewhere', () => {
+  const shown = lines.filter((line) => line.startsWith(' '.repeat(16)));
+  expect(shown).toContainEqual(expect.stringMatching(/"name": "x+…" \(201 characters\), ◀$/));
+  expect(shown.map((line) => line.trim())).toEqual(expect.arrayContaining(['… 3 before', '… 16 more', '"page": {…}']));
+});
+
+test('what is wrong is found by its pointer; where it is missing, what misses it is shown', () => {
+  const finding = findingOf({
+    pointer: '/items/1/b~1c',
+    exchanges: [exchangeOf({}, { text: '{"items":[{"a":1},{"b/c":7}]}' })],
+  });
+  expect(renderTerminal(reportWith({ findings: [finding] }))).toMatch(/"b\/c": 7 ◀/);
+  const missing = { ...finding, pointer: '/items/0/d' };
+  expect(renderTerminal(reportWith({ findings: [missing] }))).toMatch(/\{ ◀\n +"a": 1/);
+});
+
+test('coverage, unreached operations with reasons, and the verdict are at the end', () => {
+  expect(lines).toContainEqual(expect.stringMatching(/^ {2}operations {3}█+.?░+ +83 of 97 +85 %$/));
+  expect(lines).toContain('  3 operations: It returns 501 NOT_IMPLEMENTED.');
+  expect(lines).toContain('    listReportHistory, archiveReport, restoreReport');
+  expect(lines.at(-2)).toBe('3 findings in 97 operations, 12,345 requests, 41 s, seed 42');
+  expect(renderVerdict(reportWith({ findings: [] }))).toMatch(/^No findings in 97 operations/);
+});
+
+test.each([60, 80, 120])('only lines to copy are wider than a terminal of %d columns', (width) => {
+  const text = stripVTControlCharacters(renderTerminal(report, { width, color: true }));
+  const wide = text.split('\n').filter((line) => stringWidth(line) > width && !line.includes('curl '));
+  expect(wide).toEqual([]);
+});
+
+test('colors are used only on request', () => {
+  expect(renderTerminal(report)).not.toContain('\u001b');
+  expect(renderTerminal(report, { color: true })).toContain('\u001b[31m');
+});
+
+test('responses cannot control the terminal', () => {
+  const evil = '\u001b]0;owned\u0007\u009b2J\r\u202e\u200b';
+  const finding = findingOf({
+    title: evil,
+    expected: evil,
+    actual: evil,
+    fix: evil,
+    operation: evil,
+    also: [evil],
+    exchanges: [
+      exchangeOf(
+        { method: 'POST', url: `http://host/${evil}`, headers: { 'x-evil': evil }, body: evil },
+        { text: evil, mediaType: 'text/plain', headers: { location: evil } },
+      ),
+    ],
+  });
+  const text = renderTerminal(
+    reportWith({
+      title: evil,
+      findings: [finding],
+      notices: [evil],
+      operations: [operationOf({ id: evil, reached: false, reason: evil })],
+    }),
+  );
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there.
+  expect(text).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]/);
+});
+
+test('very many findings are truncated, with a note', () => {
+  const findings = Array.from({ length: 400 }, (_, index) => findingOf({ title: `Number ${index}` }));
+  const text = renderTerminal(reportWith({ findings }));
+  expect(text).toContain('… and 350 more findings: --html FILE shows all.');
+  expect(text).not.toContain('Number 399');
+});
+
+const progress = { phase: 'Refusals', done: 3, all: 97, requests: 1234, findings: 1 };
+
+test('progress is one line that changes on a terminal', () => {
+  const written: string[] = [];
+  let now = 0;
+  const line = new ProgressLine({ write: (text) => written.push(text), isTTY: true, columns: 40 }, () => now);
+  line.update(progress);
+  line.update(progress);
+  now = 41_000;
+  line.update(progress);
+  line.clear();
+  expect(written).toEqual([
+    '\r\u001b[KRefusals 3/97 · 1,234 requests, 1 find…',
+    '\r\u001b[KRefusals 3/97 · 1,234 requests, 1 find…',
+    '\r\u001b[K',
+  ]);
+});
+
+test('progress is a line now and then elsewhere', () => {
+  const written: string[] = [];
+  let now = 0;
+  const line = new ProgressLine({ write: (text) => written.push(text) }, () => now);
+  for (now = 0; now <= 25_000; now += 500) line.update(progress);
+  line.clear();
+  expect(written).toEqual([
+    'Refusals 3/97 · 1,234 requests, 1 finding · 10 s\n',
+    'Refusals 3/97 · 1,234 requests, 1 finding · 20 s\n',
+  ]);
+});

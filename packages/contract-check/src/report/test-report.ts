@@ -1,0 +1,262 @@
+/** A report and its parts, made by hand. Used by tests only. */
+import { resolve } from 'node:path';
+import type { Operation } from '../document/operation.ts';
+import type { Category, Finding } from '../finding/finding.ts';
+import { categories } from '../finding/finding.ts';
+import type { Exchange } from '../http/call.ts';
+import type { CoverageItem, CoverageKind, OperationReport, Report, Share, Tally } from './report.ts';
+import { coverageKinds } from './report.ts';
+
+/** An exchange with what is given; else a GET of clients that brings an empty object. */
+export function exchangeOf(
+  request: Partial<Exchange['request']> = {},
+  response: Partial<Exchange['response']> = {},
+): Exchange {
+  const text = response.text ?? '{}';
+  const mediaType = response.mediaType ?? 'application/json';
+  return {
+    operation: undefined,
+    request: { method: 'GET', url: 'http://localhost:3000/clients', headers: {}, body: undefined, ...request },
+    response: {
+      status: 200,
+      headers: { 'content-type': mediaType },
+      text,
+      mediaType,
+      json: mediaType === 'application/json' ? parsed(text) : undefined,
+      milliseconds: 4,
+      ...response,
+    },
+  };
+}
+
+function parsed(text: string): { value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+export function findingOf(changes: Partial<Finding> = {}): Finding {
+  return {
+    check: 'response-body',
+    category: 'responses',
+    operation: 'listClients',
+    title: 'A client has a name that is too long.',
+    expected: '`name` has at most 200 characters.',
+    actual: '`/items/3/name` has 201 characters.',
+    pointer: '/items/3/name',
+    place: { file: resolve('openapi/schemas/client.yaml'), line: 12, pointer: '#/properties/name/maxLength' },
+    fix: 'Reject such names when they are written, or raise `maxLength`.',
+    exchanges: [
+      exchangeOf({ headers: { authorization: 'Bearer caller-token-1' } }, { text: JSON.stringify(clients()) }),
+    ],
+    cause: 'response-body openapi/schemas/client.yaml#/properties/name/maxLength /items/*/name',
+    also: [],
+    ...changes,
+  };
+}
+
+function clients(): unknown {
+  const items = Array.from({ length: 20 }, (_, index) => ({
+    id: `00000000-0000-7000-8000-0000000000${String(index).padStart(2, '0')}`,
+    name: index === 3 ? 'x'.repeat(201) : `Client ${index}`,
+    status: 'ACTIVE',
+    address: { street: '1 Main Street', city: 'Springfield', country: 'US' },
+    tags: ['retail', 'north'],
+  }));
+  return { items, page: { size: 20, next: null } };
+}
+
+export function tallies(observations = 12, found: Partial<Record<Category, number>> = {}): Record<Category, Tally> {
+  const entries = categories.map((category) => [category, { observations, findings: found[category] ?? 0 }] as const);
+  return Object.fromEntries(entries) as Record<Category, Tally>;
+}
+
+export function operationOf(changes: Partial<OperationReport> = {}): OperationReport {
+  return {
+    id: 'listClients',
+    method: 'GET',
+    path: '/v1/clients',
+    reached: true,
+    reason: undefined,
+    requests: 120,
+    checks: tallies(),
+    ...changes,
+  };
+}
+
+const resources = [
+  'clients',
+  'projects',
+  'invoices',
+  'payments',
+  'employees',
+  'entries',
+  'rates',
+  'reports',
+  'webhooks',
+  'api-keys',
+];
+
+/** About a hundred operations, as a real API has them. */
+function operationList(): OperationReport[] {
+  return resources.flatMap((resource, index) => {
+    const singular = resource.replace(/s$/, '').replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+    const name = singular.charAt(0).toUpperCase() + singular.slice(1);
+    const path = `/v1/${resource}`;
+    const observations: [string, string, string][] = [
+      [`list${name}s`, 'GET', path],
+      [`create${name}`, 'POST', path],
+      [`get${name}`, 'GET', `${path}/{id}`],
+      [`update${name}`, 'PATCH', `${path}/{id}`],
+      [`delete${name}`, 'DELETE', `${path}/{id}`],
+      [`search${name}s`, 'POST', `${path}/search`],
+      [`list${name}History`, 'GET', `${path}/{id}/history`],
+      [`archive${name}`, 'POST', `${path}/{id}/archive`],
+      [`restore${name}`, 'POST', `${path}/{id}/restore`],
+      ...(index < 7 ? [[`export${name}s`, 'GET', `${path}/export`] as [string, string, string]] : []),
+    ];
+    return observations.map(([id, method, operationPath], position) =>
+      operationOf(reportOf(id, method, operationPath, index, position)),
+    );
+  });
+}
+
+function reportOf(id: string, method: string, path: string, index: number, position: number): Partial<OperationReport> {
+  if (index === 7 && position > 5) {
+    return {
+      id,
+      method,
+      path,
+      reached: false,
+      reason: 'It returns 501 NOT_IMPLEMENTED.',
+      requests: 1,
+      checks: tallies(0),
+    };
+  }
+  const found: Partial<Record<Category, number>> =
+    id === 'listClients' ? { responses: 1 } : id === 'updateProject' ? { 'invalid input': 1, behavior: 1 } : {};
+  const checks = tallies(7 + index * 3 + position, found);
+  return {
+    id,
+    method,
+    path,
+    checks: method === 'GET' ? { ...checks, 'valid input': { observations: 0, findings: 0 } } : checks,
+  };
+}
+
+function coverageItems(operations: readonly OperationReport[]): CoverageItem[] {
+  return operations.flatMap((operation, index) =>
+    coverageKinds.flatMap((kind, position) =>
+      Array.from({ length: position + 1 }, (_, count) => ({
+        kind,
+        operation: operation.id,
+        name: kind === 'operation' ? operation.id : `${nameOf(kind)}${count}`,
+        exercised: operation.reached && (index + position + count) % 9 !== 0,
+        reason: operation.reason ?? ((index + count) % 2 === 0 ? 'No request caused this response.' : undefined),
+        place: { file: resolve(`openapi/paths/${index}.yaml`), line: 3 + count, pointer: '#/get' },
+      })),
+    ),
+  );
+}
+
+function nameOf(kind: CoverageKind): string {
+  const names = {
+    operation: '',
+    status: '40',
+    mediaType: 'text/',
+    parameter: 'query.p',
+    constraint: 'body/m maxLength ',
+    enum: 'body/status E',
+  };
+  return names[kind];
+}
+
+function shareOf(items: readonly CoverageItem[]): Share {
+  return { exercised: items.filter(({ exercised }) => exercised).length, all: items.length };
+}
+
+/** A report of about a hundred operations with three findings; with what is given instead. */
+export function reportWith(changes: Partial<Report> = {}): Report {
+  const operations = changes.operations ?? operationList();
+  const items = coverageItems(operations);
+  const byKind = Object.fromEntries(
+    coverageKinds.map((kind) => [kind, shareOf(items.filter((item) => item.kind === kind))]),
+  ) as Record<CoverageKind, Share>;
+  return {
+    spec: resolve('openapi/openapi.yaml'),
+    title: 'Financial Automation API',
+    url: 'http://localhost:3000',
+    seed: 42,
+    milliseconds: 41_200,
+    requests: 12_345,
+    operations,
+    findings: [findingOf({ also: ['getClient', 'searchClients'] }), rejection(), semantics()],
+    coverage: { items, byKind, total: shareOf(items) },
+    notices: ['2 clients could not be deleted: the API returns 409 for DELETE /v1/clients/{id}.'],
+    ...changes,
+  };
+}
+
+function rejection(): Finding {
+  const body = JSON.stringify({ name: 'Tower', budget: -1, note: 'It\'s "new"' });
+  return findingOf({
+    check: 'reject-minimum',
+    category: 'invalid input',
+    operation: 'updateProject',
+    title: 'A budget below the minimum is accepted.',
+    expected: 'A 4xx response, as `budget` is at least 0.',
+    actual: '200 for a budget of -1.',
+    place: { file: resolve('openapi/schemas/project.yaml'), line: 31, pointer: '#/properties/budget/minimum' },
+    fix: 'Reject it with 422 as declared, or remove `minimum` from the contract.',
+    exchanges: [
+      exchangeOf(
+        {
+          method: 'PATCH',
+          url: 'http://localhost:3000/v1/projects/0198f1c2-0000-7000-8000-000000000001',
+          headers: {
+            authorization: 'Bearer caller-token-1',
+            'content-type': 'application/merge-patch+json',
+            'if-match': '"3"',
+          },
+          body,
+        },
+        {
+          text: JSON.stringify({ id: '0198f1c2', name: 'Tower', budget: -1 }),
+          headers: { 'content-type': 'application/json', etag: '"4"' },
+        },
+      ),
+    ],
+    cause: 'reject-minimum openapi/schemas/project.yaml#/properties/budget/minimum /budget',
+  });
+}
+
+function semantics(): Finding {
+  const url = 'http://localhost:3000/v1/projects/0198f1c2-0000-7000-8000-000000000001';
+  const headers = { authorization: 'Bearer caller-token-1' };
+  const update = exchangeOf(
+    { method: 'PATCH', url, headers: { ...headers, 'content-type': 'application/json' }, body: '{"name":"Bridge"}' },
+    { text: '{"name":"Bridge"}' },
+  );
+  return findingOf({
+    check: 'update-stored',
+    category: 'behavior',
+    operation: 'updateProject',
+    title: 'An update is returned, but not stored.',
+    expected: 'After the update, `name` reads "Bridge".',
+    actual: 'It still reads "Tower".',
+    place: undefined,
+    fix: 'Store what the update returns.',
+    exchanges: [update, exchangeOf({ url, headers }, { text: '{"name":"Tower"}' })],
+    cause: 'update-stored updateProject /name',
+  });
+}
+
+/** An operation of the contract with no more than its names. */
+export function contractOperation(id: string, method: string, path: string): Operation {
+  return {
+    ...{ id, method, path, tags: [], deprecated: false, parameters: [], body: undefined, responses: [], security: [] },
+    node: {},
+  };
+}

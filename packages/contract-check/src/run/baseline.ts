@@ -1,0 +1,415 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { hasItemErrors, itemResultsIn } from '../checks/outcome.ts';
+import type { Operation } from '../document/operation.ts';
+import type { Call, Exchange } from '../http/call.ts';
+import { at, isObject, put } from '../json.ts';
+import { Candidates } from './candidates.ts';
+import { withKnownIds, withOtherIds } from './known-ids.ts';
+import {
+  collectionPath,
+  isDestructive,
+  isMaking,
+  isPutCreation,
+  isReadingPost,
+  lastParameter,
+  rowsSchema,
+} from './names.ts';
+import { idOf } from './pool.ts';
+import { atEveryDepth, type Freshnesses, freshnesses, renewed } from './renewal.ts';
+import type { Session } from './session.ts';
+import { isHarmless, unknownId } from './unknown-id.ts';
+
+/** A call that succeeded: what every probe changes in one thing. */
+export interface Baseline {
+  readonly call: Call;
+  readonly exchange: Exchange;
+}
+
+/** New resources that do not help before no more are created. */
+const mostHelpless = 3;
+
+/** The calls that are known to succeed, and how new ones are created. */
+export class Baselines {
+  readonly #session: Session;
+  readonly #parts: Candidates;
+  readonly #known = new Map<string, Baseline>();
+  readonly #rejections = new Map<string, string>();
+  readonly #branches = new Map<string, Promise<readonly Call[]>>();
+  readonly #variants = new Map<string, Promise<readonly Call[]>>();
+  readonly #freshnesses = new Map<string, Promise<Freshnesses>>();
+  /** How often in a row a new resource did not help, by operation. */
+  readonly #helpless = new Map<string, number>();
+
+  constructor(session: Session) {
+    this.#session = session;
+    this.#parts = new Candidates(session);
+  }
+
+  of(operation: Operation): Baseline | undefined {
+    return this.#known.get(operation.id);
+  }
+
+  /** Finds a call for each operation, in an order in which those that make come before those that need. */
+  async find(onProgress: (done: number, all: number) => void): Promise<void> {
+    const operations = [...this.#session.operations].sort((left, right) => rank(left) - rank(right));
+    // A second round: by then, operations that make what others need have been called.
+    for (let round = 0; round < 3; round += 1) {
+      let done = 0;
+      const before = this.#known.size;
+      for (const operation of operations) {
+        if (this.#session.isOver) return;
+        done += 1;
+        onProgress(done, operations.length);
+        if (this.#known.has(operation.id) || this.#session.stateOf(operation).isNotImplemented) continue;
+        await this.#try(operation, round);
+      }
+      if (round > 0 && this.#known.size === before) break;
+    }
+    for (const operation of this.#session.judged) {
+      if (this.#known.has(operation.id)) continue;
+      const state = this.#session.stateOf(operation);
+      state.reason = state.isNotImplemented
+        ? 'it returns 501 (not implemented)'
+        : (this.#rejections.get(operation.id) ?? 'no request could be generated');
+    }
+  }
+
+  /**
+   * Calls an operation anew, with texts that were not sent before, so that what must be unique does not meet itself; one that
+   * changes or deletes, on a resource that is created for it. Gives its response where it succeeded.
+   */
+  async again(operation: Operation, label: string): Promise<Baseline | undefined> {
+    const known = this.#known.get(operation.id);
+    if (known === undefined) return undefined;
+    for (const extent of await this.freshnesses(operation)) {
+      const call = renewed(this.#session, known.call, `fresh ${label}`, extent);
+      const target = isPutCreation(operation, this.#session.operations)
+        ? await this.putAnew(call, label)
+        : isDestructive(operation)
+          ? await this.#onNewResource(call, label)
+          : call;
+      if (target === undefined) return undefined;
+      const exchange = await this.#session.send(target);
+      if (isSuccess(exchange) && !hasItemErrors(exchange)) return { call: target, exchange };
+      if (!isConflict(exchange)) return undefined;
+    }
+    return isMaking(operation) ? this.#withOthers(known.call, label) : undefined;
+  }
+
+  /** The call with other resources that it refers to, where those that it knew are used up: a seat is sold once. It is the known one then. */
+  async #withOthers(call: Call, label: string): Promise<Baseline | undefined> {
+    for (let turn = 0; turn < 3 && !this.#session.isOver; turn += 1) {
+      const body = withOtherIds(this.#session, call.operation, call.body, turn);
+      if (isDeepStrictEqual(body, call.body)) return undefined;
+      const target = renewed(this.#session, { ...call, body }, `others ${turn} ${label}`, atEveryDepth);
+      const exchange = await this.#session.send(target);
+      if (!isSuccess(exchange) || hasItemErrors(exchange)) continue;
+      const found = { call: target, exchange };
+      this.#known.set(call.operation.id, found);
+      return found;
+    }
+    return undefined;
+  }
+
+  /**
+   * A call that would succeed now: other checks may have deleted what the known one is about. Of one that deletes, on a resource
+   * that is created for it and is still there.
+   */
+  async alive(operation: Operation): Promise<Baseline | undefined> {
+    // What it uses up may be used up by now.
+    if (isMaking(operation)) await this.again(operation, 'alive');
+    const known = this.#known.get(operation.id);
+    if (known === undefined) return undefined;
+    if (operation.method === 'DELETE') {
+      const call = await this.#onNewResource(known.call, 'alive');
+      return { call: call ?? known.call, exchange: known.exchange };
+    }
+    if (!operation.path.includes('{')) return known;
+    const exchange = await this.#session.send(known.call);
+    if (![404, 410].includes(exchange.response.status)) return known;
+    for (const id of Object.values(known.call.path)) this.#session.pool.forget(id);
+    const maker = this.makerFor(operation);
+    if (maker !== undefined) await this.again(maker, `alive ${operation.id}`);
+    await this.#try(operation, 5);
+    return this.#known.get(operation.id);
+  }
+
+  /**
+   * The call with other bodies that succeeded too: what is rejected in one context may be taken in another. Made when it is
+   * first requested.
+   */
+  variants(operation: Operation): Promise<readonly Call[]> {
+    let variants = this.#variants.get(operation.id);
+    if (variants === undefined) {
+      variants = this.#findVariants(operation);
+      this.#variants.set(operation.id, variants);
+    }
+    return variants;
+  }
+
+  /**
+   * The call with a body of each branch of the schema's choices, as far as such calls succeed: what is in one branch only
+   * is not in the baseline.
+   */
+  branches(operation: Operation): Promise<readonly Call[]> {
+    let branches = this.#branches.get(operation.id);
+    if (branches === undefined) {
+      branches = this.#findBranches(operation);
+      this.#branches.set(operation.id, branches);
+    }
+    return branches;
+  }
+
+  async #findBranches(operation: Operation): Promise<Call[]> {
+    const call = this.#known.get(operation.id)?.call;
+    const content = operation.body?.contents.find(({ mediaType }) => mediaType === call?.mediaType);
+    if (call?.body === undefined || content?.schema === undefined || operation.method === 'DELETE') return [];
+    const { schema } = content;
+    const { values, validators } = this.#session;
+    const found: Call[] = [];
+    const isNear = ({ pointer }: { readonly pointer: string }) => pointer.split('/').length <= 3;
+    const branches = values
+      .branches(schema, 'request', this.#session.seedFor(`${operation.id} branches`))
+      .filter(isNear);
+    for (const { pointer, value } of branches.slice(0, 10)) {
+      // What is known to be taken next to it is taken beside another branch, too, more likely than what is made up with it.
+      const grafted = put(call.body, pointer, at(value, pointer));
+      for (const whole of pointer === '' ? [value] : [grafted, value]) {
+        const body = withKnownIds(this.#session, operation, whole);
+        if (this.#session.isOver || !validators.accepts(schema, body, 'request')) continue;
+        const exchange = await this.#session.send({ ...call, body });
+        if (!isSuccess(exchange) || hasItemErrors(exchange)) continue;
+        found.push({ ...call, body });
+        break;
+      }
+    }
+    return found;
+  }
+
+  async #findVariants(operation: Operation): Promise<Call[]> {
+    const call = this.#known.get(operation.id)?.call;
+    if (call?.body === undefined) return [];
+    const found: Call[] = [];
+    for (const [index, { body }] of this.#parts.bodies(operation, 7).entries()) {
+      if (found.length >= 4 || this.#session.isOver) break;
+      const exchange = await this.sendAnew({ ...call, body }, `variant ${index}`);
+      if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
+    }
+    return found;
+  }
+
+  /**
+   * Sends a call; one that makes something in other words than those before it, and in more of them as long as it conflicts.
+   *
+   * @param kept a JSON Pointer to what in the body stays as it is.
+   */
+  async sendAnew(call: Call, label: string, kept?: string): Promise<Exchange> {
+    const session = this.#session;
+    if (!isMaking(call.operation)) return session.send(call);
+    const [least, ...more] = await this.freshnesses(call.operation);
+    let exchange = await session.send(renewed(session, call, label, least, kept));
+    for (const freshness of more) {
+      if (!isConflict(exchange)) break;
+      exchange = await session.send(renewed(session, call, label, freshness, kept));
+    }
+    return this.elsewhere(call, exchange, label);
+  }
+
+  /**
+   * How much must be told anew for what an operation makes to be new, and what may be tried where that is not enough. Found out
+   * once: else every probe would learn it again.
+   */
+  freshnesses(operation: Operation): Promise<Freshnesses> {
+    let found = this.#freshnesses.get(operation.id);
+    if (found === undefined) {
+      found = isMaking(operation) ? this.#findFreshnesses(operation) : Promise.resolve(freshnesses);
+      this.#freshnesses.set(operation.id, found);
+    }
+    return found;
+  }
+
+  async #findFreshnesses(operation: Operation): Promise<Freshnesses> {
+    const known = this.#known.get(operation.id);
+    let [least, ...more] = freshnesses;
+    while (known !== undefined && more.length > 0) {
+      const exchange = await this.#session.send(renewed(this.#session, known.call, 'how fresh', least));
+      if (!isConflict(exchange)) break;
+      [least = least, ...more] = more;
+    }
+    return [least, ...more];
+  }
+
+  /** The operation that makes what a path's parameter names. */
+  makerFor(operation: Operation): Operation | undefined {
+    const name = lastParameter(operation.path);
+    if (name === undefined) return undefined;
+    const collection = collectionPath(operation.path, name);
+    const { operations } = this.#session;
+    return operations.find(
+      (one) =>
+        this.#known.has(one.id) &&
+        (one.method === 'POST'
+          ? one.path === collection
+          : one.path === operation.path && isPutCreation(one, operations)),
+    );
+  }
+
+  async #try(operation: Operation, round: number): Promise<void> {
+    for (const [index, call] of this.#candidates(operation, round).entries()) {
+      if (this.#session.isOver) return;
+      const target = await this.#onItsOwn(call, `try ${round} ${index}`);
+      if (target === undefined) continue;
+      let sent = target;
+      let exchange = await this.#session.send(sent);
+      for (const extent of freshnesses) {
+        if (exchange.response.status !== 409) break;
+        sent = renewed(this.#session, call, `fresh conflict ${round} ${index}`, extent);
+        exchange = await this.#session.send(sent);
+      }
+      const lessened = hasItemErrors(exchange) ? withoutFailed(sent, exchange) : undefined;
+      if (lessened !== undefined) {
+        const again = await this.#session.send(lessened);
+        if (isSuccess(again) && !hasItemErrors(again)) [sent, exchange] = [lessened, again];
+      }
+      if (isSuccess(exchange)) {
+        // A batch in which an item failed is better than none, and another may do better.
+        const known = this.#known.get(operation.id);
+        if (known === undefined || (!hasItemErrors(exchange) && !hasNoRows(this.#session, exchange)))
+          this.#known.set(operation.id, { call: sent, exchange });
+        if (operation.method === 'DELETE') for (const id of Object.values(sent.path)) this.#session.pool.forget(id);
+        if (hasItemErrors(exchange) || hasNoRows(this.#session, exchange)) continue;
+        return;
+      }
+      if (exchange.response.status === 501) return;
+      this.#rejections.set(
+        operation.id,
+        `every request was rejected, last with ${exchange.response.status} ${exchange.response.text.slice(0, 160)}`,
+      );
+    }
+  }
+
+  /** The call as it may be tried: one that deletes, on what is created for it; one that puts, where it harms nothing. */
+  async #onItsOwn(call: Call, label: string): Promise<Call | undefined> {
+    const { operation } = call;
+    if (operation.method === 'DELETE') return (await this.#onNewResource(call, label)) ?? call;
+    if (!isPutCreation(operation, this.#session.operations) || (await isHarmless(this.#session, call))) return call;
+    const anew = await this.putAnew(call, label);
+    if (anew === undefined)
+      this.#rejections.set(
+        operation.id,
+        'every path that could be used leads to a resource that this run did not create',
+      );
+    return anew;
+  }
+
+  /** Calls that may succeed, the likeliest first. */
+  #candidates(operation: Operation, round: number): Call[] {
+    const onlyCreated = isDestructive(operation) && operation.path.includes('{');
+    const parameters = this.#parts.parameterSets(operation, onlyCreated, round);
+    if (parameters.length === 0) {
+      this.#rejections.set(
+        operation.id,
+        onlyCreated ? 'it changes or deletes resources, and no operation creates one' : 'no id is known for its path',
+      );
+      return [];
+    }
+    const bodies = this.#parts.bodies(operation, round);
+    const calls: Call[] = [];
+    for (const set of parameters)
+      for (const { body, mediaType } of bodies) calls.push({ operation, ...set, body, mediaType });
+    return calls.slice(0, 18);
+  }
+
+  /**
+   * A call that puts a resource where none is: under an id that is new, also where the body repeats it; undefined where none is
+   * known to be.
+   */
+  async putAnew(call: Call, label: string): Promise<Call | undefined> {
+    const name = lastParameter(call.operation.path) ?? '';
+    const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
+    if (parameter === undefined) return undefined;
+    // What is new in this run may be there since an earlier one of the same seed.
+    for (const turn of [label, `${label} ${randomUUID()}`]) {
+      const seed = this.#session.seedFor(`${call.operation.id} put ${turn}`);
+      const id = unknownId(this.#session, parameter.schema, call.path[name], seed);
+      const body = isObject(call.body) && name in call.body ? { ...call.body, [name]: id } : call.body;
+      const target = { ...call, path: { ...call.path, [name]: id }, body };
+      if (id !== undefined && (await isHarmless(this.#session, target))) return target;
+    }
+    return undefined;
+  }
+
+  /**
+   * The response, or the response of the same call on a resource that is created for it, where what was done to the known one already is in
+   * the way: an order is cancelled once. Given up where it does not help.
+   */
+  async elsewhere(call: Call, exchange: Exchange, label: string): Promise<Exchange> {
+    const { id, method, path } = call.operation;
+    const failures = this.#helpless.get(id) ?? 0;
+    const isAction = method === 'POST' && path.includes('{') && !path.endsWith('}');
+    if (exchange.response.status !== 409 || !isAction || failures >= mostHelpless) return exchange;
+    const target = await this.#onNewResource(call, `elsewhere ${label}`);
+    if (target === undefined || target === call) return exchange;
+    const other = await this.#session.send(target);
+    this.#helpless.set(id, other.response.status === 409 ? failures + 1 : 0);
+    return other;
+  }
+
+  /** The call on a resource that is created for it: what one probe deletes, no other misses. */
+  async #onNewResource(call: Call, label: string): Promise<Call | undefined> {
+    const maker = this.makerFor(call.operation);
+    if (maker === undefined) return call.operation.method === 'DELETE' ? undefined : call;
+    const created = await this.again(maker, `for ${call.operation.id} ${label}`);
+    if (created === undefined) return undefined;
+    const name = lastParameter(call.operation.path) ?? '';
+    const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
+    const body = created.exchange.response.json?.value;
+    const own = isObject(body) ? [body[name], idOf(body)] : [];
+    const known = this.#session.pool.forParameter(call.operation, name, true).likely;
+    const [id] = [...own, ...known].flatMap((value) =>
+      parameter === undefined || value === undefined ? [] : this.#parts.fit(parameter, value),
+    );
+    return id === undefined ? undefined : { ...call, path: { ...call.path, [name]: id } };
+  }
+}
+
+/** The call with those of its items that did not fail; undefined where that cannot be told, or none is left. */
+function withoutFailed(call: Call, exchange: Exchange): Call | undefined {
+  const { body } = call;
+  if (!isObject(body)) return undefined;
+  const lists = Object.entries(body).filter(([, member]) => Array.isArray(member));
+  const [name, items] = lists[0] ?? [];
+  if (lists.length !== 1 || name === undefined || !Array.isArray(items)) return undefined;
+  const failed = new Set(itemResultsIn(exchange)?.flatMap(({ index, isFailure }) => (isFailure ? [index] : [])));
+  const kept: unknown[] = items.filter((_item, index) => !failed.has(index));
+  return kept.length === 0 || kept.length === items.length ? undefined : { ...call, body: { ...body, [name]: kept } };
+}
+
+/** A list that is empty: another call may find more. What is created is no list, whatever is in it. */
+function hasNoRows({ document }: Session, { operation, response }: Exchange): boolean {
+  if (operation !== undefined && isMaking(operation)) return false;
+  const schema = operation?.responses.find(({ status }) => status === String(response.status))?.contents[0]?.schema;
+  const rows = rowsSchema(document, schema);
+  const list = rows === undefined ? undefined : at(response.json?.value, rows.member === '' ? '' : `/${rows.member}`);
+  return Array.isArray(list) && list.length === 0;
+}
+
+/** Whether other words may help: what is there already is in the way, or of an item that may be. */
+function isConflict(exchange: Exchange): boolean {
+  return exchange.response.status === 409 || hasItemErrors(exchange);
+}
+
+export function isSuccess({ response }: Exchange): boolean {
+  return response.status >= 200 && response.status < 300;
+}
+
+/** Lists first, then what makes, reads, changes and, last, what takes away. */
+function rank(operation: Operation): number {
+  const isNamed = operation.path.includes('{');
+  if (operation.method === 'GET') return isNamed ? 3 : 0;
+  if (operation.method === 'HEAD' || operation.method === 'OPTIONS') return 4;
+  if (operation.method === 'DELETE') return 7;
+  if (operation.method === 'POST') return isReadingPost(operation) ? 1 : isNamed ? 5 : 2;
+  return 6;
+}

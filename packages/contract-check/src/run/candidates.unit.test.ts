@@ -1,0 +1,66 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { check } from '../check.ts';
+
+/** The schemas of two families of types. Their fields have a `type` of their own, which is none that a path takes. */
+const types = { codes: 'WorkCode', entries: 'TimeEntry' } as const;
+const field = {
+  type: 'object',
+  required: ['name', 'type'],
+  additionalProperties: false,
+  properties: { name: { type: 'string' }, type: { type: 'string' } },
+};
+const schema = {
+  type: 'object',
+  required: ['name', 'fields'],
+  additionalProperties: false,
+  properties: { name: { type: 'string' }, fields: { type: 'array', items: field } },
+};
+const paths = Object.entries(types).map(([family, example]) => [
+  `/${family}/schema/{type}`,
+  {
+    get: {
+      operationId: `read-${family}`,
+      parameters: [{ in: 'path', name: 'type', required: true, schema: { type: 'string', minLength: 1 }, example }],
+      responses: {
+        200: { description: 'The schema.', content: { 'application/json': { schema } } },
+        404: { description: 'There is no such type.' },
+      },
+    },
+  },
+]);
+
+const folder = await mkdtemp(join(tmpdir(), 'candidates-'));
+const spec = join(folder, 'openapi.json');
+await writeFile(
+  spec,
+  JSON.stringify({
+    openapi: '3.1.0',
+    info: { title: 'Types', version: '1' },
+    paths: Object.fromEntries(paths),
+  }),
+);
+const server = createServer((request, response) => {
+  const [, family = '', , type] = (request.url ?? '').split('/');
+  const found = Object.entries(types).find(([name, known]) => name === family && known === type);
+  if (found === undefined) return response.writeHead(404).end();
+  response.writeHead(200, { 'content-type': 'application/json' });
+  return response.end(JSON.stringify({ name: type, fields: [{ name: 'hours', type: 'DECIMAL' }] }));
+});
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+afterAll(async () => {
+  server.close();
+  await rm(folder, { recursive: true });
+});
+
+it('reaches an operation by the example of its parameter, where a member of the same name is about something else', async () => {
+  const { operations } = await check({ spec, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
+  expect(operations.map(({ id, reached }) => [id, reached])).toEqual([
+    ['read-codes', true],
+    ['read-entries', true],
+  ]);
+});

@@ -1,0 +1,88 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { OpenApiDocument } from '../document/document.ts';
+import type { Exchange } from '../http/call.ts';
+import { escapeSegment, isDeep, isObject } from '../json.ts';
+import { type Candidate, declaredResponseFor } from '../judge/judge.ts';
+import { isOwnId } from './names.ts';
+
+/** What a tag was seen with. */
+interface Seen {
+  readonly tag: string;
+  readonly value: unknown;
+}
+
+/** Addresses that are remembered, and how long what they response may be: a run of any length takes no more memory. */
+const mostAddresses = 1000;
+const longestResponse = 10_000;
+
+/**
+ * The strong ETags of a run. One of them stands for one state and no other (RFC 9110, 8.8.1), whatever has changed it: an
+ * operation on the resource itself or on what it counts.
+ */
+export class EtagRegistry {
+  readonly #document: OpenApiDocument;
+  readonly #seen = new Map<string, Seen>();
+
+  constructor(document: OpenApiDocument) {
+    this.#document = document;
+  }
+
+  /** The response, where its tag stood for another state before. The first state is kept, so that a second look can confirm. */
+  judge({ operation, request, response }: Exchange): Candidate[] {
+    const tag = response.headers.etag;
+    if (operation === undefined || request.method !== 'GET' || response.status !== 200) return [];
+    // What a query asks for next to the resource is another resource's.
+    if (request.url.includes('?')) return [];
+    if (!tag?.startsWith('"') || response.json === undefined || response.text.length > longestResponse) return [];
+    if (isDeep(response.json.value)) return [];
+    const header = declaredResponseFor(operation, response.status)?.headers.find(({ name }) => /^etag$/i.test(name));
+    if (header === undefined) return [];
+    const key = JSON.stringify([request.url, request.headers]);
+    const value = ownOf(response.json.value);
+    const before = this.#seen.get(key);
+    if (before?.tag !== tag) {
+      this.#seen.delete(key);
+      this.#seen.set(key, { tag, value });
+      const [oldest = key] = this.#seen.keys();
+      if (this.#seen.size > mostAddresses) this.#seen.delete(oldest);
+      return [];
+    }
+    if (isDeepStrictEqual(before.value, value)) return [];
+    return [
+      {
+        check: 'etag-of-two',
+        category: 'behavior',
+        operation: operation.id,
+        title: 'Two states have the same ETag',
+        expected: `another ETag than ${tag} after a change (RFC 9110, 8.8.1)`,
+        actual: `${tag}, although ${difference(before.value, value)}`,
+        place: this.#document.placeOf(header.node),
+        fix: 'Change the ETag with every change, also by other operations.',
+        cause: `etag-of-two ${operation.id}`,
+      },
+    ];
+  }
+}
+
+/** A value without the resources in it that have an id of their own: these have their own ETags. */
+function ownOf(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const isResource = (member: unknown) => isObject(member) && Object.keys(member).some(isOwnId);
+  return Object.fromEntries(
+    Object.entries(value).filter(
+      ([, member]) => !isResource(member) && !(Array.isArray(member) && member.some(isResource)),
+    ),
+  );
+}
+
+/** The first property that differs, with what it was. */
+function difference(before: unknown, after: unknown, pointer = ''): string {
+  if (isObject(before) && isObject(after)) {
+    const names = new Set([...Object.keys(before), ...Object.keys(after)]);
+    for (const name of names)
+      if (!isDeepStrictEqual(before[name], after[name]))
+        return difference(before[name], after[name], `${pointer}/${escapeSegment(name)}`);
+  }
+  const text = (value: unknown) => JSON.stringify(value)?.slice(0, 60) ?? 'nothing';
+  return `${pointer === '' ? 'the body' : pointer} was ${text(before)} and is ${text(after)}`;
+}

@@ -1,0 +1,81 @@
+import type { Operation } from '../document/operation.ts';
+import { isObject } from '../json.ts';
+import { isDestructive, isOwnId, kindOfReference, singular } from './names.ts';
+import { idOf } from './pool.ts';
+import type { Session } from './session.ts';
+import { unlikelyIds } from './unknown-id.ts';
+
+/**
+ * The value with the ids in it exchanged for ids of resources that the server has.
+ *
+ * @param keepsKeys for what is to be new: the keys of the resources themselves stay, and are none that are known.
+ */
+export function withKnownIds(session: Session, operation: Operation, value: unknown, keepsKeys = false): unknown {
+  const { pool, given } = session;
+  const onlyCreated = isDestructive(operation);
+  const knownFor = (name: string, owner: string | undefined): unknown[] => {
+    // What is in an object of another kind is of that kind: the `systemRef` of a `client`.
+    const resources = owner === undefined ? [] : pool.ofKind(owner);
+    if (resources.length > 0) return resources.map(({ row }) => (isOwnId(name) ? idOf(row) : row[name]));
+    return pool.forMember(operation, name, onlyCreated && isOwnId(name));
+  };
+  const visit = (node: unknown, name: string | undefined, owner: string | undefined): unknown => {
+    if (Array.isArray(node)) return node.map((item) => visit(item, name, owner));
+    if (isObject(node)) {
+      const kind = typeof node.type === 'string' ? singular(node.type) : owner;
+      return Object.fromEntries(
+        Object.entries(node).map(([key, member]) => [key, visit(member, key, isObject(member) ? singular(key) : kind)]),
+      );
+    }
+    if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
+    if (given[name] !== undefined) return given[name];
+    const isReference = kindOfReference(name) !== undefined || isOwnId(name);
+    if (keepsKeys && isOwnId(name)) return unused(session, node);
+    if (!isReference || (keepsKeys && pool.isKey(operation, name))) return node;
+    const known = knownFor(name, owner).filter((one) => typeof one === typeof node);
+    return known.length === 0 || known.includes(node) ? node : known[0];
+  };
+  return visit(value, undefined, undefined);
+}
+
+/** An id that nothing is known by: what is to be created must not take the place of what is there. */
+function unused(session: Session, id: unknown): unknown {
+  if (!session.pool.has(id)) return id;
+  const [other = id] = unlikelyIds(id, session.seedFor(`unused ${id} 0`));
+  return other;
+}
+
+/** The value without the ids of resources that does not exist seen: what is optional may refer to nothing. */
+export function withoutUnknownIds({ pool }: Session, operation: Operation, value: unknown): unknown {
+  let isOther = false;
+  const isUnknownId = (name: string, member: unknown) =>
+    typeof member === 'string' &&
+    (kindOfReference(name) !== undefined || isOwnId(name)) &&
+    !pool.forMember(operation, name, false).includes(member);
+  const visit = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(visit);
+    if (!isObject(node)) return node;
+    const kept = Object.entries(node).filter(([name, member]) => !isUnknownId(name, member));
+    isOther ||= kept.length < Object.keys(node).length;
+    return Object.fromEntries(kept.map(([name, member]) => [name, visit(member)]));
+  };
+  const without = visit(value);
+  return isOther ? without : value;
+}
+
+/**
+ * The value with other known resources in the place of those that it refers to.
+ *
+ * @param turn which of the others.
+ */
+export function withOtherIds({ pool }: Session, operation: Operation, value: unknown, turn: number): unknown {
+  const visit = (node: unknown, name: string): unknown => {
+    if (Array.isArray(node)) return node.map((item) => visit(item, name));
+    if (isObject(node))
+      return Object.fromEntries(Object.entries(node).map(([key, member]) => [key, visit(member, key)]));
+    if (kindOfReference(name) === undefined || !['string', 'number'].includes(typeof node)) return node;
+    const others = pool.forMember(operation, name, false).filter((one) => one !== node && typeof one === typeof node);
+    return others[turn] ?? node;
+  };
+  return visit(value, '');
+}

@@ -1,0 +1,182 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import type { Operation } from '../document/operation.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { singularKey, wordsOf } from './words.ts';
+
+/**
+ * What names tell: which type of resource an operation works on, and which kind an id is of. Inferred from the names of schemas,
+ * of paths and of properties, as their authors usually choose them; nothing here becomes a finding by itself.
+ */
+
+/** Names that were looked at: every row of every response has the same ones; maps have others without end. */
+const singulars = new Map<string, string>();
+const mostNames = 10_000;
+
+/** `contactInfos`, `contact_infos` and `ContactInfo` are one: `contactinfo`. */
+export function singular(name: string): string {
+  let known = singulars.get(name);
+  if (known === undefined) {
+    known = singularKey(wordsOf(name));
+    if (singulars.size < mostNames) singulars.set(name, known);
+  }
+  return known;
+}
+
+/** The type of resource that a property's value is an id of: `client` for `clientId`, `client_ids` and `clientRef`. */
+export function kindOfReference(name: string): string | undefined {
+  const match = /^(.+?)[-_]?(?:id|ids|uuid|Id|IDs|Ids|ID|Ref|Refs|Uuid|UUID|Key)$/.exec(name);
+  return match?.[1] === undefined ? undefined : singular(match[1].replace(/[-_]$/, ''));
+}
+
+/** Whether a property is the id of the very object that it is in. */
+export function isOwnId(name: string): boolean {
+  return /^_?(?:id|uuid|guid)$/i.test(name);
+}
+
+const verbs =
+  /^(?:v\d+(?:\.\d+)*|api|rest|gql|graphql|search|query|find|filter|list|lookup|(?:batch|bulk)(?:[-_]?[a-z]+)?|create|update|upsert|delete|remove|by[-_].+|all|new|onboard)$/i;
+
+/** The type of resource that a path is about: its last segment that is a noun, `pet` for `/v1/pets/search`. */
+export function kindOfPath(path: string): string | undefined {
+  const segments = path
+    .split('/')
+    .filter((segment) => segment !== '' && !segment.startsWith('{') && !verbs.test(segment));
+  const last = segments.at(-1);
+  return last === undefined ? undefined : singular(last);
+}
+
+/** The part of a path before a parameter: the collection that the parameter picks from. */
+export function collectionPath(path: string, parameter: string): string {
+  return path.slice(0, path.indexOf(`{${parameter}}`)).replace(/\/$/, '');
+}
+
+/** The kinds that a schema describes, by the names of the schemas that it is made of: `client` for `ClientDetails`. */
+export function kindsOfSchema(document: OpenApiDocument, schema: JsonObject | undefined): string[] {
+  const kinds = new Set<string>();
+  const visit = (node: JsonObject, depth: number): void => {
+    if (depth > 6) return;
+    const [target] = document.referred(node);
+    if (typeof node.$ref === 'string') {
+      const name = nameOfReference(node.$ref);
+      if (name !== undefined) kinds.add(name);
+    }
+    if (target !== undefined) visit(target, depth + 1);
+    for (const part of Array.isArray(node.allOf) ? node.allOf.filter(isObject) : []) visit(part, depth + 1);
+  };
+  if (schema !== undefined) visit(schema, 0);
+  return [...kinds];
+}
+
+function nameOfReference(reference: string): string | undefined {
+  const last = reference
+    .split(/[#/]/)
+    .at(-1)
+    ?.replace(/\.(?:ya?ml|json)$/, '');
+  if (last === undefined || last === '') return undefined;
+  return singular(last.replace(/(?:Response|Result|Details?|Summary|Output|Read|Resource|Dto|DTO|Model|Base)$/, ''));
+}
+
+/** The operation's kinds: what its response is, what its path says, and its tag as a last resort. */
+export function kindsOfOperation(document: OpenApiDocument, operation: Operation): string[] {
+  const success = operation.responses.find(({ status }) => status.startsWith('2'));
+  const schema = success?.contents[0]?.schema;
+  const rows = rowsSchema(document, schema);
+  const kinds = [...kindsOfSchema(document, rows?.schema ?? schema)];
+  const path = kindOfPath(operation.path);
+  if (path !== undefined) kinds.push(path);
+  return [...new Set(kinds)];
+}
+
+/** Where a response has its rows: the pointer of the list, and the schema of a row. */
+export interface Rows {
+  /** The property that holds the list; empty where the response is the list itself. */
+  readonly member: string;
+  readonly schema: JsonObject | undefined;
+}
+
+/** The rows of a response: the response itself where it is a list, or its one property that is a list of objects. */
+export function rowsSchema(document: OpenApiDocument, schema: JsonObject | undefined): Rows | undefined {
+  if (schema === undefined) return undefined;
+  const parts = partsOf(document, schema);
+  if (parts.some((part) => [part.type].flat().includes('array'))) {
+    const items = parts.map((part) => part.items).find(isObject);
+    return items === undefined || !isObjectSchema(document, items) ? undefined : { member: '', schema: items };
+  }
+  const lists = parts.flatMap((part) =>
+    Object.entries(isObject(part.properties) ? part.properties : {}).flatMap(([name, member]) => {
+      if (!isObject(member)) return [];
+      const inner = partsOf(document, member);
+      if (!inner.some((one) => [one.type].flat().includes('array'))) return [];
+      const items = inner.map((one) => one.items).find(isObject);
+      return items !== undefined && isObjectSchema(document, items) ? [{ member: name, schema: items }] : [];
+    }),
+  );
+  // A resource with an id has lists of its own, whatever they are named.
+  const hasId = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).some(isOwnId));
+  if (hasId) return undefined;
+  return lists.find(({ member }) => usualNames.test(member)) ?? (lists.length === 1 ? lists[0] : undefined);
+}
+
+const usualNames = /^(?:data|items|rows|results|records|content|list|entries|values|elements|collection)$/i;
+
+function isObjectSchema(document: OpenApiDocument, schema: JsonObject): boolean {
+  const visit = (node: JsonObject, depth: number): boolean => {
+    const parts = partsOf(document, node);
+    if (parts.some((part) => [part.type].flat().includes('object') || isObject(part.properties))) return true;
+    if (depth > 3) return false;
+    return parts.some((part) =>
+      ['oneOf', 'anyOf'].some(
+        (key) => Array.isArray(part[key]) && part[key].some((branch) => isObject(branch) && visit(branch, depth + 1)),
+      ),
+    );
+  };
+  return visit(schema, 0);
+}
+
+/** A schema, what it refers to and what it is merged from. */
+export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
+  if (depth > 20) return [];
+  const inner = [...document.referred(schema), ...(Array.isArray(schema.allOf) ? schema.allOf.filter(isObject) : [])];
+  return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
+}
+
+/** Whether what comes back was created by the call. */
+export function isMaking(operation: Operation): boolean {
+  return operation.method === 'POST' && !isReadingPost(operation) && !isRemoving(operation);
+}
+
+/** Whether resources are created by putting them where they are to be, because nothing else creates them. */
+export function isPutCreation({ method, path, responses }: Operation, operations: readonly Operation[]): boolean {
+  const name = lastParameter(path);
+  if (method !== 'PUT' || name === undefined || !path.endsWith(`{${name}}`)) return false;
+  const collection = collectionPath(path, name);
+  return (
+    responses.some(({ status }) => status === '201') &&
+    !operations.some((one) => one.method === 'POST' && one.path === collection)
+  );
+}
+
+/** The last parameter of a path: the one that picks the resource itself. */
+export function lastParameter(path: string): string | undefined {
+  return /\{([^}]+)\}[^{}]*$/.exec(path)?.[1];
+}
+
+/** A DELETE, or a POST that takes away, as its name or the end of its path says. */
+export function isRemoving({ method, path, id }: Operation): boolean {
+  const isNamed = /^(?:bulk|batch)?_?(?:delete|remove)/i.test(id) || /\/(?:delete|remove)[^/]*$/i.test(path);
+  return method === 'DELETE' || (method === 'POST' && isNamed);
+}
+
+/** A POST that reads: its path says search, list and the like, or it returns rows and nothing else. */
+export function isReadingPost({ method, path, id }: Operation): boolean {
+  if (method !== 'POST') return false;
+  return (
+    /(?:search|query|list|lookup|find|filter|batch\/\{)/i.test(`${path} ${id}`) &&
+    !/(?:create|upsert|update|delete)/i.test(id)
+  );
+}
+
+/** Whether a call changes or takes away what is there. */
+export function isDestructive({ method }: Operation): boolean {
+  return method === 'PUT' || method === 'PATCH' || method === 'DELETE';
+}

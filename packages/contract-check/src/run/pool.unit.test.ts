@@ -1,0 +1,102 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { OpenApiDocument } from '../document/document.ts';
+import { type Operation, operationsOf } from '../document/operation.ts';
+import type { Exchange } from '../http/call.ts';
+import { isMaking } from './names.ts';
+import { Pool } from './pool.ts';
+
+const resource = (name: string) => ({
+  type: 'object',
+  title: name,
+  properties: { id: { type: 'integer' }, tags: { type: 'array', items: { type: 'object', properties: { id: {} } } } },
+});
+const response = (schema: object) => ({
+  responses: { '200': { description: 'Done.', content: { 'application/json': { schema } } } },
+});
+const list = (name: string) => ({ type: 'array', items: { $ref: `#/components/schemas/${name}` } });
+const collection = (name: string) => ({
+  get: { operationId: `list${name}`, ...response(list(name)) },
+  post: { operationId: `create${name}`, ...response({ $ref: `#/components/schemas/${name}` }) },
+});
+const item = (name: string) => ({
+  parameters: [{ in: 'path', name: 'id', required: true, schema: { type: 'integer' } }],
+  delete: { operationId: `delete${name}`, responses: { '204': { description: 'Gone.' } } },
+});
+const contract = {
+  openapi: '3.1.0',
+  info: { title: 'Ships', version: '1' },
+  paths: {
+    '/ships': collection('Ship'),
+    '/ships/{id}': item('Ship'),
+    '/ports': collection('Port'),
+    '/ports/{id}': item('Port'),
+  },
+  components: { schemas: { Ship: resource('Ship'), Port: resource('Port') } },
+};
+
+let directory: string;
+let document: OpenApiDocument;
+let operations: Operation[];
+let pool: Pool;
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'pool-'));
+  await writeFile(join(directory, 'openapi.json'), JSON.stringify(contract));
+  document = await OpenApiDocument.load(join(directory, 'openapi.json'));
+  operations = operationsOf(document);
+});
+beforeEach(() => {
+  pool = new Pool(document);
+});
+afterAll(() => rm(directory, { recursive: true, force: true }));
+
+function learn(id: string, value: unknown, status = 200): void {
+  const operation = operations.find((one) => one.id === id) as Operation;
+  pool.learn({ operation, request: {}, response: { status, json: { value } } } as Exchange, isMaking(operation));
+}
+
+const deleted = () => pool.deletable(operations).map(({ operation, id }) => `${operation.id} ${id}`);
+
+describe('what a run deletes at its end', () => {
+  it('is what it created, also if a list returns it later', () => {
+    learn('createShip', { id: 5 });
+    learn('listShip', [{ id: 4 }, { id: 5 }]);
+    expect(deleted()).toEqual(['deleteShip 5']);
+  });
+
+  it('is nothing that was there before and that an operation which makes answers once more', () => {
+    learn('listShip', [{ id: 4 }]);
+    learn('createShip', { id: 4 });
+    learn('createShip', { id: 6, created: false });
+    learn('createShip', { id: 7, status: 'UNCHANGED' });
+    expect(deleted()).toEqual([]);
+  });
+
+  it('is what the server says that it has created, whatever it was known by before', () => {
+    learn('listShip', [{ id: 4 }]);
+    learn('createShip', { id: 4 }, 201);
+    expect(deleted()).toEqual(['deleteShip 4']);
+  });
+
+  it('is nothing of another kind that has the number of what it made', () => {
+    learn('createShip', { id: 5 });
+    learn('listPort', [{ id: 5 }]);
+    expect(deleted()).toEqual(['deleteShip 5']);
+  });
+
+  it('is nothing that stands within what it made', () => {
+    learn('createShip', { id: 5, tags: [{ id: 61 }] });
+    expect(deleted()).toEqual(['deleteShip 5']);
+  });
+});
+
+it('names a thing of another kind in a body by the member that the thing has itself, and by its id otherwise', () => {
+  const createPort = operations.find(({ id }) => id === 'createPort') as Operation;
+  learn('listShip', [{ id: 4, shipRef: 'S-004' }]);
+  expect(pool.forMember(createPort, 'shipRef', false)[0]).toBe('S-004');
+  expect(pool.forMember(createPort, 'shipId', false)[0]).toBe(4);
+  const createShip = operations.find(({ id }) => id === 'createShip') as Operation;
+  expect(pool.forMember(createShip, 'shipRef', false)[0]).toBe(4);
+});

@@ -1,0 +1,66 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import type { Exchange } from '../http/call.ts';
+import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
+import { type Candidate, declaredResponseFor, general } from '../judge/judge.ts';
+import { isOwnId } from './names.ts';
+
+/**
+ * A resource next to the id of it: `driver` beside `driver_id` is the driver with that id. Ids that are written otherwise may be of
+ * another kind, and say nothing.
+ */
+export function disagreeingReferences(document: OpenApiDocument, { operation, response }: Exchange): Candidate[] {
+  if (operation === undefined || response.status >= 300 || response.json === undefined) return [];
+  if (isDeep(response.json.value)) return [];
+  const declared = declaredResponseFor(operation, response.status);
+  const found = new Map<string, Candidate>();
+  for (const { pointer, reference, resource } of disagreeing(response.json.value)) {
+    const cause = `reference-disagrees ${operation.id} ${general(pointer)}`;
+    found.set(cause, {
+      check: 'reference-disagrees',
+      category: 'behavior',
+      operation: operation.id,
+      title: `${general(pointer)} is not the resource with the id in the same object`,
+      expected: `id ${JSON.stringify(reference)}, as in the reference next to it`,
+      actual: `id ${JSON.stringify(resource)}`,
+      place: declared === undefined ? undefined : document.placeOf(declared.node),
+      fix: 'Return the referenced resource.',
+      cause,
+    });
+  }
+  return [...found.values()];
+}
+
+interface Pair {
+  /** Where the resource is. */
+  readonly pointer: string;
+  readonly reference: unknown;
+  readonly resource: unknown;
+}
+
+function* disagreeing(value: unknown, pointer = ''): Generator<Pair> {
+  if (Array.isArray(value))
+    for (const [index, item] of value.entries()) yield* disagreeing(item, `${pointer}/${index}`);
+  if (!isObject(value)) return;
+  for (const [name, member] of Object.entries(value)) {
+    const here = `${pointer}/${escapeSegment(name)}`;
+    yield* disagreeing(member, here);
+    const reference = isObject(member) ? referenceTo(value, name) : undefined;
+    const resource = isObject(member) ? member[Object.keys(member).find(isOwnId) ?? ''] : undefined;
+    if (reference !== resource && formOf(reference) !== undefined && formOf(reference) === formOf(resource))
+      yield { pointer: here, reference, resource };
+  }
+}
+
+/** The id that is next to a resource: `driver_id` or `driverId` beside `driver`. */
+function referenceTo(beside: JsonObject, name: string): unknown {
+  return [`${name}_id`, `${name}Id`, `${name}ID`, `${name}_uuid`, `${name}Uuid`]
+    .filter((one) => Object.hasOwn(beside, one))
+    .map((one) => beside[one])[0];
+}
+
+/** How an id is written: ids of two forms are not those of one thing. */
+function formOf(id: unknown): string | undefined {
+  if (typeof id === 'number') return 'number';
+  if (typeof id !== 'string' || id === '') return undefined;
+  return id.replaceAll(/[\da-f]+/gi, '0').replaceAll(/[a-z]+/gi, 'a');
+}

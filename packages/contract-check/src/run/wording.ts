@@ -1,0 +1,182 @@
+import { wordsOf } from './words.ts';
+
+/** What the words of a description say beyond doubt. Where they say it loosely, or two ways, they say nothing here. */
+
+/** A description in the parts that say one thing each. */
+export function clausesOf(description: unknown): string[] {
+  return typeof description === 'string'
+    ? description
+        .replaceAll(/\s+/g, ' ')
+        .split(/[.;:](?:\s|$)/)
+        .map((clause) => clause.trim())
+    : [];
+}
+
+export interface BoundSaid {
+  readonly includes: boolean;
+  /** Whether it is said in so many words, rather than by `before this day`. */
+  readonly isExplicit: boolean;
+}
+
+const inclusive =
+  /\bor (?:later|after|newer|younger|more|greater|higher|above|longer|larger|bigger|earlier|before|older|less|fewer|lower|below|shorter|smaller|equal)\b|\b(?:at|on) or (?:after|before)\b|\bat (?:least|most)\b|\bno (?:more|less|fewer|earlier|later|older|newer) than\b|\b(?<!not )inclusive(?:ly)?\b|\b(?:up to|from) and including\b|[<>]=|[≤≥]/i;
+const exclusive = /\bexclusive(?:ly)?\b|\bnot inclu(?:ding|sive)\b|\bstrictly\b/i;
+const beyond = {
+  least: /\b(?:after|later than|newer than|younger than)\b/i,
+  most: /\b(?:before|earlier than|older than)\b/i,
+};
+const beyondThis =
+  /\b(?:after|later than|before|earlier than) th(?:is|at) (?:moment|time|timestamp|instant|day|date|point in time)\b/i;
+
+/** Whether a bound is itself within the range. */
+export function boundSaid(description: string, side: 'least' | 'most'): BoundSaid | 'contradictory' | undefined {
+  const [isIn, isOut] = [inclusive.test(description), exclusive.test(description)];
+  if (isIn && isOut) return 'contradictory';
+  if (isIn || isOut) return { includes: isIn, isExplicit: true };
+  if (!beyond[side].test(description)) return undefined;
+  return beyondThis.test(description) ? { includes: false, isExplicit: false } : 'contradictory';
+}
+
+export function saysUtc(description: string): boolean {
+  return /\b(?:UTC|GMT)\b/.test(description);
+}
+
+/** Whether a row is meant that has any of several values, or all of them. */
+export function joinSaid(description: string): 'any' | 'all' | undefined {
+  const ofThese = '(?: of)? (?:these|the given|the listed|the specified)\\b';
+  const isAny = new RegExp(`\\b(?:any|at least one|one or more|either)${ofThese}`, 'i').test(description);
+  const isAll = new RegExp(`\\b(?:all|every one|each)${ofThese}`, 'i').test(description);
+  return isAny === isAll ? undefined : isAny ? 'any' : 'all';
+}
+
+/** Whether a text must be the same to the letter. */
+export function saysExactly(description: string): boolean {
+  return /\bexactly as (?:it is |they are )?(?:written|stored|spelled|spelt|shown)\b|\bcase[- ]sensitive(?:ly)?\b/i.test(
+    description,
+  );
+}
+
+/** Whether each value of a flag leaves out what the other one leaves: `true: only those with; false: only those without`. */
+export function saysBothWays(description: string): boolean {
+  return /\bonly\b.*\bor only (?:those|the ones|ones)\b|\btrue\b.{0,6}\bonly\b.*\bfalse\b.{0,6}\bonly\b/is.test(
+    description,
+  );
+}
+
+export function ignoresCase(description: string): boolean {
+  return /\b(?:in any case|in either case|case[- ]insensitive(?:ly)?|ignor(?:es|ing) (?:the )?case|(?:regardless of|without regard to|irrespective of) (?:the |upper or lower )?case|(?:upper|lower)[- ]? ?case (?:does not|doesn't) matter)\b/i.test(
+    description,
+  );
+}
+
+/** Whether a search finds what is within a word, too. */
+export function saysPart(description: string): boolean {
+  const isPart =
+    /\bcontain(?:s|ing)? (?:this|the (?:text|given text))\b|\bwith this text\b|\bpart of\b|\bsubstring\b|\banywhere in\b/i;
+  return (
+    isPart.test(description) &&
+    !/\bwords?\b|\bfull[- ]?text\b|\bterms?\b|\btokens?\b|\bbegin|\bstart/i.test(description)
+  );
+}
+
+/** What a text says that a search looks into: `their title or in the name of the organizer` are two places. */
+export function placesSaid(description: string): string[][] {
+  const within =
+    /\b(?:in|within|of) (?:their|its|the|either)\b (.+?)(?:[.;]|, in |, ignor|, regardless|, without|, case|$)/i.exec(
+      description,
+    ) ?? /\bwhose (.+?) (?:contains?|has|includes?|matches) /i.exec(description);
+  return (within?.[1] ?? '')
+    .replaceAll(/[`'"]/g, '')
+    .split(/,\s*(?:or|and)\s+|,\s*|\s+(?:or|and)\s+/)
+    .map((place) => {
+      const plain = place.replace(/^(?:in )?(?:the |their |its |a )*/i, '').replace(/^e-?mail(?: address)?$/i, 'email');
+      const owned = /^(\S+) of (?:the |their |its )?(\S+)$/i.exec(plain);
+      return wordsOf(owned === null ? plain : `${owned[2]} ${owned[1]}`);
+    })
+    .filter((words) => words.length > 0);
+}
+
+/** Whether a clause speaks of a property: `the plate number` of `plate_number`. */
+export function speaksOf(clause: string, name: string): boolean {
+  const said = ` ${wordsOf(clause).join(' ')} `;
+  const words = wordsOf(name).join(' ');
+  return words !== '' && (said.includes(` ${words} `) || clause.includes(`\`${name}\``));
+}
+
+/** Whether no two resources may have the same: `Unique within the account`, `the name is already in use`. */
+export function saysUnique(clause: string): boolean {
+  const isSaid =
+    /\bunique\b(?! identifier)|\balready (?:in use|used|taken|exists|known|has)\b|\bin use\b|\bis taken\b|\bexists already\b/i;
+  // A key of idempotency is used once, too, and is no property of the resource.
+  const isOther = /\bnot (?:be |necessarily |have to be )*unique\b|\brequest\b|\bidempoten/i;
+  return isSaid.test(clause) && !isOther.test(clause);
+}
+
+/** Whether what is sent leaves nothing of what was: `tags are replaced as a whole`. */
+export function saysWhole(clause: string): boolean {
+  return (
+    /\breplace[sd]?\b/i.test(clause) &&
+    /\b(?:as a whole|as one|entirely|completely|whole|wholly)\b/i.test(clause) &&
+    !/\bnot\b/i.test(clause)
+  );
+}
+
+/** A number that others next to it determine: two or more names, and what stands between them. */
+export interface Formula {
+  readonly operands: readonly string[];
+  readonly operators: readonly Operator[];
+}
+type Operator = 'plus' | 'minus' | 'times';
+
+const operators: Readonly<Record<string, Operator>> = {
+  times: 'times',
+  'multiplied by': 'times',
+  '×': 'times',
+  '*': 'times',
+  plus: 'plus',
+  '+': 'plus',
+  less: 'minus',
+  minus: 'minus',
+  '-': 'minus',
+  '−': 'minus',
+};
+const between = /\s+(times|multiplied by|×|\*|plus|\+|less|minus|-|−)\s+/i;
+
+/** `quantity times unitPrice, rounded half up`. */
+export function formulaSaid(description: string): Formula | undefined {
+  const [clause = ''] = clausesOf(plain(description));
+  const parts = clause.replace(/, (?:always )?rounded\b.*$/i, '').split(between);
+  if (parts.length < 3) return undefined;
+  const used = parts.filter((_, index) => index % 2 === 1).map((word) => operators[word.toLowerCase()] ?? 'plus');
+  // What is multiplied first is another matter.
+  if (new Set(used.map((operator) => operator === 'times')).size > 1) return undefined;
+  const operands = parts.filter((_, index) => index % 2 === 0).map((operand) => operand.replace(/^the /i, ''));
+  return { operands, operators: used };
+}
+
+/** A number that adds up what rows have. */
+export interface SumSaid {
+  readonly member: string;
+  /** What the rows are; undefined where nothing is said of it. */
+  readonly rows: string | undefined;
+  /** Whether rows that lack the property count as nothing. */
+  readonly isSparse: boolean;
+}
+
+/** `The sum of all lineTotals`, `The sum of the seats of all halls of this venue`. */
+export function sumSaid(description: string): SumSaid | undefined {
+  const [clause = '', ...others] = clausesOf(plain(description));
+  const owner = '(?: of (?:this|the) [\\w-]+)?';
+  const said = new RegExp(
+    `^(?:the )?sum of (?:all |the |its )*([\\w-]+)(?: (?:of|over|in) (?:all |the |its )+([\\w-]+)${owner})?$`,
+    'i',
+  ).exec(clause);
+  const [, member, rows] = said ?? [];
+  if (member === undefined) return undefined;
+  return { member, rows, isSparse: others.some((other) => /\bcounts? as (?:0|zero|nothing)\b/i.test(other)) };
+}
+
+/** Words without the signs that set names apart from them. */
+function plain(description: string): string {
+  return description.replaceAll('`', '');
+}

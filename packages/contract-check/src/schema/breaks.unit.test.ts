@@ -1,0 +1,254 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { OpenApiDocument } from '../document/document.ts';
+import { operationsOf } from '../document/operation.ts';
+import type { JsonObject } from '../json.ts';
+import { breaksAndSkipped, breaksOf } from './breaks.ts';
+import { Validators } from './validators.ts';
+import { Values } from './values.ts';
+
+const text = { type: 'string' };
+
+/** Keyword, schema, a valid value, and some of the values that break it: as pointers and values of the whole. */
+const table: [keyword: string, schema: JsonObject, valid: unknown, broken: unknown[]][] = [
+  ['type', { type: 'integer' }, 5, ['5', true, 5.5, null]],
+  ['type', { type: 'number' }, 5, ['5', true, null]],
+  ['type', text, 'a', [12, true, ['a'], null]],
+  ['type', { type: 'boolean' }, true, ['true', 1, null]],
+  ['type', { type: 'array', items: text }, ['a'], [{}, 'a', null]],
+  ['type', { type: 'object' }, {}, [[{}], 'text', null]],
+  ['required', { type: 'object', required: ['a', 'b'] }, { a: 1, b: 2 }, [{ b: 2 }, { a: 1 }]],
+  ['enum', { enum: ['OPEN', 'DONE'] }, 'OPEN', ['open', 'NO_SUCH_VALUE', '']],
+  ['enum', { type: 'integer', enum: [1, 5] }, 5, [6]],
+  ['const', { const: 'cat' }, 'cat', ['CAT', 'NO_SUCH_VALUE']],
+  ['const', { const: true }, true, [false]],
+  ['format', { type: 'string', format: 'date' }, '2024-01-01', ['2024-02-30', '01/02/2024']],
+  ['format', { type: 'string', format: 'email' }, 'a@example.com', ['no-at-sign.example.com']],
+  ['format', { type: 'string', format: 'uuid' }, '0190b3a4-7c1e-7f3a-9b2d-1f2e3d4c5b6f', ['not-a-uuid']],
+  ['format', { type: 'string', format: 'date-time' }, '2024-01-01T00:00:00Z', ['2024-02-30T00:00:00Z', '2024-01-01']],
+  ['format', { type: 'integer', format: 'int32' }, 1, [2 ** 31]],
+  ['minimum', { type: 'integer', minimum: 3 }, 5, [2]],
+  ['maximum', { type: 'integer', maximum: 9 }, 5, [10]],
+  ['exclusiveMinimum', { type: 'number', exclusiveMinimum: 3 }, 5, [3]],
+  ['exclusiveMaximum', { type: 'number', exclusiveMaximum: 9 }, 5, [9]],
+  ['minimum', { type: 'number', minimum: 0.01, multipleOf: 0.01 }, 5, [0]],
+  ['multipleOf', { type: 'integer', multipleOf: 5 }, 10, [11]],
+  ['multipleOf', { type: 'number', multipleOf: 0.01 }, 1.5, [1.505]],
+  ['minLength', { type: 'string', minLength: 2 }, 'abc', ['a']],
+  ['maxLength', { type: 'string', maxLength: 3 }, 'abc', ['abcc']],
+  ['maxLength', { type: 'string', maxLength: 2 }, '😀😀', ['😀😀😀']],
+  ['maxLength', { type: 'string', maxLength: 6, pattern: '^v-[a-z]+$' }, 'v-abc', ['v-abccc']],
+  ['pattern', { type: 'string', pattern: '^[A-Z]{3}$' }, 'EUR', ['eur', 'EUR\n', '!!!']],
+  ['minItems', { type: 'array', minItems: 2, items: text }, ['a', 'b'], [['a']]],
+  ['maxItems', { type: 'array', maxItems: 2, items: text }, ['a', 'b'], [['a', 'b', 'b']]],
+  ['uniqueItems', { type: 'array', uniqueItems: true, items: text }, ['a', 'b'], [['a', 'b', 'a']]],
+  ['items', { type: 'array', prefixItems: [text], items: false }, ['a'], [['a', 'more']]],
+  ['type', { type: 'array', prefixItems: [{ type: 'integer' }] }, [1], [['1']]],
+  ['contains', { type: 'array', contains: { const: 7 }, items: { type: 'integer' } }, [7], [[]]],
+  ['additionalProperties', { type: 'object', additionalProperties: false }, {}, [{ notInTheContract: 'unknown' }]],
+  [
+    'unevaluatedProperties',
+    { allOf: [{ type: 'object' }], unevaluatedProperties: false },
+    {},
+    [{ notInTheContract: 'unknown' }],
+  ],
+  ['minProperties', { type: 'object', minProperties: 1, properties: { a: text } }, { a: 'x' }, [{}]],
+  [
+    'maxProperties',
+    { type: 'object', maxProperties: 1, properties: { a: { const: 1 }, b: { const: 2 } } },
+    { a: 1 },
+    [{ a: 1, b: 2 }],
+  ],
+  [
+    'oneOf',
+    { oneOf: [{ required: ['a'] }, { required: ['b'] }], properties: { a: { const: 1 }, b: { const: 2 } } },
+    { a: 1 },
+    [{}, { a: 1, b: 2 }],
+  ],
+  ['anyOf', { anyOf: [{ required: ['a'] }, { required: ['b'] }] }, { a: 1, b: 2 }, [{}]],
+  ['not', { type: 'string', not: { enum: ['root'] } }, 'me', ['root']],
+  ['dependentRequired', { dependentRequired: { a: ['b'] }, properties: { a: {}, b: {} } }, { a: 1, b: 2 }, [{ a: 1 }]],
+  ['propertyNames', { type: 'object', propertyNames: { pattern: '^[a-z]+$' } }, { a: 1 }, [{ a: 1, '': 1 }]],
+  ['type', { type: 'object', additionalProperties: { type: 'integer' } }, { a: 1 }, [{ a: '1' }]],
+  ['type', { type: 'object', patternProperties: { '^x-': { type: 'integer' } } }, { 'x-a': 1 }, [{ 'x-a': '1' }]],
+  ['type', { type: 'object', properties: { 'a/b': { type: 'integer' } } }, {}, []],
+  [
+    'discriminator',
+    {
+      oneOf: [{ properties: { kind: { const: 'a' } }, required: ['kind'] }],
+      discriminator: { propertyName: 'kind' },
+    },
+    { kind: 'a' },
+    [{ kind: 'NoSuchKind' }],
+  ],
+];
+
+async function load(schemas: Record<string, unknown>) {
+  const file = join(await mkdtemp(join(tmpdir(), 'breaks-')), 'openapi.json');
+  await writeFile(file, JSON.stringify({ openapi: '3.1.0', paths: {}, components: { schemas } }));
+  const document = await OpenApiDocument.load(file);
+  const schema = (name: string) => document.resolve({ $ref: `#/components/schemas/${name}` }) as JsonObject;
+  return { document, validators: Validators.of(document), schema };
+}
+
+const small = await load(Object.fromEntries(table.map(([, schema], index) => [`s${index}`, schema])));
+
+test.each(table.map((row, index) => [index, ...row] as const))(
+  '%i %s is broken: %o',
+  (index, keyword, _, valid, broken) => {
+    const schema = small.schema(`s${index}`);
+    const { validators } = small;
+    expect(validators.breaches(schema, valid, 'request')).toEqual([]);
+    const breaks = breaksOf(small.document, validators, schema, valid).filter((one) => one.keyword === keyword);
+    expect(breaks.length).toBeGreaterThan(0);
+    for (const one of breaks) expect(validators.accepts(schema, one.value, 'request')).toBe(false);
+    const values = breaks.map(({ value }) => value);
+    for (const value of broken) expect(values).toContainEqual(value);
+  },
+);
+
+/** What each keyword asks, told without the validator. */
+const independent: Record<string, (part: unknown, bound: number) => boolean> = {
+  minLength: (part, bound) => [...String(part)].length >= bound,
+  maxLength: (part, bound) => [...String(part)].length <= bound,
+  minimum: (part, bound) => Number(part) >= bound,
+  maximum: (part, bound) => Number(part) <= bound,
+  minItems: (part, bound) => (part as unknown[]).length >= bound,
+  maxItems: (part, bound) => (part as unknown[]).length <= bound,
+  minProperties: (part, bound) => Object.keys(Object(part)).length >= bound,
+  maxProperties: (part, bound) => Object.keys(Object(part)).length <= bound,
+};
+
+function at(value: unknown, pointer: string): unknown {
+  return pointer
+    .split('/')
+    .slice(1)
+    .reduce<unknown>((node, segment) => Object(node)[segment.replaceAll('~1', '/').replaceAll('~0', '~')], value);
+}
+
+const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
+const validators = Validators.of(ours);
+const makes = new Values(ours, validators);
+const requests = operationsOf(ours).flatMap((operation) => [
+  ...(operation.body?.contents ?? []).map(({ schema = {} }) => ({ id: operation.id, schema })),
+  ...operation.parameters.map(({ name, schema }) => ({ id: `${operation.id} ${name}`, schema })),
+]);
+
+test('every violation of a large contract is rejected, at its pointer, with a place', () => {
+  fc.assert(
+    fc.property(fc.constantFrom(...requests), fc.nat(), ({ id, schema }, seed) => {
+      const sample = makes.sample(schema, 'request', 'some', seed);
+      const breaks = breaksOf(ours, validators, schema, sample?.value);
+      expect(breaks.length, id).toBeGreaterThan(0);
+      for (const { keyword, pointer, place, value, note } of breaks) {
+        expect(validators.accepts(schema, value, 'request'), `${id} ${note}`).toBe(false);
+        expect(place, note).toBeDefined();
+        const bound = validators.breaches(schema, value, 'request').find((breach) => breach.keyword === keyword);
+        const number = Number(/(\d+)/.exec(bound?.message ?? '')?.[1]);
+        const holds = independent[keyword];
+        if (holds !== undefined && bound?.pointer === pointer && Number.isFinite(number)) {
+          expect(holds(at(value, pointer), number), `${id} ${note}`).toBe(false);
+        }
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test('what is absent is broken too, and every branch', async () => {
+  const {
+    document,
+    validators: referee,
+    schema,
+  } = await load({
+    a: {
+      type: 'object',
+      properties: {
+        size: { type: 'integer', minimum: 1 },
+        who: {
+          anyOf: [
+            { type: 'object', required: ['id'], properties: { id: { type: 'integer', maximum: 5 } } },
+            { type: 'null' },
+          ],
+        },
+        tags: { type: 'array', items: { type: 'string', maxLength: 3 } },
+        optional: { type: ['string', 'null'], maxLength: 2 },
+      },
+    },
+  });
+  const breaks = breaksOf(document, referee, schema('a'), { who: null, optional: null });
+  const found = breaks.map(({ keyword, pointer }) => `${keyword} ${pointer}`);
+  expect(found).toEqual(
+    expect.arrayContaining([
+      'minimum /size',
+      'required /who/id',
+      'maximum /who/id',
+      'maxLength /tags/0',
+      'maxLength /tags/1',
+      'maxLength /optional',
+    ]),
+  );
+});
+
+test('a schema that refers to itself is broken at few places', async () => {
+  const {
+    document,
+    validators: referee,
+    schema,
+  } = await load({
+    tree: {
+      type: 'object',
+      properties: {
+        name: { type: 'string', maxLength: 5 },
+        children: { type: 'array', items: { $ref: '#/components/schemas/tree' } },
+      },
+    },
+  });
+  const breaks = breaksOf(document, referee, schema('tree'), {});
+  const lengths = breaks.filter(({ keyword }) => keyword === 'maxLength');
+  expect(lengths.length).toBeGreaterThan(0);
+  expect(lengths.length).toBeLessThanOrEqual(2);
+});
+
+test('what is readOnly is neither missing nor wrong in a request', async () => {
+  const {
+    document,
+    validators: referee,
+    schema,
+  } = await load({
+    a: { type: 'object', properties: { id: { type: 'integer', readOnly: true }, name: text } },
+  });
+  const pointers = breaksOf(document, referee, schema('a'), { name: 'x' }).map(({ pointer }) => pointer);
+  expect(pointers).not.toContain('/id');
+  expect(pointers).toContain('/name');
+});
+
+test('values that are too long to send are reported, and a limit is respected', async () => {
+  const { document, validators: referee, schema } = await load({ a: { type: 'string', maxLength: 5_000_000 } });
+  const { skipped } = breaksAndSkipped(document, referee, schema('a'), 'x');
+  expect(skipped).toMatchObject([
+    { keyword: 'maxLength', pointer: '', place: { pointer: '#/components/schemas/a/maxLength' } },
+  ]);
+  expect(breaksOf(document, referee, schema('a'), 'x', 'request', { limit: 1 })).toHaveLength(1);
+});
+
+test('a note is one readable clause', async () => {
+  const {
+    document,
+    validators: referee,
+    schema,
+  } = await load({
+    a: {
+      type: 'object',
+      properties: {
+        items: { type: 'array', items: { type: 'object', properties: { name: { type: 'string', maxLength: 200 } } } },
+      },
+    },
+  });
+  const notes = breaksOf(document, referee, schema('a'), { items: [{ name: 'x' }] }).map(({ note }) => note);
+  expect(notes).toContain('items[0].name is 201 characters long, one more than maxLength');
+  expect(notes).toContain('items[0].name is null, not a string');
+});

@@ -1,0 +1,390 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import { type Break, isTooLarge, lists, placeOf, plural, shortened, sourceOf, subjectOf } from './breaks.ts';
+import { memberSchemas, type Shape } from './shape.ts';
+import type { Direction, Validators } from './validators.ts';
+import { type Spot, stepOf, stretch, Values, withMember, written } from './values.ts';
+
+/** A body as it is sent, which no value expresses. */
+export interface OddBody {
+  readonly text: string;
+  readonly note: string;
+  /** Whether it is not of its media type at all, and must be rejected; otherwise a server may take it or not. */
+  readonly isMalformed: boolean;
+}
+
+/** A value as it is written in JSON, where JSON can say more than a value of JavaScript. */
+export interface OddText {
+  readonly text: string;
+  readonly note: string;
+  readonly type: 'string' | 'number' | 'object';
+}
+
+interface Hostile {
+  readonly keyword: string;
+  readonly part: unknown;
+  readonly note: string;
+}
+
+const longestText = 100_000;
+const longestList = 10_000;
+/** How many odd texts each place gets by itself; over all places they all have their turn. */
+const textsAtOnce = 3;
+const deepest = 50;
+
+const oddTexts: readonly (readonly [text: string, what: string])[] = [
+  ['\u0000', 'NUL'],
+  ['a\u0000b', 'text with NUL'],
+  ["' OR '1'='1'; --", 'a fragment of SQL'],
+  ['\u202eabc\u202c', 'text from right to left'],
+  ['\ud800', 'half a surrogate pair'],
+  ['%', 'a wildcard of LIKE'],
+  ['50% off', 'a percent sign that is not an escape'],
+  ['../../../../etc/passwd', 'a path with ..'],
+  [`e${'\u0301'.repeat(50)}`, 'many combining marks'],
+  ['\ufeffabc', 'a byte order mark'],
+  ['👩‍👩‍👧‍👦😀', 'joined emoji'],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: what a template would replace
+  ['${7*7}{{7*7}}<%= 7*7 %>', 'a fragment of a template'],
+  ['<script>alert(1)</script>', 'a fragment of HTML'],
+  ['__proto__', 'the name of a prototype'],
+  ['_\\%\\', 'escapes of LIKE'],
+  ['(a+)+$[', 'a broken pattern'],
+  ['$(id)`id`', 'a fragment of a shell'],
+  ['a\r\nX-Injected: 1', 'line breaks'],
+  ['\u200d\u200b\u2028\u2029', 'invisible characters'],
+  ['ﷺİßŉ', 'letters whose upper case is longer'],
+  ['\uffff\ufdd0', 'code points that are not characters'],
+  ['   ', 'only spaces'],
+  ['null', 'the word null'],
+  ['1e309', 'a number too large, as text'],
+];
+
+const brokenPattern = oddTexts.find(([, what]) => what === 'a broken pattern');
+
+const oddNumbers: readonly (readonly [number: number, what: string])[] = [
+  [2 ** 53, 'the first integer above the safe ones'],
+  [-(2 ** 53), 'the first integer below the safe ones'],
+  [2 ** 31, 'one more than the 32-bit maximum'],
+  [2 ** 63, 'one more than the 64-bit maximum'],
+  [1e308, 'close to the largest number'],
+  [-1e308, 'close to the smallest number'],
+  [1e-300, 'close to zero'],
+  [-0, 'negative zero'],
+  [0.1 + 0.2, 'a fraction with many digits'],
+];
+
+/** Days and moments at the ends of calendars. */
+const oddTimes: Readonly<Record<string, readonly string[]>> = {
+  date: ['0001-01-01', '1582-10-10', '1900-02-28', '1969-12-31', '9999-12-31'],
+  'date-time': [
+    ...['0001-01-01T00:00:00Z', '1900-01-01T00:00:00Z', '1969-12-31T23:59:59Z', '9999-12-31T23:59:59Z'],
+    ...['2024-06-30T23:59:59.999999999Z', '2024-01-01T00:00:00+14:00', '2024-01-01T00:00:00-12:00'],
+  ],
+};
+
+const oddNames: readonly string[] = [
+  '__proto__',
+  'constructor',
+  'toString',
+  'hasOwnProperty',
+  '',
+  '\u0000',
+  'a.b',
+  '$where',
+  'a[b]',
+  'x'.repeat(5000),
+];
+
+/** Values that the schema allows, and that a careless server fails on. */
+export function hostileOf(
+  document: OpenApiDocument,
+  validators: Validators,
+  schema: JsonObject,
+  value: unknown,
+  direction: Direction = 'request',
+  { limit = 500 }: { readonly limit?: number } = {},
+): Break[] {
+  const values = new Values(document, validators);
+  const found: Break[] = [];
+  let turn = 0;
+  for (const spot of values.spots(schema, value, direction)) {
+    for (const { keyword, part, note } of hostileParts(values, direction, spot, turn)) {
+      if (found.length >= limit) return found;
+      const whole = spot.write(part);
+      if (!validators.accepts(schema, whole, direction)) continue;
+      const place = placeOf(document, sourceOf(spot.shape, keyword), keyword);
+      found.push({ keyword, pointer: spot.pointer, place, value: whole, note: `${subjectOf(spot.pointer)} ${note}` });
+    }
+    if (typeof spot.value === 'string') turn += textsAtOnce;
+  }
+  return found;
+}
+
+/**
+ * The value with the same odd text wherever it may stand, once for each odd text: what goes wrong then is found in one request
+ * and looked for afterwards.
+ */
+export function* hostileEverywhere(validators: Validators, schema: JsonObject, value: unknown): Iterable<unknown> {
+  for (const [text] of oddTexts) {
+    let whole = value;
+    for (const path of textsIn(value)) {
+      const tried = written(whole, path, text);
+      if (validators.accepts(schema, tried, 'request')) whole = tried;
+    }
+    if (whole !== value) yield whole;
+  }
+}
+
+function textsIn(value: unknown, path: readonly (string | number)[] = []): (readonly (string | number)[])[] {
+  if (typeof value === 'string') return [path];
+  if (Array.isArray(value)) return value.flatMap((item, index) => textsIn(item, [...path, index]));
+  return isObject(value) ? Object.entries(value).flatMap(([name, item]) => textsIn(item, [...path, name])) : [];
+}
+
+function* hostileParts(values: Values, direction: Direction, spot: Spot, turn: number): Generator<Hostile> {
+  const { shape, value } = spot;
+  if (shape.enum !== undefined) return;
+  if (typeof value === 'string') yield* hostileTextsFor(spot, value, turn);
+  if (typeof value === 'number') yield* hostileNumbers(shape);
+  if (Array.isArray(value)) yield* hostileLists(values, direction, spot, value);
+  if (isObject(value)) yield* hostileObjects(values, direction, spot, value);
+}
+
+function* hostileTextsFor({ shape, name, pointer }: Spot, value: string, turn: number): Generator<Hostile> {
+  for (const part of oddTimes[shape.format ?? ''] ?? [])
+    yield { keyword: 'format', part, note: `is ${part}, at the end of a calendar` };
+  if (shape.patterns.length === 0 && shape.format === undefined) {
+    // A parameter is requested by itself: no other place takes its turns.
+    for (let index = 0; index < (pointer === '' ? oddTexts.length : textsAtOnce); index += 1) {
+      // A pattern is where broken patterns do harm.
+      const isPattern = index === 0 && /pattern|regex|expression|mask/i.test(name);
+      const [text, what] = (isPattern ? brokenPattern : oddTexts[(turn + index) % oddTexts.length]) ?? ['', ''];
+      const part = sized(text, shape);
+      yield { keyword: 'type', part, note: `is ${what}` };
+    }
+  } else {
+    // Where a pattern or a format leaves room, it is for the same texts.
+    for (const [text, what] of oddTexts) {
+      yield { keyword: 'pattern', part: sized(text, shape), note: `is ${what}, which is allowed` };
+    }
+  }
+  if (shape.maxLength > 1000) {
+    const length = Math.min(shape.maxLength, longestText);
+    const part = stretch(value === '' ? 'a' : value, length, shape);
+    if (part !== undefined) yield { keyword: 'maxLength', part, note: `is ${plural(length, 'character')} long` };
+  }
+}
+
+/** A text that is not too long, and made long enough. */
+function sized(text: string, shape: Shape): string {
+  const points = [...text].slice(0, Math.min(shape.maxLength, longestText));
+  const missing = Math.min(shape.minLength, longestText) - points.length;
+  return missing > 0 ? `${points.join('')}${'a'.repeat(missing)}` : points.join('');
+}
+
+function* hostileNumbers(shape: Shape): Generator<Hostile> {
+  const isWhole = !shape.types.has('number');
+  const step = stepOf(shape, isWhole) ?? 0;
+  for (const [part, what] of oddNumbers) {
+    if (isWhole && !Number.isInteger(part)) continue;
+    yield { keyword: 'type', part, note: `is ${Object.is(part, -0) ? '-0' : shortened(part)}, ${what}` };
+  }
+  const { maximum, minimum } = shape;
+  for (const [keyword, part] of [
+    ['maximum', maximum],
+    ['minimum', minimum],
+  ] as const) {
+    if (part === undefined || Math.abs(part) < 1e6) continue;
+    const stepped = step > 0 ? Math.trunc(part / step) * step : part;
+    yield { keyword, part: stepped, note: `is ${shortened(stepped)}, the limit of ${keyword}` };
+  }
+}
+
+function* hostileLists(values: Values, direction: Direction, spot: Spot, list: readonly unknown[]): Generator<Hostile> {
+  const { shape } = spot;
+  const wished = Math.min(shape.maxItems, longestList);
+  const length = [wished, 1000, 100].find((one) => one <= wished && !isTooLarge(list, one));
+  if (length !== undefined && length > 10) {
+    const [part] = lists({ values, direction, spot }, list, length);
+    if (part !== undefined) yield { keyword: 'maxItems', part, note: `has ${plural(length, 'item')}` };
+  }
+  if (!shape.uniqueItems && list.length > 0 && shape.maxItems > 1) {
+    yield { keyword: 'items', part: [...list.slice(0, 1), list[0]], note: 'has the same item twice' };
+  }
+  const deep = nested(spot, (inner) => [inner]);
+  if (deep !== undefined) yield { keyword: 'items', part: deep, note: `has ${deepest} nested arrays` };
+}
+
+function* hostileObjects(values: Values, direction: Direction, spot: Spot, object: JsonObject): Generator<Hostile> {
+  const { shape } = spot;
+  for (const name of oddNames) {
+    if (Object.hasOwn(object, name)) continue;
+    const schemas = memberSchemas(shape, name);
+    // Only a map is meant to hold what is not named.
+    const isMap = shape.additional.length > 0 || shape.sources.some((one) => one.additionalProperties === true);
+    if (schemas === undefined || !isMap) continue;
+    const part = withMember(object, name, values.make(schemas, direction, 'least', 1, name));
+    yield { keyword: 'additionalProperties', part, note: `has a property named ${shortened(name)}` };
+  }
+  for (const [name, schemas] of shape.properties) {
+    const asList = (inner: unknown): JsonObject => ({ [name]: [inner] });
+    const asObject = (inner: unknown): JsonObject => ({ [name]: inner });
+    const isOwn = schemas.some((schema) => values.shape(schema).sources.some((one) => isDocumented(shape, one)));
+    const items = schemas.flatMap((schema) => values.shape(schema).items ?? []);
+    const isOwnList = items.some((schema) => values.shape(schema).sources.some((one) => isDocumented(shape, one)));
+    if (isOwn)
+      yield {
+        keyword: 'properties',
+        part: nestedIn(object, asObject),
+        note: `has ${deepest} nested levels of ${name}`,
+      };
+    if (isOwnList)
+      yield { keyword: 'properties', part: nestedIn(object, asList), note: `has ${deepest} nested levels of ${name}` };
+  }
+  if (shape.additional.length === 0 && shape.sources.some((one) => one.additionalProperties === true)) {
+    const part = nestedIn(object, (inner) => ({ deep: inner }));
+    yield { keyword: 'additionalProperties', part, note: `has ${deepest} nested levels` };
+  }
+}
+
+function isDocumented(shape: Shape, source: JsonObject): boolean {
+  return source.properties !== undefined && shape.sources.includes(source);
+}
+
+function nestedIn(object: JsonObject, wrap: (inner: unknown) => JsonObject): JsonObject {
+  let inner = object;
+  for (let depth = 0; depth < deepest; depth += 1) inner = { ...object, ...wrap(inner) };
+  return inner;
+}
+
+/** Lists in lists, where an item may be anything. */
+function nested({ shape, value }: Spot, wrap: (inner: unknown) => unknown): unknown {
+  if (shape.items !== undefined || shape.prefixItems.length > 0) return undefined;
+  let inner: unknown = value;
+  for (let depth = 0; depth < deepest; depth += 1) inner = wrap(inner);
+  return inner;
+}
+
+/** Values as JSON text that a value of JavaScript does not express, or not so; `withRawText` puts them into a body. */
+export function hostileTexts(): OddText[] {
+  return [
+    { type: 'string', text: '"\\ud800"', note: 'the first half of a surrogate pair, alone' },
+    { type: 'string', text: '"\\udc00\\ud800"', note: 'a surrogate pair the wrong way round' },
+    { type: 'string', text: '"\\u0000"', note: 'NUL, escaped' },
+    { type: 'string', text: '"\\u002e\\u002e\\u002f"', note: 'a path with .., escaped' },
+    { type: 'number', text: '1e400', note: 'a number above the largest double' },
+    { type: 'number', text: '-1e400', note: 'a number below the smallest double' },
+    { type: 'number', text: '1e-400', note: 'a number too close to zero for a double' },
+    { type: 'number', text: '-0', note: 'negative zero' },
+    { type: 'number', text: '9'.repeat(400), note: 'a number of 400 digits' },
+    { type: 'number', text: '9007199254740993', note: 'an integer that a double cannot represent' },
+    { type: 'number', text: `0.${'1'.repeat(400)}`, note: 'a fraction of 400 digits' },
+    { type: 'object', text: '{"__proto__":{"isAdmin":true}}', note: 'a __proto__ property' },
+    {
+      type: 'object',
+      text: '{"constructor":{"prototype":{"isAdmin":true}}}',
+      note: 'a constructor.prototype property',
+    },
+  ];
+}
+
+/** A value as JSON, with a text written as it is in the place of one part. */
+export function withRawText(whole: unknown, write: (part: unknown) => unknown, text: string): string {
+  const mark = 'raw-text-stands-here-7c1e9b2d';
+  const written = JSON.stringify(write(mark)) ?? JSON.stringify(whole);
+  return written.replace(`"${mark}"`, () => text);
+}
+
+/** Bodies that are broken, or odd, as their media type goes. */
+export function malformedBodies(mediaType: string): OddBody[] {
+  const type = mediaType.split(';')[0]?.trim().toLowerCase() ?? '';
+  if (type === 'application/json' || type.endsWith('+json') || type === '*/*') return malformedJson();
+  if (type === 'application/xml' || type === 'text/xml' || type.endsWith('+xml')) return malformedXml();
+  if (type === 'multipart/form-data')
+    return [{ text: '--nowhere\r\n', note: 'an unterminated part', isMalformed: true }];
+  if (type === 'application/x-www-form-urlencoded') {
+    return [
+      { text: '%', note: 'a percent sign that is not an escape', isMalformed: false },
+      { text: 'a=%ff%fe', note: 'bytes that are not UTF-8, escaped', isMalformed: false },
+      { text: '__proto__[a]=1&constructor[prototype][a]=1', note: 'prototype names', isMalformed: false },
+    ];
+  }
+  return [];
+}
+
+/** A right body of JSON with one fault of JSON in it: what reads over the fault finds nothing else to reject. */
+export function malformedAround(json: string): OddBody[] {
+  const end = json.at(-1) ?? '';
+  const whole = json.slice(0, -1);
+  const odd: [text: string, note: string][] = [
+    [`${whole},${end}`, 'a comma after the last member'],
+    [`${json} x`, 'text after the end'],
+    [`${json}${json}`, 'the body twice'],
+    [`/* comment */ ${json}`, 'a comment'],
+    [json.replaceAll('"', "'"), 'single quotes'],
+    [whole, 'a truncated body'],
+  ];
+  return /^[[{].+[\]}]$/s.test(json) && whole.length > 1
+    ? odd.map(([text, note]) => ({ text, note: `the body has ${note}`, isMalformed: true }))
+    : [];
+}
+
+function malformedJson(): OddBody[] {
+  const malformed: [text: string, note: string][] = [
+    ['{', 'an unterminated object'],
+    ['{"a":1', 'a truncated object'],
+    ['{"a":"b', 'an unterminated string'],
+    ['[1,2', 'an unterminated array'],
+    ['{"a":1,}', 'a comma after the last member'],
+    ['[1,]', 'a comma after the last item'],
+    ['{"a":NaN}', 'NaN'],
+    ['{"a":Infinity}', 'Infinity'],
+    ['{"a":undefined}', 'undefined'],
+    ['{"a":01}', 'a number with a leading zero'],
+    ['{"a":.5}', 'a number that starts with a decimal point'],
+    ["{'a':1}", 'single quotes'],
+    ['{a:1}', 'an unquoted name'],
+    ['{"a":1}{"b":2}', 'two values'],
+    ['{"a":1} x', 'text after the end'],
+    ['{"a":1 /* comment */}', 'a comment'],
+    ['{"a":"\u0000"}', 'an unescaped NUL'],
+    ['{"a":"b\nc"}', 'a line break in a string'],
+    ['{"a":"\\x41"}', 'an invalid escape'],
+    ['{"a":"\\u12"}', 'a truncated escape'],
+    ['{"a" 1}', 'a property without a colon'],
+    ['not json', 'text that is not JSON'],
+    ['<a/>', 'XML'],
+    ['a=1&b=2', 'a form'],
+    ['   ', 'only spaces'],
+    ['['.repeat(10_000), '10,000 unterminated arrays'],
+  ];
+  const odd: [text: string, note: string][] = [
+    ['{"a":1,"a":2}', 'the same name twice'],
+    ['\ufeff{}', 'a byte order mark'],
+    [`${'['.repeat(10_000)}${']'.repeat(10_000)}`, 'lists 10 000 deep'],
+    [`${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, 'objects 10 000 deep'],
+    ['{"a":"\\ud800"}', 'half a surrogate pair'],
+    ['{"__proto__":{"a":1}}', 'a __proto__ property'],
+    [`{"a":${'9'.repeat(10_000)}}`, 'a number of 10,000 digits'],
+    ['{"a":1e999}', 'a number above the largest double'],
+    ['null', 'null'],
+    ['true', 'a boolean'],
+    ['""', 'an empty string'],
+    ['0', 'a number'],
+  ];
+  return [
+    ...malformed.map(([text, note]) => ({ text, note: `the body is ${note}`, isMalformed: true })),
+    ...odd.map(([text, note]) => ({ text, note: `the body is ${note}`, isMalformed: false })),
+  ];
+}
+
+function malformedXml(): OddBody[] {
+  const doctype = '<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;&b;&b;">]><a>&c;</a>';
+  return [
+    { text: '<a>', note: 'the body is an unterminated element', isMalformed: true },
+    { text: '<a></b>', note: 'the body has a mismatched end tag', isMalformed: true },
+    { text: '{"a":1}', note: 'the body is JSON', isMalformed: true },
+    { text: doctype, note: 'the body declares entities', isMalformed: false },
+  ];
+}

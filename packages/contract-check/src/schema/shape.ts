@@ -1,0 +1,403 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import { isObject, type JsonObject } from '../json.ts';
+
+export type TypeName = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
+
+/**
+ * What a schema asks of a value, with its references followed and its `allOf` merged: the view that values are created from. It
+ * need not be complete, because whatever is created from it is shown to the validator.
+ */
+export interface Shape {
+  /** `number` never is without `integer`. Empty where nothing is admitted. */
+  readonly types: ReadonlySet<TypeName>;
+  /** What `enum` and `const` leave; undefined where neither is said. */
+  readonly enum: readonly unknown[] | undefined;
+  readonly format: string | undefined;
+  readonly patterns: readonly string[];
+  /** In code points. */
+  readonly minLength: number;
+  readonly maxLength: number;
+  readonly minimum: number | undefined;
+  readonly maximum: number | undefined;
+  readonly exclusiveMinimum: number | undefined;
+  readonly exclusiveMaximum: number | undefined;
+  readonly multiplesOf: readonly number[];
+  readonly minItems: number;
+  readonly maxItems: number;
+  readonly uniqueItems: boolean;
+  readonly prefixItems: readonly (readonly JsonObject[])[];
+  /** The schemas of each item after those of `prefixItems`; undefined where nothing is said. */
+  readonly items: readonly JsonObject[] | undefined;
+  readonly contains: readonly Contains[];
+  /** The schemas of each property; more than one where several parts of an `allOf` speak of it. */
+  readonly properties: ReadonlyMap<string, readonly JsonObject[]>;
+  readonly patternProperties: readonly (readonly [pattern: string, schema: JsonObject])[];
+  readonly propertyNames: readonly JsonObject[];
+  readonly required: ReadonlySet<string>;
+  readonly dependentRequired: readonly (readonly [name: string, needed: readonly string[]])[];
+  readonly minProperties: number;
+  readonly maxProperties: number;
+  /** Whether a property that is not named is rejected. */
+  readonly closed: boolean;
+  /** The schemas of a property that is not named; empty where nothing is said. */
+  readonly additional: readonly JsonObject[];
+  readonly not: readonly JsonObject[];
+  readonly readOnly: boolean;
+  readonly writeOnly: boolean;
+  /** A value follows one alternative of each. */
+  readonly choices: readonly Choice[];
+  readonly discriminators: readonly Discriminator[];
+  /** The schemas that were merged, each an object of the document, those that were given first in front. */
+  readonly sources: readonly JsonObject[];
+  readonly examples: readonly unknown[];
+}
+
+export interface Choice {
+  readonly keyword: 'oneOf' | 'anyOf' | 'if';
+  readonly source: JsonObject;
+  /** The schemas that hold together in each alternative. */
+  readonly branches: readonly (readonly JsonObject[])[];
+}
+
+interface Contains {
+  readonly schema: JsonObject;
+  readonly least: number;
+  readonly most: number;
+  readonly source: JsonObject;
+}
+
+export interface Discriminator {
+  readonly propertyName: string;
+  /** The value of the property for each schema, by its object and by every schema on the way to it. */
+  readonly values: readonly (readonly [value: string, schema: JsonObject])[];
+  readonly source: JsonObject;
+}
+
+/** Admits everything. */
+export const anything: JsonObject = {};
+/** Admits nothing. */
+export const nothing: JsonObject = { not: {} };
+
+const allTypes: readonly TypeName[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object'];
+
+const implied: Readonly<Record<string, TypeName>> = {
+  properties: 'object',
+  required: 'object',
+  additionalProperties: 'object',
+  patternProperties: 'object',
+  minProperties: 'object',
+  maxProperties: 'object',
+  items: 'array',
+  prefixItems: 'array',
+  minItems: 'array',
+  maxItems: 'array',
+  uniqueItems: 'array',
+  contains: 'array',
+  pattern: 'string',
+  format: 'string',
+  minLength: 'string',
+  maxLength: 'string',
+  minimum: 'number',
+  maximum: 'number',
+  exclusiveMinimum: 'number',
+  exclusiveMaximum: 'number',
+  multipleOf: 'number',
+};
+
+interface Memory {
+  readonly numbers: WeakMap<object, number>;
+  readonly shapes: Map<string, Shape>;
+}
+
+const memories = new WeakMap<OpenApiDocument, Memory>();
+let count = 0;
+
+/** The shape of a schema, of several that hold together, or of one with a branch chosen. The same object for the same schemas. */
+export function shapeOf(document: OpenApiDocument, ...schemas: readonly JsonObject[]): Shape {
+  const memory = memories.get(document) ?? { numbers: new WeakMap(), shapes: new Map() };
+  memories.set(document, memory);
+  const key = schemas.map((schema) => numberOf(memory, schema)).join();
+  const known = memory.shapes.get(key);
+  if (known !== undefined) return known;
+  const shape = merged(document, schemas);
+  memory.shapes.set(key, shape);
+  return shape;
+}
+
+/** The types that a value is likely meant to have: where no `type` is said, those that the other keywords speak of. */
+export function likelyTypes(shape: Shape): TypeName[] {
+  const types = [...shape.types].filter((type) => type !== 'integer' || !shape.types.has('number'));
+  if (types.length < 6) return types;
+  const keywords = shape.sources.flatMap((source) => Object.keys(source));
+  const meant = new Set(keywords.map((keyword) => implied[keyword]));
+  const likely = types.filter((type) => meant.has(type));
+  return likely.length > 0 ? likely : types;
+}
+
+/** Follows every choice of the schemas, and the choices in the branches that are taken. */
+export function settle(
+  document: OpenApiDocument,
+  schemas: readonly JsonObject[],
+  pick: (choice: Choice, settled: readonly JsonObject[]) => readonly JsonObject[] | undefined,
+): Shape {
+  let settled = schemas;
+  let done = 0;
+  // A branch that leads back to its own choice would be followed for ever.
+  for (let rounds = 0; rounds < 10; rounds += 1) {
+    const shape = shapeOf(document, ...settled);
+    const open = shape.choices.slice(done);
+    if (open.length === 0) return shape;
+    done = shape.choices.length;
+    const before = settled;
+    settled = [...before, ...open.flatMap((choice) => pick(choice, before) ?? [])];
+  }
+  return shapeOf(document, ...settled);
+}
+
+/** Whether a property has no business in what travels in this direction. */
+export function isForeign(shape: Shape, direction: 'request' | 'response'): boolean {
+  return direction === 'request' ? shape.readOnly : shape.writeOnly;
+}
+
+/** The schemas that speak of a property of an object; undefined where it is rejected. */
+export function memberSchemas(shape: Shape, name: string): readonly JsonObject[] | undefined {
+  const named = shape.properties.get(name) ?? [];
+  const matching = shape.patternProperties.filter(([pattern]) => regularExpression(pattern)?.test(name) === true);
+  const found = [...named, ...matching.map(([, schema]) => schema)];
+  if (found.length > 0) return found;
+  return shape.closed ? undefined : shape.additional;
+}
+
+/** The schemas that speak of an item of an array; undefined where it is rejected. */
+export function itemSchemas(shape: Shape, index: number): readonly JsonObject[] | undefined {
+  const schemas = shape.prefixItems[index] ?? shape.items ?? [];
+  return schemas.includes(nothing) ? undefined : schemas;
+}
+
+const expressions = new Map<string, RegExp | undefined>();
+
+/** A pattern as the validator reads it; undefined where it is none that can be compiled. */
+export function regularExpression(pattern: string): RegExp | undefined {
+  if (!expressions.has(pattern)) expressions.set(pattern, compiled(pattern, 'u') ?? compiled(pattern, ''));
+  return expressions.get(pattern);
+}
+
+function compiled(pattern: string, flags: string): RegExp | undefined {
+  try {
+    return new RegExp(pattern, flags);
+  } catch {
+    return undefined;
+  }
+}
+
+function numberOf(memory: Memory, schema: JsonObject): number {
+  const known = memory.numbers.get(schema);
+  if (known !== undefined) return known;
+  count += 1;
+  memory.numbers.set(schema, count);
+  return count;
+}
+
+function merged(document: OpenApiDocument, schemas: readonly JsonObject[]): Shape {
+  const found = new Set<JsonObject>();
+  for (const schema of schemas) collect(document, schema, found);
+  const sources = [...found];
+  const all = (keyword: string) =>
+    sources.flatMap((source) => (source[keyword] === undefined ? [] : [source[keyword]]));
+  const numbers = (keyword: string) => all(keyword).filter((value) => typeof value === 'number');
+  const texts = (keyword: string) => all(keyword).filter((value) => typeof value === 'string');
+  const flag = (keyword: string) => all(keyword).includes(true);
+  const schemasAt = (keyword: string) => all(keyword).filter(isSchema).map(schemaOf);
+  const greatest = (keyword: string, none: number) => Math.max(none, ...numbers(keyword));
+  const least = (keyword: string) => Math.min(Number.POSITIVE_INFINITY, ...numbers(keyword));
+  const items = schemasAt('items');
+  const additional = [...schemasAt('additionalProperties'), ...schemasAt('unevaluatedProperties')];
+  return {
+    types: typesOf(sources),
+    enum: enumOf(sources),
+    format: texts('format')[0],
+    patterns: texts('pattern'),
+    minLength: greatest('minLength', 0),
+    maxLength: least('maxLength'),
+    minimum: finite(Math.max(...numbers('minimum'))),
+    maximum: finite(Math.min(...numbers('maximum'))),
+    exclusiveMinimum: finite(Math.max(...numbers('exclusiveMinimum'))),
+    exclusiveMaximum: finite(Math.min(...numbers('exclusiveMaximum'))),
+    multiplesOf: numbers('multipleOf').filter((step) => step > 0),
+    minItems: greatest('minItems', 0),
+    maxItems: least('maxItems'),
+    uniqueItems: flag('uniqueItems'),
+    prefixItems: prefixesOf(all('prefixItems')),
+    items: items.length === 0 ? undefined : items,
+    contains: sources.filter((source) => isSchema(source.contains)).map(containsOf),
+    properties: propertiesOf(all('properties')),
+    patternProperties: all('patternProperties')
+      .filter(isObject)
+      .flatMap((group) => Object.entries(group).map(([pattern, schema]) => [pattern, schemaOf(schema)] as const)),
+    propertyNames: schemasAt('propertyNames'),
+    required: new Set(
+      all('required')
+        .flat()
+        .filter((name) => typeof name === 'string'),
+    ),
+    dependentRequired: all('dependentRequired')
+      .filter(isObject)
+      .flatMap((group) => Object.entries(group).map(([name, needed]) => [name, strings(needed)] as const)),
+    minProperties: greatest('minProperties', 0),
+    maxProperties: least('maxProperties'),
+    closed: additional.includes(nothing),
+    additional: additional.filter((schema) => schema !== nothing && schema !== anything),
+    not: sources.flatMap((source) => (isObject(source.not) ? [source.not] : [])),
+    readOnly: flag('readOnly'),
+    writeOnly: flag('writeOnly'),
+    choices: sources.flatMap(choicesOf),
+    discriminators: sources.flatMap((source) => discriminatorOf(document, source)),
+    sources,
+    examples: [...all('examples').flat(), ...all('example')],
+  };
+}
+
+/** Adds a schema and what it is made of by `$ref` and `allOf`. What is next to a reference counts too. */
+function collect(document: OpenApiDocument, schema: JsonObject, found: Set<JsonObject>): void {
+  if (found.has(schema)) return;
+  found.add(schema);
+  const target = document.resolveOnce(schema);
+  const lists = Array.isArray(schema.allOf) ? schema.allOf : [];
+  // A dependent schema asks no less than what holds without it; a value that follows it anyway is right in both cases.
+  const dependent = isObject(schema.dependentSchemas) ? Object.values(schema.dependentSchemas) : [];
+  for (const part of [target, ...lists, ...dependent]) if (isSchema(part)) collect(document, schemaOf(part), found);
+}
+
+function isSchema(value: unknown): value is JsonObject | boolean {
+  return typeof value === 'boolean' || isObject(value);
+}
+
+function schemaOf(value: unknown): JsonObject {
+  return value === false ? nothing : isObject(value) ? value : anything;
+}
+
+function strings(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
+}
+
+function finite(value: number): number | undefined {
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function typesOf(sources: readonly JsonObject[]): Set<TypeName> {
+  let types = new Set<TypeName>(sources.includes(nothing) ? [] : allTypes);
+  for (const source of sources) {
+    if (source.type === undefined) continue;
+    const named = new Set([source.type].flat().filter(isTypeName));
+    // An integer is a number.
+    if (named.has('number')) named.add('integer');
+    types = types.intersection(named);
+  }
+  return types;
+}
+
+function isTypeName(value: unknown): value is TypeName {
+  return (allTypes as readonly unknown[]).includes(value);
+}
+
+function enumOf(sources: readonly JsonObject[]): unknown[] | undefined {
+  const lists = sources.flatMap((source) => [
+    ...(Array.isArray(source.enum) ? [source.enum] : []),
+    ...('const' in source ? [[source.const]] : []),
+  ]);
+  const [first, ...others] = lists;
+  const text = (value: unknown) => JSON.stringify(value);
+  return first?.filter((value) => others.every((list) => list.some((other) => text(other) === text(value))));
+}
+
+function prefixesOf(lists: readonly unknown[]): JsonObject[][] {
+  const prefixes: JsonObject[][] = [];
+  for (const list of lists) {
+    for (const [index, schema] of Array.isArray(list) ? list.entries() : []) {
+      prefixes[index] = [...(prefixes[index] ?? []), schemaOf(schema)];
+    }
+  }
+  return prefixes;
+}
+
+function propertiesOf(groups: readonly unknown[]): Map<string, JsonObject[]> {
+  const properties = new Map<string, JsonObject[]>();
+  for (const group of groups) {
+    for (const [name, schema] of Object.entries(isObject(group) ? group : {})) {
+      properties.set(name, [...(properties.get(name) ?? []), schemaOf(schema)]);
+    }
+  }
+  return properties;
+}
+
+function containsOf(source: JsonObject): Contains {
+  const least = typeof source.minContains === 'number' ? source.minContains : 1;
+  const most = typeof source.maxContains === 'number' ? source.maxContains : Number.POSITIVE_INFINITY;
+  return { schema: schemaOf(source.contains), least, most, source };
+}
+
+const choicesBySource = new WeakMap<JsonObject, Choice[]>();
+
+/** The same objects for the same source, so that a choice is known again in another shape. */
+function choicesOf(source: JsonObject): Choice[] {
+  const known = choicesBySource.get(source);
+  if (known !== undefined) return known;
+  const choices: Choice[] = [];
+  choicesBySource.set(source, choices);
+  for (const keyword of ['oneOf', 'anyOf'] as const) {
+    const list = source[keyword];
+    if (!Array.isArray(list)) continue;
+    choices.push({ keyword, source, branches: list.map((branch) => [schemaOf(branch)]) });
+  }
+  if (isSchema(source.if) && (source.then !== undefined || source.else !== undefined)) {
+    choices.push({
+      keyword: 'if',
+      source,
+      branches: [[schemaOf(source.if), schemaOf(source.then ?? true)], [schemaOf(source.else ?? true)]],
+    });
+  }
+  return choices;
+}
+
+function discriminatorOf(document: OpenApiDocument, source: JsonObject): Discriminator[] {
+  const { discriminator } = source;
+  if (!isObject(discriminator) || typeof discriminator.propertyName !== 'string') return [];
+  const branches = [source.oneOf, source.anyOf].flat().filter(isObject);
+  const named = Object.entries(isObject(discriminator.mapping) ? discriminator.mapping : {});
+  const mapped = named.flatMap(([value, target]) =>
+    branches
+      .filter((branch) => typeof branch.$ref === 'string' && branch.$ref === target)
+      .map((branch) => [value, branch] as const),
+  );
+  const found = new Set(mapped.map(([, branch]) => branch));
+  const unnamed = branches
+    .filter((branch) => !found.has(branch))
+    .flatMap((branch) => {
+      const name =
+        typeof branch.$ref === 'string' ? /([^/#]+?)(?:\.(?:ya?ml|json))?$/.exec(branch.$ref)?.[1] : undefined;
+      const value = named.find(([, target]) => target === name)?.[0] ?? name;
+      return value === undefined ? [] : [[value, branch] as const];
+    });
+  const pairs = [...mapped, ...unnamed];
+  // Where the alternatives are named nowhere else, each of the mapping's targets is one.
+  const inherited =
+    branches.length > 0
+      ? []
+      : named.flatMap(([value, target]) => {
+          const schema = referred(document, source, target);
+          return schema === undefined ? [] : [[value, schema] as const];
+        });
+  const values = [...pairs, ...inherited].flatMap(([value, schema]) => {
+    const target = document.object(schema);
+    return target === schema ? [[value, schema] as const] : [[value, schema] as const, [value, target] as const];
+  });
+  return [{ propertyName: discriminator.propertyName, values, source }];
+}
+
+function referred(document: OpenApiDocument, source: JsonObject, target: unknown): JsonObject | undefined {
+  if (typeof target !== 'string') return undefined;
+  const schemas = document.object(document.object(document.root.components).schemas);
+  const name = target.split('/').at(-1) ?? '';
+  const found = document.resolve(schemas[name]);
+  return isObject(found) && found !== source ? found : undefined;
+}

@@ -1,0 +1,1110 @@
+import fc, { type Arbitrary } from 'fast-check';
+import type { OpenApiDocument, Place } from '../document/document.ts';
+import { escapeSegment, isObject, type JsonObject } from '../json.ts';
+import {
+  anything,
+  type Choice,
+  isForeign,
+  itemSchemas,
+  likelyTypes,
+  memberSchemas,
+  nothing,
+  regularExpression,
+  type Shape,
+  settle,
+  shapeOf,
+  type TypeName,
+} from './shape.ts';
+import type { Direction, Validators } from './validators.ts';
+
+/** How much of what is optional a value has. */
+export type Extent = 'least' | 'most' | 'some';
+
+/** A valid value that takes one branch of a choice. */
+export interface BranchValue {
+  /** Where in the value the choice is created. */
+  readonly pointer: string;
+  readonly keyword: 'oneOf' | 'anyOf';
+  readonly branch: number;
+  readonly place: Place | undefined;
+  readonly value: unknown;
+}
+
+/** A place in a valid value, and all that the schema says of it. */
+export interface Spot {
+  readonly pointer: string;
+  /** The key or index in what it is part of; empty at the root. */
+  readonly name: string;
+  /** What speaks of it, with no branch chosen. */
+  readonly schemas: readonly JsonObject[];
+  readonly shape: Shape;
+  readonly value: unknown;
+  /** The whole value with another one here. */
+  readonly write: (value: unknown) => unknown;
+  /** The whole value without this property; undefined where it cannot be left out. */
+  readonly omit: (() => unknown) | undefined;
+  /** The whole value, which is valid. */
+  readonly whole: unknown;
+  /** The branches that the value here takes. */
+  readonly taken: readonly Taken[];
+}
+
+export interface Taken {
+  readonly choice: Choice;
+  readonly branch: number;
+}
+
+interface Making {
+  readonly direction: Direction;
+  readonly extent: Extent;
+  /** A whole number below 2^30. */
+  readonly roll: () => number;
+  /** How many more parts may hold what is optional. */
+  budget: number;
+  /** What is being made around: a schema that is created in itself gets only what it must have. */
+  readonly around: Shape[];
+  /** The branches that must be taken. */
+  readonly picks: ReadonlyMap<Choice, number>;
+}
+
+/** Below this, only what is required is created. */
+const deepest = 6;
+const bottom = 40;
+const largest = 1500;
+const rolls = () => fc.nat({ max: 2 ** 30 - 1 });
+
+/**
+ * Values that a schema describes: the same for the same seed. What a shape cannot express is left to the validator, and
+ * whatever is given out it has accepted; only an arbitrary is not asked.
+ */
+export class Values {
+  readonly #document: OpenApiDocument;
+  readonly #validators: Validators;
+  readonly #heights = new WeakMap<Shape, number>();
+
+  constructor(document: OpenApiDocument, validators: Validators) {
+    this.#document = document;
+    this.#validators = validators;
+  }
+
+  /** Values of the schema; nearly all of them are valid. They shrink towards first branches and low numbers. */
+  arbitrary(schema: JsonObject, direction: Direction, extent: Extent): Arbitrary<unknown> {
+    return fc.gen().map((draw) =>
+      this.#make(
+        [schema],
+        '',
+        this.#making(direction, extent, () => draw(rolls)),
+      ),
+    );
+  }
+
+  /** A valid value, or undefined where none was found: then the schema is beyond what can be created, or accepts nothing. */
+  sample(
+    schema: JsonObject,
+    direction: Direction,
+    extent: Extent,
+    seed: number,
+  ): { readonly value: unknown } | undefined {
+    // Where a schema excludes what is least or most, what lies between is better than none.
+    const others: Extent[] = extent === 'some' ? ['least', 'most'] : extent === 'least' ? ['some', 'most'] : ['some'];
+    for (const [round, wantedCount] of [extent, ...others].entries()) {
+      for (let attempt = 0; attempt < (wantedCount === 'some' ? 12 : 4); attempt += 1) {
+        const making = this.#making(direction, wantedCount, dice(seed + 7919 * (round * 100 + attempt)));
+        const value = this.#make([schema], '', making);
+        if (this.#accepts(schema, value, direction)) return { value };
+        const mended = this.#mended(schema, value, direction);
+        if (mended !== undefined) return mended;
+      }
+    }
+    const example = shapeOf(this.#document, schema).examples.find((one) => this.#accepts(schema, one, direction));
+    return example === undefined ? undefined : { value: example };
+  }
+
+  /** One value for every branch of every `oneOf` and `anyOf`, as deep as spots go. */
+  branches(schema: JsonObject, direction: Direction, seed: number): BranchValue[] {
+    const base = this.sample(schema, direction, 'most', seed);
+    if (base === undefined) return [];
+    const found = new Map<Choice, Set<number>>();
+    const values: BranchValue[] = [];
+    for (const spot of this.spots(schema, base.value, direction, seed)) {
+      for (const { choice, branch } of spot.taken) {
+        const known = found.get(choice) ?? new Set();
+        if (choice.keyword === 'if' || known.has(branch)) continue;
+        found.set(choice, known.add(branch));
+        const { source, keyword } = choice;
+        const list = source[keyword];
+        const place = Array.isArray(list) ? this.#document.placeOf(list, String(branch)) : undefined;
+        values.push({ pointer: spot.pointer, keyword, branch, place, value: spot.whole });
+      }
+    }
+    return values;
+  }
+
+  /**
+   * The same value with its texts changed, so that it names something else: nothing unique is told twice. Dates move together,
+   * so that they stay in their order; amounts, `enum` and `const` stay as they are.
+   *
+   * @param isFree tells the strings that may change: an id that must refer to what is there may not.
+   */
+  fresh(
+    schema: JsonObject,
+    value: unknown,
+    seed: number,
+    isFree: (pointer: string, key: string) => boolean = () => true,
+    direction: Direction = 'request',
+  ): unknown {
+    const making = this.#making(direction, 'some', dice(seed));
+    const days = 1 + (making.roll() % 20);
+    const change = (node: unknown, schemas: readonly JsonObject[], pointer: string, name: string): unknown => {
+      const shape = this.#settled(schemas, node, direction);
+      if (typeof node === 'string') {
+        if (shape.enum !== undefined || !isFree(pointer, name)) return node;
+        return anotherText(node, shape, name, days, making.roll);
+      }
+      const inner = (child: unknown, key: string, of: readonly JsonObject[] | undefined) =>
+        change(child, of ?? [], `${pointer}/${escapeSegment(key)}`, key === '' || /^\d+$/.test(key) ? name : key);
+      if (Array.isArray(node)) return node.map((item, index) => inner(item, String(index), itemSchemas(shape, index)));
+      if (!isObject(node)) return node;
+      const discriminated = new Set(shape.discriminators.map(({ propertyName }) => propertyName));
+      return objectOf(
+        Object.entries(node).map(([key, child]) => [
+          key,
+          discriminated.has(key) ? child : inner(child, key, memberSchemas(shape, key)),
+        ]),
+      );
+    };
+    const changed = change(value, [schema], '', '');
+    if (this.#accepts(schema, changed, direction)) return changed;
+    return this.#changedWhereAccepted(schema, value, changed, direction);
+  }
+
+  /**
+   * The places of a value, from the whole to its parts; then, one at a time, the properties and branches that it does not have,
+   * each in a valid value that has it. A schema is shown at few places.
+   */
+  *spots(schema: JsonObject, value: unknown, direction: Direction, seed = 0, limit = 2000): Generator<Spot> {
+    const seen: Seen = new Map();
+    const root = { schemas: [schema], pointer: '', name: '', value, write: (whole: unknown) => whole, omit: undefined };
+    const waiting: Open[] = [root];
+    const taken = new Map<Choice, Set<number>>();
+    let count = 0;
+    for (let next = waiting.shift(); next !== undefined && count < limit; next = waiting.shift()) {
+      const open = next;
+      const branches: Taken[] = [];
+      const shape = this.#settled(open.schemas, open.value, direction, branches);
+      count += 1;
+      // What the schemas themselves say was noted when the spot was found: many are found before the first is shown.
+      const unsettled = shapeOf(this.#document, ...open.schemas);
+      const isRoot = open.pointer === '';
+      note(isRoot ? shape.sources : shape.sources.filter((one) => !unsettled.sources.includes(one)), open.name, seen);
+      const whole = open.write(open.value);
+      for (const { choice, branch } of branches) taken.set(choice, (taken.get(choice) ?? new Set()).add(branch));
+      yield { ...open, shape, whole, taken: branches };
+      waiting.push(...this.#parts(open, shape, schema, direction, seed, seen));
+      for (const other of this.#others(open, shape, branches, taken, schema, direction, seed)) {
+        count += 1;
+        yield other.spot;
+        waiting.push(...this.#parts(other.open, other.spot.shape, schema, direction, seed, seen));
+      }
+    }
+  }
+
+  /** A value for schemas that hold together, which nobody has accepted yet. */
+  make(schemas: readonly JsonObject[], direction: Direction, extent: Extent, seed: number, name = ''): unknown {
+    return this.#make(schemas, name, this.#making(direction, extent, dice(seed)));
+  }
+
+  /** Whether a value is right by one schema alone, which may be one of those that are created here. */
+  accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
+    return this.#matches(schema, value, direction);
+  }
+
+  /** A schema as it is seen here. */
+  shape(schema: JsonObject): Shape {
+    return shapeOf(this.#document, schema);
+  }
+
+  /** A name for a property that has none in the contract; undefined where there may be none. */
+  key(shape: Shape, seed: number): string | undefined {
+    const pattern = shape.closed ? shape.patternProperties[0]?.[0] : undefined;
+    return shape.closed && pattern === undefined ? undefined : this.#key(shape, pattern, dice(seed));
+  }
+
+  *#parts(
+    open: Open,
+    shape: Shape,
+    schema: JsonObject,
+    direction: Direction,
+    seed: number,
+    seen: Seen,
+  ): Generator<Open> {
+    const { value, write, pointer } = open;
+    const isWorth = (schemas: readonly JsonObject[], name: string | number) =>
+      schemas.length > 0 &&
+      isNews(
+        shapeOf(this.#document, ...schemas),
+        typeof name === 'number' ? open.name : name,
+        `${pointer}/${name}`,
+        seen,
+      );
+    if (Array.isArray(value)) {
+      for (const [index, items] of this.#itemsOf(shape, value)) {
+        if (!isWorth(items, index)) continue;
+        const list = this.#extended(shape, value, index, direction, seed);
+        if (list === undefined) continue;
+        if (list !== value && !this.#accepts(schema, write(list), direction)) continue;
+        note(shapeOf(this.#document, ...items).sources, open.name, seen);
+        yield {
+          schemas: items,
+          pointer: `${pointer}/${index}`,
+          name: open.name,
+          value: list[index],
+          write: (item) => write(list.with(index, item)),
+          omit: undefined,
+        };
+      }
+    }
+    if (!isObject(value)) return;
+    const absent = this.#namesOf(shape, value, seed).filter((name) => !Object.hasOwn(value, name));
+    for (const name of [...Object.keys(value), ...absent]) {
+      const schemas = memberSchemas(shape, name);
+      if (schemas === undefined || !isWorth(schemas, name)) continue;
+      if (isForeign(shapeOf(this.#document, ...schemas), direction)) continue;
+      const child = (whole: JsonObject): Open => ({
+        schemas,
+        pointer: `${pointer}/${escapeSegment(name)}`,
+        name,
+        value: whole[name],
+        write: (member) => write(withMember(whole, name, member)),
+        omit: shape.required.has(name) ? undefined : () => write(withoutMember(whole, name)),
+      });
+      const isNull = value[name] === null && likelyTypes(shapeOf(this.#document, ...schemas)).length > 1;
+      if (Object.hasOwn(value, name) && !isNull) {
+        note(shapeOf(this.#document, ...schemas).sources, name, seen);
+        yield child(value);
+        continue;
+      }
+      for (let attempt = 0; attempt < 3; attempt += 1) {
+        const member = this.make(schemas, direction, attempt === 0 ? 'least' : 'some', seed + attempt, name);
+        const whole = withMember(value, name, member);
+        if (!this.#accepts(schema, write(whole), direction)) continue;
+        note(shapeOf(this.#document, ...schemas).sources, name, seen);
+        yield child(whole);
+        break;
+      }
+    }
+  }
+
+  /** The branches that the value here does not take, each with a value that does. */
+  *#others(
+    open: Open,
+    shape: Shape,
+    branches: readonly Taken[],
+    taken: Map<Choice, Set<number>>,
+    schema: JsonObject,
+    direction: Direction,
+    seed: number,
+  ): Generator<{ open: Open; spot: Spot }> {
+    for (const choice of shape.choices) {
+      for (const branch of choice.branches.keys()) {
+        if (taken.get(choice)?.has(branch) === true) continue;
+        const kept = branches.filter((other) => other.choice !== choice).map((other) => [other.choice, other.branch]);
+        const found = this.#takes(open, choice, branch, new Map(kept as [Choice, number][]), schema, direction, seed);
+        if (found === undefined) continue;
+        taken.set(choice, (taken.get(choice) ?? new Set()).add(branch));
+        const now: Taken[] = [{ choice, branch }];
+        const settled = settle(this.#document, open.schemas, (one) =>
+          one === choice ? choice.branches[branch] : this.#branchTaken(one, found, direction, now),
+        );
+        const other = { ...open, value: found };
+        yield { open: other, spot: { ...other, shape: settled, whole: open.write(found), taken: now } };
+      }
+    }
+  }
+
+  #takes(
+    open: Open,
+    choice: Choice,
+    branch: number,
+    kept: ReadonlyMap<Choice, number>,
+    schema: JsonObject,
+    direction: Direction,
+    seed: number,
+  ): unknown {
+    for (const picks of [new Map([...kept, [choice, branch] as const]), new Map([[choice, branch]])]) {
+      for (const [attempt, extent] of (['least', 'some', 'some', 'most'] as const).entries()) {
+        const making = { ...this.#making(direction, extent, dice(seed + attempt)), picks };
+        const value = this.#make(open.schemas, open.name, making);
+        const isTaken = (choice.branches[branch] ?? []).every((one) => this.#matches(one, value, direction));
+        if (isTaken && this.#accepts(schema, open.write(value), direction)) return value;
+      }
+    }
+    return undefined;
+  }
+
+  #itemsOf(shape: Shape, list: readonly unknown[]): [number, readonly JsonObject[]][] {
+    const prefixes = shape.prefixItems.map((schemas, index): [number, readonly JsonObject[]] => [index, schemas]);
+    const first = shape.prefixItems.length;
+    if (shape.items === undefined || shape.items.includes(nothing)) return prefixes;
+    const last = Math.max(list.length - 1, first + 1);
+    return [...prefixes, [first, shape.items], ...(last < shape.maxItems ? [[last, shape.items] as const] : [])] as [
+      number,
+      readonly JsonObject[],
+    ][];
+  }
+
+  /** The list, made long enough to have something at an index. */
+  #extended(
+    shape: Shape,
+    list: readonly unknown[],
+    index: number,
+    direction: Direction,
+    seed: number,
+  ): unknown[] | undefined {
+    if (index >= shape.maxItems) return undefined;
+    if (index < list.length) return list as unknown[];
+    const longer = [...list];
+    for (let attempt = 0; longer.length <= index && attempt < 50; attempt += 1) {
+      const item = this.make(itemSchemas(shape, longer.length) ?? [], direction, 'least', seed + attempt);
+      if (!shape.uniqueItems || !longer.some((other) => isSame(other, item))) longer.push(item);
+    }
+    return longer.length > index ? longer : undefined;
+  }
+
+  /** The names of properties that an object may have, with one for each kind that has no names. */
+  #namesOf(shape: Shape, value: JsonObject, seed: number): string[] {
+    const names = [...shape.properties.keys()];
+    const others = Object.keys(value).filter((name) => !shape.properties.has(name));
+    const roll = dice(seed);
+    const patterned = shape.patternProperties
+      .filter(([pattern]) => !others.some((name) => regularExpression(pattern)?.test(name)))
+      .map(([pattern]) => this.#key(shape, pattern, roll));
+    const free = shape.additional.length > 0 && others.length === 0 ? [this.#key(shape, undefined, roll)] : [];
+    return [...names, ...patterned, ...free];
+  }
+
+  #making(direction: Direction, extent: Extent, roll: () => number): Making {
+    return { direction, extent, roll, budget: largest, around: [], picks: new Map() };
+  }
+
+  #accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
+    return this.#validators.accepts(schema, value, direction);
+  }
+
+  /** Whether a value is right by one schema of the document alone. */
+  #matches(schema: JsonObject, value: unknown, direction: Direction): boolean {
+    if (schema === anything) return true;
+    if (schema === nothing) return false;
+    return this.#accepts(schema, value, direction);
+  }
+
+  #settled(schemas: readonly JsonObject[], value: unknown, direction: Direction, taken: Taken[] = []): Shape {
+    return settle(this.#document, schemas, (choice) => this.#branchTaken(choice, value, direction, taken));
+  }
+
+  #branchTaken(
+    choice: Choice,
+    value: unknown,
+    direction: Direction,
+    taken: Taken[],
+  ): readonly JsonObject[] | undefined {
+    if (choice.keyword === 'if') {
+      const [condition = anything] = choice.branches[0] ?? [];
+      const branch = this.#matches(condition, value, direction) ? 0 : 1;
+      taken.push({ choice, branch });
+      return choice.branches[branch];
+    }
+    const branch = choice.branches.findIndex((schemas) => schemas.every((one) => this.#matches(one, value, direction)));
+    if (branch >= 0) taken.push({ choice, branch });
+    return choice.branches[branch];
+  }
+
+  /** The value without optional properties that stand in the way. */
+  #mended(schema: JsonObject, given: unknown, direction: Direction): { readonly value: unknown } | undefined {
+    let value = given;
+    let tries = 60;
+    let breaches = this.#validators.breaches(schema, value, direction).length;
+    for (let isBetter = true; isBetter && tries > 0; ) {
+      isBetter = false;
+      for (const pruned of prunings(value)) {
+        tries -= 1;
+        if (tries < 0) break;
+        const left = this.#validators.breaches(schema, pruned, direction).length;
+        if (left === 0) return { value: pruned };
+        if (left >= breaches) continue;
+        [value, breaches, isBetter] = [pruned, left, true];
+        break;
+      }
+    }
+    return undefined;
+  }
+
+  #changedWhereAccepted(schema: JsonObject, before: unknown, after: unknown, direction: Direction): unknown {
+    let whole = before;
+    const walk = (left: unknown, right: unknown, path: readonly (string | number)[]): void => {
+      if (typeof left === 'string') {
+        const tried = written(whole, path, right);
+        if (left !== right && this.#accepts(schema, tried, direction)) whole = tried;
+        return;
+      }
+      const segments = Array.isArray(left) ? [...left.keys()] : isObject(left) ? Object.keys(left) : [];
+      for (const segment of segments) walk(partOf(left, segment), partOf(right, segment), [...path, segment]);
+    };
+    walk(before, after, []);
+    return whole;
+  }
+
+  #make(schemas: readonly JsonObject[], name: string, making: Making): unknown {
+    const shape = settle(this.#document, schemas, (choice, settled) => this.#pick(choice, settled, making));
+    making.budget -= 1;
+    if (shape.enum !== undefined) {
+      const members = shape.enum.filter((value) => hasType(value, shape.types));
+      const wantedCount = making.extent === 'some' ? members : members.filter((value) => value !== null);
+      return picked(wantedCount.length > 0 ? wantedCount : members, making.roll) ?? null;
+    }
+    const type = this.#type(shape, making);
+    switch (type) {
+      case 'null':
+        return null;
+      case 'boolean':
+        return making.roll() % 2 === 0;
+      case 'integer':
+      case 'number':
+        return numberIn(shape, type, making.roll);
+      case 'string':
+        return textOf(shape, name, making.roll);
+      case 'array':
+        return this.#list(shape, name, making);
+      case 'object':
+        return this.#object(shape, making);
+      default:
+        return null;
+    }
+  }
+
+  #type(shape: Shape, making: Making): TypeName | undefined {
+    const types = likelyTypes(shape);
+    if (making.around.length > deepest && types.includes('null')) return 'null';
+    const isNullable = types.length > 1 && types.includes('null');
+    if (isNullable && making.extent === 'some' && making.roll() % 4 === 0) return 'null';
+    const others = isNullable ? types.filter((type) => type !== 'null') : types;
+    // What says nothing of itself is best a text.
+    if (others.length >= 5) return 'string';
+    return picked(others, making.roll);
+  }
+
+  #pick(choice: Choice, settled: readonly JsonObject[], making: Making): readonly JsonObject[] | undefined {
+    // Only here: a schema that refers to itself makes the same choice again inside.
+    const discriminated = making.around.length === 0 ? making.picks.get(choice) : undefined;
+    if (discriminated !== undefined) return choice.branches[discriminated];
+    const shapes = choice.branches.map((branch) => ({ branch, shape: shapeOf(this.#document, ...settled, ...branch) }));
+    const possible = shapes.filter(({ shape }) => shape.types.size > 0 && shape.enum?.length !== 0);
+    const notNull = possible.filter(({ shape }) => shape.types.size > 1 || !shape.types.has('null'));
+    const isNull = making.extent === 'some' && making.roll() % 4 === 0;
+    const wantedCount = isNull || notNull.length === 0 ? possible : notNull;
+    if (making.around.length < deepest && making.budget > 0 && making.extent !== 'least') {
+      return picked(wantedCount, making.roll)?.branch;
+    }
+    const heights = (making.around.length < deepest ? wantedCount : possible).map(({ branch }) => ({
+      branch,
+      height: this.#height(shapeOf(this.#document, ...branch), []),
+    }));
+    const lowest = Math.min(...heights.map(({ height }) => height));
+    const low = heights.filter(({ height }) => (Number.isFinite(lowest) ? Number.isFinite(height) : true));
+    const candidates = making.around.length < deepest ? low : low.filter(({ height }) => height === lowest);
+    return picked(candidates, making.roll)?.branch;
+  }
+
+  /** How deep the smallest value is. Infinite where a schema asks for itself. */
+  #height(shape: Shape, around: readonly Shape[]): number {
+    const known = this.#heights.get(shape);
+    if (known !== undefined) return known;
+    if (around.includes(shape) || around.length > bottom) return Number.POSITIVE_INFINITY;
+    const inner = [...around, shape];
+    const of = (schemas: readonly JsonObject[]) => this.#height(shapeOf(this.#document, ...schemas), inner);
+    const branches = shape.choices.map((choice) => Math.min(...choice.branches.map(of)));
+    let own = 0;
+    if (
+      shape.enum === undefined &&
+      !['null', 'boolean', 'number', 'string'].some((type) => shape.types.has(type as TypeName))
+    ) {
+      const members = shape.types.has('object')
+        ? [...shape.required].map((name) => memberSchemas(shape, name) ?? [])
+        : [];
+      const items = shape.types.has('array') && shape.minItems > 0 ? [shape.prefixItems[0] ?? shape.items ?? []] : [];
+      own = Math.max(0, ...[...members, ...items].map((schemas) => 1 + of(schemas)));
+    }
+    const height = Math.max(own, ...branches);
+    if (around.length === 0 || Number.isFinite(height)) this.#heights.set(shape, height);
+    return height;
+  }
+
+  #isLow(shape: Shape, making: Making): boolean {
+    if (making.extent === 'least' || making.around.length >= deepest || making.budget <= 0) return true;
+    const around = new Set(making.around.flatMap(({ sources }) => sources));
+    const telling = shape.sources.filter((source) => source.properties !== undefined || source.items !== undefined);
+    return telling.length > 0 && telling.every((source) => around.has(source));
+  }
+
+  #list(shape: Shape, name: string, making: Making): unknown[] {
+    const isLow = this.#isLow(shape, making);
+    const fixed = shape.prefixItems.length;
+    const asked = shape.contains.reduce((sum, { least }) => sum + least, 0);
+    const least = Math.max(shape.minItems, asked > 0 ? fixed + asked : 0);
+    const extra = making.extent === 'most' ? 2 : making.roll() % 3;
+    const wished = isLow ? least : Math.max(least, fixed + (shape.items?.includes(nothing) === true ? 0 : extra));
+    const closedAt = shape.items?.includes(nothing) === true ? fixed : Number.POSITIVE_INFINITY;
+    const length = making.around.length > bottom ? 0 : Math.min(wished, shape.maxItems, closedAt, 20_000);
+    const special = shape.contains.flatMap(({ schema, least: times }) =>
+      Array<JsonObject>(Math.min(times, 100)).fill(schema),
+    );
+    const list: unknown[] = [];
+    making.around.push(shape);
+    for (let attempt = 0; list.length < length && attempt < length + 30; attempt += 1) {
+      const contained = list.length < fixed ? undefined : special[list.length - fixed];
+      const schemas = itemSchemas(shape, list.length) ?? [];
+      const item = this.#make(contained === undefined ? schemas : [...schemas, contained], name, making);
+      if (!shape.uniqueItems || !list.some((other) => isSame(other, item))) list.push(item);
+    }
+    making.around.pop();
+    return list;
+  }
+
+  #object(shape: Shape, making: Making): JsonObject {
+    if (making.around.length > bottom) return {};
+    const isLow = this.#isLow(shape, making);
+    const discriminated = this.#discriminated(shape);
+    const names = this.#names(shape, isLow, making, discriminated);
+    const members: [string, unknown][] = [];
+    making.around.push(shape);
+    for (const name of names) {
+      const schemas = memberSchemas(shape, name);
+      if (discriminated.has(name)) members.push([name, discriminated.get(name)]);
+      else if (schemas !== undefined) members.push([name, this.#make(schemas, name, making)]);
+    }
+    making.around.pop();
+    return objectOf(members);
+  }
+
+  /** What discriminators say of the branch that is taken. */
+  #discriminated(shape: Shape): Map<string, string> {
+    return new Map(
+      shape.discriminators.flatMap(({ propertyName, values }) => {
+        const taken = values.find(([, schema]) => shape.sources.includes(schema)) ?? values[0];
+        return taken === undefined ? [] : [[propertyName, taken[0]] as const];
+      }),
+    );
+  }
+
+  #names(shape: Shape, isLow: boolean, making: Making, discriminated: ReadonlyMap<string, string>): Set<string> {
+    const { direction, extent, roll } = making;
+    const isPossible = (name: string) => {
+      const schemas = memberSchemas(shape, name);
+      if (schemas === undefined) return false;
+      const member = shapeOf(this.#document, ...schemas);
+      return !isForeign(member, direction) && member.types.size > 0;
+    };
+    const names = new Set([...shape.required, ...discriminated.keys()].filter(isPossible));
+    const elsewhere = this.#elsewhere(shape);
+    const optional = [...shape.properties.keys()].filter(
+      (name) => !names.has(name) && !elsewhere.has(name) && isPossible(name),
+    );
+    const wished = isLow ? [] : extent === 'most' ? optional : optional.filter(() => roll() % 2 === 0);
+    const most = Math.min(shape.maxProperties, 10_000);
+    for (const name of wished.length + names.size > most ? shuffled(wished, roll) : wished) {
+      if (names.size < most) names.add(name);
+    }
+    const rest = shuffled(
+      optional.filter((name) => !names.has(name)),
+      roll,
+    );
+    for (const name of rest) if (names.size < shape.minProperties) names.add(name);
+    const isMap =
+      !shape.closed && shape.properties.size === 0 && (shape.additional.length > 0 || shape.propertyNames.length > 0);
+    const free = isLow ? 0 : isMap || shape.patternProperties.length > 0 ? 2 : shape.additional.length > 0 ? 1 : 0;
+    const wantedCount = Math.max(shape.minProperties, Math.min(names.size + free, most));
+    for (let attempt = 0; names.size < wantedCount && attempt < wantedCount + 20; attempt += 1) {
+      const pattern =
+        shape.closed || shape.additional.length === 0 ? picked(shape.patternProperties, roll)?.[0] : undefined;
+      if (shape.closed && pattern === undefined) break;
+      names.add(this.#key(shape, pattern, roll));
+    }
+    for (const [name, needed] of [...shape.dependentRequired, ...shape.dependentRequired]) {
+      if (names.has(name)) for (const one of needed) names.add(one);
+    }
+    return names;
+  }
+
+  /** What only the branches ask for that are not taken: next to the one that is, it would match two. */
+  #elsewhere(shape: Shape): Set<string> {
+    const others = shape.choices
+      .filter(({ keyword }) => keyword === 'oneOf')
+      .flatMap(({ branches }) => branches.filter((schemas) => !schemas.every((one) => shape.sources.includes(one))));
+    return new Set(others.flatMap((schemas) => [...shapeOf(this.#document, ...schemas).required]));
+  }
+
+  #key(shape: Shape, pattern: string | undefined, roll: () => number): string {
+    const named = pattern === undefined ? [] : [{ pattern }];
+    const key = shapeOf(this.#document, { type: 'string' }, ...shape.propertyNames, ...named);
+    const settled = settle(this.#document, key.sources, (choice) => choice.branches[0]);
+    const member = settled.enum === undefined ? textOf(settled, 'key', roll) : picked(settled.enum, roll);
+    return typeof member === 'string' ? member : 'key';
+  }
+}
+
+interface Open {
+  readonly schemas: readonly JsonObject[];
+  readonly pointer: string;
+  readonly name: string;
+  readonly value: unknown;
+  readonly write: (value: unknown) => unknown;
+  readonly omit: (() => unknown) | undefined;
+}
+
+/** Keywords that only lead to others, or say nothing of a value. */
+const silent =
+  /^(\$ref|\$schema|\$id|\$comment|\$defs|allOf|title|description|example|examples|default|readOnly|writeOnly|deprecated|externalDocs|xml|x-.*)$/;
+
+const significantSources = new WeakMap<JsonObject, boolean>();
+
+function isSignificant(source: JsonObject): boolean {
+  const known = significantSources.get(source);
+  if (known !== undefined) return known;
+  const found = Object.keys(source).some((keyword) => !silent.test(keyword));
+  significantSources.set(source, found);
+  return found;
+}
+
+/** How often a schema was shown, under which name. */
+type Seen = Map<JsonObject, Map<string, number>>;
+
+/**
+ * A schema is shown at two places: what refers to itself would be shown for ever. Near the root, where a server is likely to
+ * tell properties apart by hand, at two places of each name.
+ */
+function isNews(shape: Shape, name: string, pointer: string, seen: Seen): boolean {
+  const sources = shape.sources.filter(isSignificant);
+  const depth = pointer.split('/').filter((segment) => !/^\d*$/.test(segment)).length;
+  const count = (source: JsonObject) => {
+    const names = seen.get(source);
+    if (names === undefined) return 0;
+    return depth <= 2 ? (names.get(name) ?? 0) : [...names.values()].reduce((sum, one) => sum + one, 0);
+  };
+  return sources.length === 0 || sources.some((source) => count(source) < 2);
+}
+
+function note(sources: readonly JsonObject[], name: string, seen: Seen): void {
+  for (const source of sources) {
+    if (!isSignificant(source)) continue;
+    const names = seen.get(source) ?? new Map<string, number>();
+    seen.set(source, names.set(name, (names.get(name) ?? 0) + 1));
+  }
+}
+
+/** An object whose properties may be called `__proto__`. */
+export function objectOf(members: Iterable<readonly [string, unknown]>): JsonObject {
+  return Object.fromEntries(members);
+}
+
+export function withMember(object: JsonObject, name: string, value: unknown): JsonObject {
+  return objectOf([...Object.entries(object).filter(([key]) => key !== name), [name, value]]);
+}
+
+export function withoutMember(object: JsonObject, name: string): JsonObject {
+  return objectOf(Object.entries(object).filter(([key]) => key !== name));
+}
+
+/** Whether two values are the same as JSON, in whatever order their properties are. */
+export function isSame(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (Array.isArray(left) && Array.isArray(right)) {
+    return left.length === right.length && left.every((item, index) => isSame(item, right[index]));
+  }
+  if (!isObject(left) || !isObject(right)) return false;
+  const names = Object.keys(left);
+  return (
+    names.length === Object.keys(right).length &&
+    names.every((name) => Object.hasOwn(right, name) && isSame(left[name], right[name]))
+  );
+}
+
+/** Whole numbers below 2^30, the same for the same seed. */
+export function dice(seed: number): () => number {
+  let state = (Math.imul(seed | 0, 0x9e3779b1) ^ 0x5bd1e995) | 0;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) >>> 2;
+  };
+}
+
+function picked<T>(list: readonly T[], roll: () => number): T | undefined {
+  return list.length === 0 ? undefined : list[roll() % list.length];
+}
+
+function shuffled<T>(list: readonly T[], roll: () => number): T[] {
+  return list
+    .map((item) => [roll(), item] as const)
+    .sort(([left], [right]) => left - right)
+    .map(([, item]) => item);
+}
+
+function partOf(node: unknown, segment: string | number): unknown {
+  if (Array.isArray(node)) return node[Number(segment)];
+  return isObject(node) ? node[segment] : undefined;
+}
+
+export function written(node: unknown, path: readonly (string | number)[], part: unknown): unknown {
+  const [segment, ...rest] = path;
+  if (segment === undefined) return part;
+  if (Array.isArray(node)) return node.with(Number(segment), written(node[Number(segment)], rest, part));
+  if (!isObject(node)) return node;
+  return objectOf(
+    Object.entries(node).map(([key, child]) => [key, key === segment ? written(child, rest, part) : child]),
+  );
+}
+
+/** The value without one of its properties, for every property, the outer ones first. */
+function* prunings(value: unknown): Generator<unknown> {
+  if (isObject(value)) {
+    for (const name of Object.keys(value)) yield withoutMember(value, name);
+    for (const [name, child] of Object.entries(value)) {
+      for (const pruned of prunings(child)) yield { ...value, [name]: pruned };
+    }
+  }
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) for (const pruned of prunings(item)) yield value.with(index, pruned);
+  }
+}
+
+/** The JSON type of a value; a whole number is `integer`. */
+export function typeOf(value: unknown): TypeName {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'boolean' || typeof value === 'string') return typeof value as 'boolean' | 'string';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return 'object';
+}
+
+function hasType(value: unknown, types: ReadonlySet<TypeName>): boolean {
+  return types.has(typeOf(value));
+}
+
+/** How many code points a text has, which is what `minLength` and `maxLength` count. */
+export function lengthOf(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+/** The decimal places of a number as it is written. */
+export function decimalsOf(value: number): number {
+  const [mantissa = '', exponent = '0'] = String(value).split('e');
+  return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
+}
+
+/** A multiple of a step without the error of floating point. */
+export function multiple(step: number, times: number): number {
+  const decimals = decimalsOf(step);
+  if (decimals === 0) return step * times;
+  if (decimals > 15) return step * times;
+  return Number(`${Math.round(step * 10 ** decimals) * times}e-${decimals}`);
+}
+
+/** The step between the numbers of a shape; undefined where they are not stepped. */
+export function stepOf(shape: Shape, isWhole: boolean): number | undefined {
+  const steps = isWhole ? [1, ...shape.multiplesOf] : shape.multiplesOf;
+  const [first, ...others] = steps;
+  if (first === undefined) return undefined;
+  const decimals = Math.max(...steps.map(decimalsOf));
+  if (decimals > 9) return first;
+  const scale = 10 ** decimals;
+  const common = others.reduce(
+    (found, step) => leastCommonMultiple(found, Math.round(step * scale)),
+    Math.round(first * scale),
+  );
+  return Number(`${common}e-${decimals}`);
+}
+
+function leastCommonMultiple(left: number, right: number): number {
+  let [larger, smaller] = [left, right];
+  while (smaller !== 0) [larger, smaller] = [smaller, larger % smaller];
+  return (left / larger) * right;
+}
+
+export interface NumberRange {
+  readonly low: number | undefined;
+  readonly high: number | undefined;
+  readonly step: number | undefined;
+}
+
+/** The least and greatest number of a shape that are on its steps; undefined where there is no bound. */
+export function rangeOf(shape: Shape, isWhole: boolean): NumberRange {
+  const step = stepOf(shape, isWhole);
+  const [formatLow, formatHigh] = formatRanges[shape.format ?? ''] ?? [undefined, undefined];
+  const lows = [shape.minimum, shape.exclusiveMinimum, formatLow].filter((value) => value !== undefined);
+  const highs = [shape.maximum, shape.exclusiveMaximum, formatHigh].filter((value) => value !== undefined);
+  const low = lows.length === 0 ? undefined : Math.max(...lows);
+  const high = highs.length === 0 ? undefined : Math.min(...highs);
+  const away = (value: number, direction: 1 | -1, isExcluded: boolean) => {
+    if (step === undefined) {
+      if (!isExcluded) return value;
+      const distance = low !== undefined && high !== undefined ? Math.min(0.01, (high - low) / 8) : 0.01;
+      return Number((value + direction * distance).toPrecision(15));
+    }
+    const times = value / step;
+    const near = Math.round(times);
+    const isOn = Math.abs(times - near) < 1e-9 * Math.max(1, Math.abs(times));
+    const at = isOn ? near : direction === 1 ? Math.ceil(times) : Math.floor(times);
+    return multiple(step, isOn && isExcluded ? at + direction : at);
+  };
+  return {
+    low: low === undefined ? undefined : away(low, 1, low === shape.exclusiveMinimum),
+    high: high === undefined ? undefined : away(high, -1, high === shape.exclusiveMaximum),
+    step,
+  };
+}
+
+const formatRanges: Readonly<Record<string, readonly [number, number]>> = {
+  int32: [-(2 ** 31), 2 ** 31 - 1],
+  // Beyond what a number of JavaScript holds exactly, nothing could be told of the result.
+  int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
+};
+
+function numberIn(shape: Shape, type: 'integer' | 'number', roll: () => number): number {
+  const { low, high, step = 0.01 } = rangeOf(shape, type === 'integer');
+  const usual = type === 'integer' ? 100 : 1000;
+  const isBare = shape.minimum === undefined && shape.exclusiveMinimum === undefined;
+  const from = isBare ? Math.max(low ?? 1, Math.min(1, (high ?? 1) - usual)) : (low ?? 1);
+  const to = Math.min(high ?? Number.POSITIVE_INFINITY, from + usual * Math.max(1, step));
+  const first = Math.ceil(from / step - 1e-9);
+  const last = Math.floor(to / step + 1e-9);
+  if (last < first || !Number.isSafeInteger(first)) return low ?? high ?? 0;
+  const value = multiple(step, first + (roll() % (last - first + 1)));
+  return Math.min(to, Math.max(from, value));
+}
+
+const words =
+  'Amber Birch Cedar Delta Ember Fjord Grove Harbor Iris Juniper Kestrel Laurel Maple Nimbus Orchard Pine Quarry River Sable Tulip'.split(
+    ' ',
+  );
+const letters = 'abcdefghijkmnpqrstuvwxyz23456789';
+const longestText = 100_000;
+
+function token(roll: () => number, length: number): string {
+  return Array.from({ length }, () => picked([...letters], roll)).join('');
+}
+
+function digits(roll: () => number, length: number): string {
+  return Array.from({ length }, () => String(roll() % 10)).join('');
+}
+
+function hexadecimal(roll: () => number, length: number): string {
+  return Array.from({ length }, () => (roll() % 16).toString(16)).join('');
+}
+
+function dayOf(roll: () => number): string {
+  const [year, month, day] = [2020 + (roll() % 8), 1 + (roll() % 12), 1 + (roll() % 28)];
+  return `${year}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`;
+}
+
+function timeOf(roll: () => number): string {
+  const two = (below: number) => String(roll() % below).padStart(2, '0');
+  return `${two(24)}:${two(60)}:${two(60)}Z`;
+}
+
+function uuidOf(roll: () => number): string {
+  const variant = picked([...'89ab'], roll);
+  return [8, 4]
+    .map((length) => hexadecimal(roll, length))
+    .join('-')
+    .concat(`-7${hexadecimal(roll, 3)}-${variant}${hexadecimal(roll, 3)}-${hexadecimal(roll, 12)}`);
+}
+
+function base64(roll: () => number): string {
+  return Buffer.from(`${picked(words, roll)} ${token(roll, 6)}`).toString('base64');
+}
+
+const formats: Readonly<Record<string, (roll: () => number) => string>> = {
+  uuid: uuidOf,
+  email: (roll) => `${picked(words, roll)?.toLowerCase()}.${token(roll, 5)}@example.com`,
+  'idn-email': (roll) => `${picked(words, roll)?.toLowerCase()}.${token(roll, 5)}@example.com`,
+  uri: (roll) => `https://example.com/${token(roll, 8)}`,
+  url: (roll) => `https://example.com/${token(roll, 8)}`,
+  iri: (roll) => `https://example.com/${token(roll, 8)}`,
+  'uri-reference': (roll) => `/${picked(words, roll)?.toLowerCase()}/${token(roll, 6)}`,
+  'iri-reference': (roll) => `/${picked(words, roll)?.toLowerCase()}/${token(roll, 6)}`,
+  'uri-template': (roll) => `/${token(roll, 6)}/{id}`,
+  ipv4: (roll) => `192.0.2.${1 + (roll() % 254)}`,
+  ipv6: (roll) => `2001:db8::${(1 + (roll() % 65_535)).toString(16)}`,
+  hostname: (roll) => `${token(roll, 6)}.example.com`,
+  'idn-hostname': (roll) => `${token(roll, 6)}.example.com`,
+  date: dayOf,
+  'date-time': (roll) => `${dayOf(roll)}T${timeOf(roll)}`,
+  time: timeOf,
+  'iso-time': timeOf,
+  'iso-date-time': (roll) => `${dayOf(roll)}T${timeOf(roll)}`,
+  duration: (roll) => `P${1 + (roll() % 28)}DT${1 + (roll() % 23)}H`,
+  byte: base64,
+  base64,
+  regex: (roll) => `^${token(roll, 4)}[0-9]+$`,
+  'json-pointer': (roll) => `/${token(roll, 4)}/${roll() % 10}`,
+  'relative-json-pointer': (roll) => `${roll() % 4}/${token(roll, 4)}`,
+  'json-pointer-uri-fragment': (roll) => `#/${token(roll, 4)}`,
+  decimal: (roll) => `${1 + (roll() % 900)}.${digits(roll, 2)}`,
+  phone: (roll) => `+1202555${digits(roll, 4)}`,
+  int32: (roll) => `${1 + (roll() % 1000)}`,
+  int64: (roll) => `${1 + (roll() % 1000)}`,
+  password: (roll) => `${picked(words, roll)}-${token(roll, 8)}-7!`,
+};
+
+/** Texts that many patterns admit, and that a person can read: those that differ most from each other first. */
+const named: readonly ((roll: () => number) => string)[] = [
+  (roll) => `${picked(words, roll)?.toLowerCase()}-${token(roll, 5)}`,
+  (roll) => `${picked(words, roll)?.toLowerCase()}_${token(roll, 5)}`,
+  (roll) => `${picked(words, roll)?.toLowerCase()}${token(roll, 5)}`,
+  (roll) => `${picked(words, roll)?.toUpperCase()}_${token(roll, 5).toUpperCase()}`,
+  (roll) => `${picked(words, roll)}${token(roll, 5)}`,
+];
+
+const readable: readonly ((roll: () => number) => string)[] = [
+  (roll) => picked(['EUR', 'USD', 'GBP', 'CHF', 'JPY'], roll) ?? '',
+  (roll) => picked(['DE', 'US', 'FR', 'GB', 'CH', 'NL'], roll) ?? '',
+  (roll) => `${1 + (roll() % 900)}.${digits(roll, 2)}`,
+  (roll) => `0.${1 + (roll() % 9)}${digits(roll, 1)}`,
+  (roll) => `${2000 + (roll() % 30)}`,
+  (roll) => `${1 + (roll() % 9)}`,
+  (roll) => digits(roll, 2),
+  (roll) => digits(roll, 5),
+  (roll) => `+1202555${digits(roll, 4)}`,
+  (roll) => `https://example.com/${token(roll, 8)}`,
+  (roll) => `/${token(roll, 6)}`,
+  (roll) => `${picked(words, roll)} ${token(roll, 5)}`,
+  (roll) => picked(words, roll)?.toLowerCase() ?? '',
+  (roll) => picked(words, roll)?.toUpperCase() ?? '',
+  (roll) => picked(words, roll) ?? '',
+  (roll) => picked(['text/plain', 'application/pdf'], roll) ?? '',
+  dayOf,
+  (roll) => `${dayOf(roll)}T${timeOf(roll)}`,
+  uuidOf,
+  (roll) => hexadecimal(roll, 32),
+  (roll) => hexadecimal(roll, 64),
+];
+
+/** Whether a text is what the shape's own keywords ask; the format is the validator's. */
+export function fits(text: string, shape: Shape): boolean {
+  const length = lengthOf(text);
+  if (length < shape.minLength || length > shape.maxLength) return false;
+  return shape.patterns.every((pattern) => regularExpression(pattern)?.test(text) ?? true);
+}
+
+function textOf(shape: Shape, name: string, roll: () => number): string {
+  const known = shape.format === undefined ? undefined : formats[shape.format];
+  for (let attempt = 0; known !== undefined && attempt < 3; attempt += 1) {
+    const text = known(roll);
+    if (fits(text, shape)) return text;
+  }
+  if (shape.patterns.length > 0) return patterned(shape, roll);
+  if (shape.format !== undefined && known !== undefined) return padded(known(roll), shape);
+  return freeText(shape, name, roll);
+}
+
+/** Identifiers are one word, everything else reads like a name. */
+function freeText(shape: Shape, name: string, roll: () => number): string {
+  const isWord = /(id|key|code|ref|slug|token|number)$/i.test(name);
+  const word = picked(words, roll) ?? '';
+  const text = isWord ? `${word.toLowerCase()}-${token(roll, 6)}` : `${word} ${picked(words, roll)} ${token(roll, 5)}`;
+  if (lengthOf(text) <= shape.maxLength) return padded(text, shape);
+  // What is told apart is at the end.
+  return shape.maxLength <= 0 ? '' : token(roll, Math.min(shape.maxLength, 12));
+}
+
+function padded(text: string, shape: Shape): string {
+  const least = Math.min(shape.minLength, longestText * 10);
+  if (text.length >= least) return text;
+  return `${text} `
+    .repeat(Math.ceil(least / (text.length + 1)) + 1)
+    .slice(0, least - 1)
+    .concat('.');
+}
+
+const matching = new Map<string, Arbitrary<string> | undefined>();
+
+function patterned(shape: Shape, roll: () => number): string {
+  const texts = [...shuffled(named, roll), ...shuffled(readable, roll)].map((one) => one(roll));
+  const found = texts.find((text) => fits(text, shape));
+  if (found !== undefined) return found;
+  const least = Math.max(1, shape.minLength);
+  for (const pattern of shape.patterns) {
+    const arbitrary = matcher(pattern);
+    if (arbitrary === undefined) continue;
+    const drawn = fc.sample(arbitrary, { numRuns: 20, seed: roll() });
+    const fitting = drawn.filter((text) => fits(text, shape));
+    const plain = fitting.filter((text) => /^[\x21-\x7e]+$/.test(text));
+    const best = plain[0] ?? fitting[0];
+    if (best !== undefined) return best;
+    for (const text of drawn) {
+      const stretched = stretch(text, least, shape) ?? stretch(text, Math.min(shape.maxLength, least + 2), shape);
+      if (stretched !== undefined) return stretched;
+    }
+  }
+  return texts[0] ?? '';
+}
+
+function matcher(pattern: string): Arbitrary<string> | undefined {
+  if (!matching.has(pattern)) {
+    const expression = regularExpression(pattern);
+    try {
+      matching.set(pattern, expression === undefined ? undefined : fc.stringMatching(expression));
+    } catch {
+      // A feature of regular expressions that cannot be run backwards.
+      matching.set(pattern, undefined);
+    }
+  }
+  return matching.get(pattern);
+}
+
+/**
+ * The text made longer or shorter, to a length in code points, by repeating or leaving out a part, so that every pattern still
+ * matches; undefined where none is found.
+ */
+export function stretch(text: string, length: number, shape: Shape): string | undefined {
+  const expressions = shape.patterns.map(regularExpression).filter((one) => one !== undefined);
+  const points = [...text];
+  const isFine = (candidate: string) => expressions.every((one) => one.test(candidate));
+  const missing = length - points.length;
+  if (missing === 0) return isFine(text) ? text : undefined;
+  if (missing > 0) {
+    if (points.length === 0) return isFine('a'.repeat(length)) ? 'a'.repeat(length) : undefined;
+    // The end first: most patterns begin with what is fixed.
+    for (let index = Math.min(points.length, 200) - 1; index >= 0; index -= 1) {
+      const point = points[index] ?? 'a';
+      const longer = `${points.slice(0, index).join('')}${point.repeat(missing)}${points.slice(index).join('')}`;
+      if (isFine(longer)) return longer;
+    }
+    return undefined;
+  }
+  for (let end = points.length; end + missing >= 0; end -= 1) {
+    const shorter = [...points.slice(0, end + missing), ...points.slice(end)].join('');
+    if (isFine(shorter)) return shorter;
+  }
+  return undefined;
+}
+
+const day = 86_400_000;
+
+function anotherText(text: string, shape: Shape, name: string, days: number, roll: () => number): string {
+  if (/^-?\d+(\.\d+)?$/.test(text) && (shape.format === 'decimal' || text.includes('.'))) return text;
+  const instant = /^(\d{4}-\d{2}-\d{2})(T.*)?$/i.exec(text);
+  if (instant !== null) {
+    const moved = new Date(Date.parse(`${instant[1]}T00:00:00Z`) + days * day);
+    return Number.isNaN(moved.getTime()) ? text : `${moved.toISOString().slice(0, 10)}${instant[2] ?? ''}`;
+  }
+  if (text === '') return text;
+  for (let attempt = 0; attempt < 5; attempt += 1) {
+    const next = textOf(shape, name, roll);
+    if (next !== text) return next;
+  }
+  return text;
+}

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Drift } from './drift.ts';
+import { prove } from './prove.ts';
+import { judge } from './run.ts';
+import { serviceDrifts } from './service/drifts.ts';
+import type { World } from './service/world.ts';
+import { type OpenStage, openServiceStage, openWorkshopStage } from './stages.ts';
+import { workshopDrifts } from './workshop/drifts.ts';
+import type { Shop } from './workshop/samples.ts';
+
+/** Some of each sort that are quick to check. The script `drifts` has all of them caught. */
+const serviceSample = [
+  'getContact: no role is needed',
+  'listClients: PUT returns 404',
+  'listOffices: a body that is not JSON gives 500',
+  'getClient: a client is shown to another tenant',
+  'deleteRecords: a deleted record stays active',
+];
+const workshopSample = [
+  'getJob: the status in the problem is another one',
+  'listTools: the link has no relation',
+  'createTool: an emoji gives 500',
+  'listTools: the order is ignored',
+  'findBoxes: volumes are in gallons by default',
+];
+
+/** Every fifth drift, or all of them with `DRIFTS=all`. */
+function shown<Drift>(drifts: readonly Drift[]): readonly Drift[] {
+  return process.env.DRIFTS === 'all' ? drifts : drifts.filter((_, index) => index % 5 === 0);
+}
+
+let stage: OpenStage<World>;
+let world: World;
+beforeAll(async () => {
+  stage = await openServiceStage();
+  world = await stage.makeWorld();
+});
+afterAll(() => stage?.close());
+
+describe('the suite of the service', () => {
+  it('has enough drifts, each of its own, on every operation that the service answers', () => {
+    expect(serviceDrifts.length).toBeGreaterThanOrEqual(170);
+    expect(new Set(serviceDrifts.map(({ name }) => name)).size).toBe(serviceDrifts.length);
+    expect(new Set(serviceDrifts.map(({ operation }) => operation)).size).toBe(34);
+  });
+
+  it.each(shown(serviceDrifts))('shows that it can be seen: $name', (drift) => prove(drift, stage.front, world));
+
+  it.each(serviceSample)('is caught by the check: %s', (name) => expectCaught(stage, serviceDrifts, name));
+});
+
+describe('the suite of the workshop', () => {
+  let workshop: OpenStage<Shop>;
+  let shop: Shop;
+  beforeAll(async () => {
+    workshop = await openWorkshopStage();
+    shop = await workshop.makeWorld();
+  });
+  afterAll(() => workshop?.close());
+
+  it.each(shown(workshopDrifts))('shows that it can be seen: $name', (drift) => prove(drift, workshop.front, shop));
+
+  it.each(workshopSample)('is caught by the check: %s', (name) => expectCaught(workshop, workshopDrifts, name));
+});
+
+async function expectCaught<World>(at: OpenStage<World>, drifts: readonly Drift<World>[], name: string): Promise<void> {
+  const drift = drifts.find((one) => one.name === name);
+  if (drift === undefined) throw new Error(`There is no drift "${name}".`);
+  const { findings } = await judge(at, drift, 1);
+  expect(findings).not.toEqual([]);
+}

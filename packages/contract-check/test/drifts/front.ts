@@ -1,0 +1,136 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Pool } from 'undici';
+import type { Operation } from '../../src/document/operation.ts';
+import type { Ask, Reply } from './message.ts';
+
+export type Next = (ask: Ask) => Promise<Reply>;
+
+/** What becomes of a request; `next` asks the server behind. No response at all breaks the connection. */
+export type Alter = (ask: Ask, next: Next) => Promise<Reply | undefined> | Reply | undefined;
+
+/** Stands before a server and returns as it does, but for what is to be altered. */
+export interface Front {
+  readonly url: string;
+  /** From now on returns are altered so; undefined passes everything on. */
+  use(alter: Alter | undefined): void;
+  /** From now on it is before this server. */
+  aim(target: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Headers of one connection, not of the message. */
+const hopByHop = new Set([
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'content-length',
+  'host',
+  'expect',
+  'upgrade',
+]);
+
+export async function openFront(target: string, operations: readonly Operation[]): Promise<Front> {
+  let pool = new Pool(target, { connections: 16 });
+  const find = finder(operations);
+  let alter: Alter | undefined;
+
+  const next: Next = async ({ method, path, query, headers, body }) => {
+    const respond = await pool.request({
+      method,
+      path: query === '' ? path : `${path}?${query}`,
+      headers,
+      body: body ?? null,
+    });
+    const returned = flat(respond.headers);
+    const bytes = Buffer.from(await respond.body.arrayBuffer());
+    const encoding = /^(image|application\/octet-stream)/.test(returned['content-type'] ?? '') ? 'latin1' : 'utf8';
+    return { status: respond.statusCode, headers: returned, text: bytes.toString(encoding), encoding };
+  };
+
+  const server = createServer((request, outgoing) => {
+    respond(request, outgoing).catch(() => outgoing.destroy());
+  });
+  async function respond(request: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const [path = '', query = ''] = split(request.url ?? '');
+    const method = request.method ?? 'GET';
+    const ask: Ask = {
+      ...find(method, path),
+      method,
+      path,
+      query,
+      headers: flat(request.headers),
+      body: parts.length === 0 ? undefined : Buffer.concat(parts),
+    };
+    const reply = await altered(ask);
+    if (reply === undefined) return void outgoing.destroy();
+    const bytes = Buffer.from(reply.text, reply.encoding);
+    outgoing.writeHead(reply.status, {
+      ...reply.headers,
+      ...(bytes.length > 0 || ![204, 304].includes(reply.status) ? { 'content-length': bytes.length } : {}),
+    });
+    outgoing.end(request.method === 'HEAD' ? undefined : bytes);
+  }
+
+  async function altered(ask: Ask): Promise<Reply | undefined> {
+    try {
+      return await (alter === undefined ? next(ask) : alter(ask, next));
+    } catch (error) {
+      // Bodies that are nested too deeply to be altered are the server's own affair.
+      if (error instanceof RangeError) return next(ask);
+      throw error;
+    }
+  }
+
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    use(expected) {
+      alter = expected;
+    },
+    async aim(other) {
+      const before = pool;
+      pool = new Pool(other, { connections: 16 });
+      await before.destroy();
+    },
+    async close() {
+      server.close();
+      server.closeAllConnections();
+      await pool.destroy();
+    },
+  };
+}
+
+/** The operation of a method and a path. Fixed segments win over parameters. */
+export function finder(
+  operations: readonly Operation[],
+): (method: string, path: string) => Pick<Ask, 'operation' | 'template'> {
+  const templates = [...new Set(operations.map((operation) => operation.path))]
+    .sort((one, other) => one.split('{').length - other.split('{').length)
+    .map((template) => ({ template, pattern: patternOf(template) }));
+  return (method, path) => {
+    const template = templates.find(({ pattern }) => pattern.test(path))?.template;
+    const operation = operations.find((one) => one.path === template && one.method === method)?.id;
+    return { template, operation };
+  };
+}
+
+function patternOf(template: string): RegExp {
+  return new RegExp(`^${template.replaceAll(/[.*+?^$()|[\]\\]/g, String.raw`\$&`).replaceAll(/\{[^}]+\}/g, '[^/]+')}$`);
+}
+
+function split(url: string): [path: string, query: string] {
+  const mark = url.indexOf('?');
+  return mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)];
+}
+
+function flat(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const kept = Object.entries(headers).filter(([name, value]) => !hopByHop.has(name) && value !== undefined);
+  return Object.fromEntries(
+    kept.map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : String(value)]),
+  );
+}

@@ -1,0 +1,25 @@
+import { combinatorsOf } from '../combinators.ts';
+import type { Drift } from '../drift.ts';
+import { problem, rejected, sample } from './samples.ts';
+import type { World } from './world.ts';
+
+export type ServiceDrift = Drift<World>;
+
+export const {
+  expecting,
+  drift,
+  seenBy,
+  look,
+  tell,
+  response,
+  member,
+  header,
+  failure,
+  request,
+  loosen,
+  tighten,
+  instead,
+  ignore,
+  otherDefault,
+  page,
+} = combinatorsOf<World>({ sample, rejected, problem });

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import type { Category } from '../../src/finding/finding.ts';
+import { checkOne, type Suite, suites } from './independent.ts';
+
+describe.each(Object.keys(suites) as Suite[])('%s', (suite) => {
+  it('is left in peace as long as it is right', async () => {
+    const { findings } = await checkOne(suite);
+    expect(findings).toEqual([]);
+  });
+
+  it('has drifts of different names, each of an operation', () => {
+    const { drifts } = suites[suite];
+    expect(new Set(drifts.map(({ name }) => name)).size).toBe(drifts.length);
+    expect(drifts.every(({ operation }) => operation !== '')).toBe(true);
+  });
+});
+
+/**
+ * A sample of what the check did not find when the suites came, some of each sort, by the operations that each needs besides its
+ * own. The script `independent` has all of them checked.
+ */
+const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>> = {
+  fleet: {
+    'cookie-locale': [],
+    'filter-unknown-status': [],
+    'transfer-cargo': [],
+    'put-merges': ['createVehicle', 'getVehicle'],
+    'delete-hard': ['createVehicle', 'getVehicle', 'listVehicles'],
+    'plate-duplicate-accepted': ['getVehicle'],
+    'trips-other-parent': ['createVehicle', 'createTrip', 'getTrip'],
+    'tenant-list-leak': ['getVehicle'],
+  },
+  tickets: {
+    'r-customer-patch-empty': ['createCustomer', 'getCustomer'],
+    'order-last-line-lost': ['getOrder', 'listCustomers', 'listEvents'],
+    'events-q-case-sensitive': [],
+    'r-event-status-soldOut': [],
+  },
+};
+
+describe.each(Object.entries(found) as [Suite, Readonly<Record<string, readonly string[]>>][])(
+  'a drift of %s',
+  (suite, names) => {
+    it.each(Object.entries(names))('%s is found', async (name, needs) => {
+      const drift = suites[suite].drifts.find((one) => one.name === name);
+      if (drift === undefined) throw new Error(`${suite} has no drift ${name}.`);
+      const only = [drift.operation, ...needs];
+      const checks = [drift.kind as Category, 'behavior', 'responses', 'valid input', 'robustness'] as const;
+      const { findings } = await checkOne(suite, name, { only, checks });
+      expect(findings.length).toBeGreaterThan(0);
+    });
+  },
+);
