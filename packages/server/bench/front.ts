@@ -14,7 +14,8 @@ if (front === undefined) throw new Error(`There is no front ${name}; there are $
 
 const config = readConfig(process.env);
 const log = pino({ level: 'silent' });
-const store = await openStore({ databaseUrl: config.databaseUrl ?? '', poolSize: config.poolSize, log });
+const pooler = name === 'pooler' ? 'transaction' : undefined;
+const store = await openStore({ databaseUrl: config.databaseUrl ?? '', poolSize: config.poolSize, pooler, log });
 
 /** In a scenario without the database, a read answers what the read before it did: what is left is the way there and back. */
 let remembering = false;
@@ -28,6 +29,9 @@ const behind: Store = {
   },
   write: (tenantId, work) => store.write(tenantId, work),
   system: (work) => store.system(work),
+  ownerStatements: (text, values) => store.ownerStatements(text, values),
+  listen: (channel, hear) => store.listen(channel, hear),
+  notify: (channel, payload) => store.notify(channel, payload),
   ready: () => store.ready(),
   close: () => store.close(),
 };

@@ -8,6 +8,7 @@ import { fastifyWithSchemas } from './stacks/fastify.ts';
 /** What can stand before the handlers, by name. */
 export const fronts: Readonly<Record<string, (service: Service) => RequestListener | Promise<RequestListener>>> = {
   service: createApp,
+  pooler: createApp,
   fastify: fastifyWithSchemas,
   express: bareExpress,
   documented: documentedValidator,

@@ -5,16 +5,23 @@ import { authorize, checkRoles, isPublic } from './auth/roles.ts';
 import type { Context, PublicContext } from './context.ts';
 import type { Operation } from './contract/contract.ts';
 import { toProblem } from './failure.ts';
-import { problemOf } from './http/findings.ts';
-import { checkAccept } from './http/headers.ts';
+import { findUnstorable } from './http/body.ts';
+import { checkRequest } from './http/check-request.ts';
+import { deprecationHeaders } from './http/deprecation.ts';
+import { checkAccept, hasTag } from './http/headers.ts';
 import { type Claim, claimKey, isKept, type KeptAnswer } from './http/idempotency.ts';
 import { bodyReader, cleanParameters } from './http/input.ts';
-import { Problem, problemDocument } from './http/problem.ts';
+import { checkLargeRequest, largeBody } from './http/large-bodies.ts';
+import { dataHeaders } from './http/pages.ts';
+import { invalid, Problem, problemDocument } from './http/problem.ts';
 import { createRouter } from './http/router.ts';
-import { outside } from './outside.ts';
+import { readTraceparent } from './http/trace-context.ts';
+import { paymentPages } from './pay/routes.ts';
+import { contentPath, contentRoute } from './resources/files/content-route.ts';
 import { type AnyHandler, handlers } from './resources/handlers.ts';
 import type { Service } from './service.ts';
 import { type Credentials, signIn } from './sign-in.ts';
+import { systemRoutes } from './system-routes.ts';
 
 /** An answer on its way out. */
 interface Answer {
@@ -35,10 +42,12 @@ export function createApp(service: Service): RequestListener {
   const readBody = bodyReader();
   const app = express();
   app.disable('x-powered-by');
-  // Answers carry the version of the row as their ETag; one made from bytes would be another.
+  // Handlers set the ETag; one that Express calculates would be another.
   app.disable('etag');
   app.set('trust proxy', service.config.trustProxy);
-  app.use(outside(service));
+  app.use(systemRoutes(service));
+  app.use(paymentPages(service));
+  app.all(contentPath, contentRoute(service));
   app.use((request, response) => answer(request, response));
   return (request, response) =>
     app(request as Request, response as Response, (error) => last(response as Response, error));
@@ -46,40 +55,60 @@ export function createApp(service: Service): RequestListener {
   async function answer(request: Request, response: Response): Promise<void> {
     const started = process.hrtime.bigint();
     const requestId = uuidv7();
-    const traceparent = request.get('traceparent');
+    const traceparent = readTraceparent(request.get('traceparent'));
     // Made when somebody has something to say: most requests end with the one line below.
     const log = once(() => service.log.child({ requestId, ...(traceparent === undefined ? {} : { traceparent }) }));
     const headers: Record<string, string> = { 'X-Request-Id': requestId };
     let operation: Operation | undefined;
+    let tenant: string | undefined;
     let outcome: Answer;
     try {
       const route = findRoute(request.method, request.path);
       operation = route.operation;
+      Object.assign(headers, deprecationHeaders(operation));
       checkAccept(request.get('accept'));
 
-      const open: PublicContext = { service, operation, requestId, tenantName: request.get('tenant') };
+      const address = request.ip ?? '';
+      const open: PublicContext = { service, operation, requestId, address, tenantName: request.get('tenant') };
       const context: PublicContext | Context = isPublic(operation) ? open : await signIn(open, credentials(request));
-      const who =
-        context.caller === undefined ? (request.ip ?? '') : `${context.tenant.id}/${context.caller.apiUserId}`;
-      Object.assign(headers, await service.rateLimit.take(operation, who));
-      if (context.caller !== undefined) authorize(operation, context.caller.roles);
+      // Without a caller there is nobody to limit yet: the operation does so when it knows whose key it has.
+      if (context.caller !== undefined) {
+        tenant = context.tenant.name;
+        const who = `${context.tenant.id}/${context.caller.apiUserId}`;
+        Object.assign(headers, await service.rateLimit.take(operation, who));
+        authorize(operation, context.caller.roles);
+      }
 
-      const body = await readBody(operation, request, response);
+      const bytes = await readBody(operation, request, response);
       const path = cleanParameters('path', route.path);
       const query = cleanParameters('query', request.query);
-      const checked = await service.validator.request(operation, { path, query, headers: request.headers, body });
-      if (checked.findings.length > 0) throw problemOf(operation, checked.findings, body);
+      // Only whole requests wait for their turn: a slow sender must not hold a place.
+      const leave = await service.shares.enter(tenant ?? '', context.caller?.apiUserId ?? address);
+      try {
+        const raw = { path, query, headers: request.headers, bytes };
+        const isLarge = bytes !== undefined && bytes.length >= largeBody;
+        const checked = await (isLarge
+          ? checkLargeRequest(operation, raw)
+          : checkRequest(service.validator, operation, raw));
 
-      const input = { path, query: checked.query, body };
-      outcome = await (isKeyed(context, request)
-        ? onlyOnce(context, request.get('idempotency-key') ?? '', input)
-        : handlerOf(operation)(context, input));
+        const input = { path, ...checked, bytes };
+        outcome = await (isKeyed(context, request)
+          ? onlyOnce(context, request.get('idempotency-key') ?? '', input)
+          : handlerOf(operation)(context, input));
+      } finally {
+        leave();
+      }
     } catch (error) {
       const problem = toProblem(error, log());
+      if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(request.ip ?? '');
       Object.assign(headers, problem.headers);
       outcome = { status: problem.status, body: problemDocument(problem, requestId) };
     }
-    if (operation !== undefined) outcome = await checkAnswer(operation, outcome, requestId, log);
+    if (operation !== undefined) {
+      outcome = await checkAnswer(operation, outcome, requestId, log);
+      if (isKnown(operation, outcome, request.get('if-none-match')))
+        outcome = { status: 304, headers: outcome.headers, body: undefined };
+    }
     send(response, outcome, headers);
 
     const seconds = Number(process.hrtime.bigint() - started) / 1e9;
@@ -88,6 +117,7 @@ export function createApp(service: Service): RequestListener {
       requestId,
       ...(traceparent === undefined ? {} : { traceparent }),
       operation: operation?.id,
+      tenant,
       method: request.method,
       status: outcome.status,
       milliseconds: Math.round(seconds * 1e5) / 100,
@@ -98,20 +128,26 @@ export function createApp(service: Service): RequestListener {
   function last(response: Response, error: unknown): void {
     if (response.headersSent) return void response.destroy();
     const problem =
-      error === undefined
-        ? new Problem('NOT_FOUND', 'There is nothing at this address.')
-        : toProblem(error, service.log);
+      error === undefined ? new Problem('NOT_FOUND', 'This path does not exist.') : toProblem(error, service.log);
     send(response, { status: problem.status, headers: problem.headers, body: problemDocument(problem, uuidv7()) }, {});
   }
 
   /** Runs a handler under an `Idempotency-Key`: its answer is kept in the transaction that does its work. */
   async function onlyOnce(context: Context, key: string, input: Parameters<AnyHandler>[1]): Promise<Answer> {
-    const claim = await claimKey(service.store, context, context.operation, key, input.body);
+    // The key goes with a hash of the input, and what cannot be stored has none.
+    const unstorable = findUnstorable(input.body);
+    if (unstorable !== undefined) throw invalid(unstorable.pointer, 'UNSTORABLE', unstorable.detail);
+    const claim = await claimKey(service.store, context, context.operation, key, input);
     if (isKept(claim)) return { ...claim, headers: { ...claim.headers, 'Idempotency-Replayed': 'true' } };
+    // A key that stays claimed is free again after a minute.
+    const release = () =>
+      claim.release().catch((error: unknown) => service.log.warn({ err: error }, 'A key was not released.'));
     try {
-      return await handlerOf(context.operation)({ ...context, write: keeping(context, claim) }, input);
+      const outcome = await handlerOf(context.operation)({ ...context, write: keeping(context, claim) }, input);
+      if (!claim.isKept()) await release();
+      return outcome;
     } catch (error) {
-      await claim.release();
+      await release();
       throw error;
     }
   }
@@ -125,18 +161,16 @@ export function createApp(service: Service): RequestListener {
   ): Promise<Answer> {
     const isProblem = outcome.status >= 400;
     if (!isProblem && Math.random() >= service.config.answerValidation) return outcome;
-    // The one status that need not be declared: the handler is still to be written.
-    if (outcome.status === 501) return outcome;
     const findings = await service.validator.answer(operation, outcome.status, mediaType(outcome.status), outcome.body);
     if (findings.length === 0) return outcome;
     service.metrics.wrongAnswers.inc({ operation: operation.id, status: outcome.status });
     log().error(
       { operation: operation.id, status: outcome.status, findings },
-      'An answer breaks the contract and was not sent.',
+      'A response violates the contract and was not sent.',
     );
     const fault = new Problem(
       'INTERNAL_ERROR',
-      'The answer would have broken the contract. Give the request id to support.',
+      'The response would have violated the contract. Report the requestId to support.',
     );
     return { status: fault.status, body: problemDocument(fault, requestId) };
   }
@@ -179,16 +213,23 @@ function handlerOf(operation: Operation): AnyHandler {
   return handlers[operation.id] as AnyHandler;
 }
 
+/** Whether the caller of a read has what it would get, by the tag that it sent. */
+function isKnown(operation: Operation, { status, headers }: Answer, ifNoneMatch: string | undefined): boolean {
+  const tag = headers?.ETag;
+  return status === 200 && tag !== undefined && operation.statuses.includes(304) && hasTag(ifNoneMatch, tag);
+}
+
 function mediaType(status: number): string {
   return status >= 400 ? 'application/problem+json' : 'application/json';
 }
 
 function send(response: Response, answer: Answer, headers: Readonly<Record<string, string>>): void {
+  const common = { ...dataHeaders, ...headers, ...answer.headers };
+  if (answer.status === 304) return void response.writeHead(304, common).end();
   const body = JSON.stringify(answer.body);
-  // Not `json`: it would answer 304 to `If-None-Match`, which the contract does not declare.
+  // Not `json`: it would compare the tag, too, and return 304 where the contract does not declare it.
   response.writeHead(answer.status, {
-    ...headers,
-    ...answer.headers,
+    ...common,
     'Content-Type': `${mediaType(answer.status)}; charset=utf-8`,
     'Content-Length': Buffer.byteLength(body),
   });

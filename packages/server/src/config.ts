@@ -1,30 +1,96 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { bool, cleanEnv, host, makeValidator, num, port, str } from 'envalid';
+import { cleanEnv, host, makeValidator, num, port, str, url } from 'envalid';
+import proxyAddr from 'proxy-addr';
+import type { S3Settings } from './storage/s3-storage.ts';
+import { standardLimits } from './store/engine.ts';
+import { reasonOf } from './store/errors.ts';
+import { ensurePrivateDirectory, NotPrivate, readSecretFile } from './store/private-files.ts';
 
 export interface Config {
   readonly host: string;
   readonly port: number;
+  /** Where browsers reach this service, without a slash at the end: links to payment pages start with it. */
+  readonly publicUrl: string;
   /** PostgreSQL; without it the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
+  /** Where the content of files is kept; in `dataDir`, if undefined. */
+  readonly s3: S3Settings | undefined;
   readonly poolSize: number;
+  /** `transaction`, where PostgreSQL is reached through a pooler in that mode. */
+  readonly pooler: 'transaction' | undefined;
+  /** How long PostgreSQL may take to accept the first connection, in milliseconds. */
+  readonly firstConnect: number;
+  /** How long a read may take, in milliseconds. */
+  readonly readBudget: number;
+  /** How many connections of callers may be open, in all and from one address. */
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
   readonly masterKey: Buffer;
   readonly logLevel: string;
   /** The share of answers that are validated before they are sent, from 0 to 1. Problems are always validated. */
   readonly answerValidation: number;
   /** What the contract's rate limits are multiplied with; 0 switches them off. */
   readonly rateLimitFactor: number;
-  /** Whether the address of the caller is read from `X-Forwarded-For`. Only behind a proxy that sets it. */
-  readonly trustProxy: boolean;
+  /** Which proxies' `X-Forwarded-For` is believed: how many before this process, or the networks that they are in. */
+  readonly trustProxy: number | readonly string[];
+  /** Where `/metrics` is served; with the rest, if undefined. */
+  readonly metricsPort: number | undefined;
+  /** What `/metrics` asks for as a bearer token; nothing, if undefined. */
+  readonly metricsToken: string | undefined;
+  /** Whether this process runs background jobs and the clock. */
+  readonly background: boolean;
+  /** Whether events can be delivered to this machine, over HTTP too. For development only. */
+  readonly webhookAllowLoopback: boolean;
+  /** Who processes payments through links; undefined where nobody does. */
+  readonly payments: PaymentSettings | undefined;
 }
+
+export type PaymentSettings =
+  | { readonly processor: 'sandbox' }
+  | { readonly processor: 'stripe'; readonly secretKey: string; readonly webhookSecret: string };
 
 const share = makeValidator<number>((text) => {
   const value = Number(text);
   if (!(value >= 0 && value <= 1)) throw new Error('a number from 0 to 1');
   return value;
 });
+
+const atLeast = (smallest: number) =>
+  makeValidator<number>((text) => {
+    const value = Number(text);
+    if (!(Number.isInteger(value) && value >= smallest)) throw new Error(`a whole number, ${smallest} or more`);
+    return value;
+  });
+
+const databaseAddress = makeValidator<string>((text) => {
+  // The text has a password in it, so no message repeats it.
+  if (text !== '' && !(/^postgres(ql)?:/.test(text) && URL.canParse(text))) {
+    throw new Error('an address such as postgres://user:password@host:5432/database');
+  }
+  return text;
+});
+
+/** Trusting every proxy would let each caller choose an address: `X-Forwarded-For` is what the caller sends, and more. */
+const trustedProxies = makeValidator<number | readonly string[]>((text) => {
+  if (/^\d$/.test(text)) return Number(text);
+  const networks = text.split(',').map((network) => network.trim());
+  // A longer number would pass for an address of version 4.
+  if (!/^\d+$/.test(text) && areNetworks(networks)) return networks;
+  throw new Error(
+    'the number of proxies before this process, or their networks, such as "1" or "10.0.0.0/8, 127.0.0.1"',
+  );
+});
+
+function areNetworks(networks: string[]): boolean {
+  try {
+    proxyAddr.compile(networks);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /**
  * The settings of the process, from environment variables.
@@ -38,14 +104,30 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     {
       HOST: host({ default: '127.0.0.1' }),
       PORT: port({ default: 3000 }),
-      DATABASE_URL: str({ default: '' }),
+      PUBLIC_URL: url({ default: '' }),
+      DATABASE_URL: databaseAddress({ default: '' }),
       DATA_DIR: str({ default: 'data' }),
-      POOL_SIZE: num({ default: 10 }),
+      S3_BUCKET: str({ default: '' }),
+      S3_REGION: str({ default: 'us-east-1' }),
+      S3_ENDPOINT: url({ default: '' }),
+      DATABASE_POOLER: str({ choices: ['none', 'transaction'], default: 'none' }),
+      CONNECT_TIMEOUT_MS: atLeast(50)({ default: standardLimits.firstConnect }),
+      POOL_SIZE: atLeast(1)({ default: 10 }),
+      READ_BUDGET_MS: atLeast(50)({ default: standardLimits.read }),
+      MAX_CONNECTIONS: atLeast(1)({ default: standardLimits.read }),
+      MAX_CONNECTIONS_PER_ADDRESS: atLeast(1)({ default: 500 }),
       MASTER_KEY: str({ default: '' }),
       LOG_LEVEL: str({ choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], default: 'info' }),
-      VALIDATE_ANSWERS: share({ default: 1 }),
+      VALIDATE_RESPONSES: share({ default: 1 }),
       RATE_LIMIT_FACTOR: num({ default: 1 }),
-      TRUST_PROXY: bool({ default: false }),
+      TRUST_PROXY: trustedProxies({ default: 0 }),
+      METRICS_PORT: port({ default: 0 }),
+      METRICS_TOKEN: str({ default: '' }),
+      BACKGROUND: str({ choices: ['on', 'off'], default: 'on' }),
+      WEBHOOK_ALLOW_LOOPBACK: str({ choices: ['on', 'off'], default: 'off' }),
+      PAYMENT_PROCESSOR: str({ choices: ['sandbox', 'stripe', 'none', ''], default: '' }),
+      STRIPE_SECRET_KEY: str({ default: '' }),
+      STRIPE_WEBHOOK_SECRET: str({ default: '' }),
     },
     {
       reporter: ({ errors }) => {
@@ -56,33 +138,95 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   if (faults.length > 0) throw new Error(`The environment is wrong.\n  ${faults.join('\n  ')}`);
   const databaseUrl = read.DATABASE_URL === '' ? undefined : read.DATABASE_URL;
   const dataDir = resolve(read.DATA_DIR);
+  if (databaseUrl === undefined) prepareDataDirectory(dataDir);
+  const publicUrl = (read.PUBLIC_URL === '' ? `http://${read.HOST}:${read.PORT}` : read.PUBLIC_URL).replace(/\/+$/, '');
   return {
     host: read.HOST,
     port: read.PORT,
+    publicUrl,
     databaseUrl,
     dataDir,
+    s3: s3Settings(read.S3_BUCKET, read.S3_REGION, read.S3_ENDPOINT),
     poolSize: read.POOL_SIZE,
-    masterKey: read.MASTER_KEY === '' ? keyBeside(databaseUrl, dataDir) : Buffer.from(read.MASTER_KEY, 'base64'),
+    pooler: read.DATABASE_POOLER === 'transaction' ? 'transaction' : undefined,
+    firstConnect: read.CONNECT_TIMEOUT_MS,
+    readBudget: read.READ_BUDGET_MS,
+    maxConnections: read.MAX_CONNECTIONS,
+    maxConnectionsPerAddress: read.MAX_CONNECTIONS_PER_ADDRESS,
+    masterKey: decodeMasterKey(read.MASTER_KEY === '' ? keyBeside(databaseUrl, dataDir) : read.MASTER_KEY),
     logLevel: read.LOG_LEVEL,
-    answerValidation: read.VALIDATE_ANSWERS,
+    answerValidation: read.VALIDATE_RESPONSES,
     rateLimitFactor: read.RATE_LIMIT_FACTOR,
     trustProxy: read.TRUST_PROXY,
+    metricsPort: read.METRICS_PORT === 0 ? undefined : read.METRICS_PORT,
+    metricsToken: read.METRICS_TOKEN === '' ? undefined : read.METRICS_TOKEN,
+    background: read.BACKGROUND === 'on',
+    webhookAllowLoopback: read.WEBHOOK_ALLOW_LOOPBACK === 'on',
+    payments: paymentSettings(read, publicUrl),
   };
 }
 
-/** On the embedded database, a key that is made once and kept beside the data, readable by its owner only. */
-function keyBeside(databaseUrl: string | undefined, dataDir: string): Buffer {
+/** The sandbox moves no money, so it is only taken by itself where payers cannot be: on this machine. */
+function paymentSettings(
+  read: { PAYMENT_PROCESSOR: string; STRIPE_SECRET_KEY: string; STRIPE_WEBHOOK_SECRET: string },
+  publicUrl: string,
+): PaymentSettings | undefined {
+  const processor = read.PAYMENT_PROCESSOR;
+  if (processor === 'sandbox') return { processor };
+  if (processor !== 'stripe') return processor === '' && isLoopback(publicUrl) ? { processor: 'sandbox' } : undefined;
+  const [secretKey, webhookSecret] = [read.STRIPE_SECRET_KEY, read.STRIPE_WEBHOOK_SECRET];
+  // No message repeats what was set: it is, or is almost, a secret.
+  if (!/^(sk|rk)_/.test(secretKey))
+    throw new Error('PAYMENT_PROCESSOR is stripe: set STRIPE_SECRET_KEY to a key that begins with sk_ or rk_.');
+  if (!/^whsec_/.test(webhookSecret))
+    throw new Error(
+      'PAYMENT_PROCESSOR is stripe: set STRIPE_WEBHOOK_SECRET to the signing secret of the webhook endpoint, which begins with whsec_.',
+    );
+  return { processor, secretKey, webhookSecret };
+}
+
+function isLoopback(url: string): boolean {
+  return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
+}
+
+function s3Settings(bucket: string, region: string, endpoint: string): S3Settings | undefined {
+  if (bucket !== '') return { bucket, region, endpoint: endpoint === '' ? undefined : endpoint };
+  if (endpoint === '') return undefined;
+  throw new Error(
+    'S3_BUCKET is missing. It is required with S3_ENDPOINT: the bucket that stores the content of files.',
+  );
+}
+
+/** Systems allow about a hundred bytes for the path of a socket, and the server listens on one in the data directory. */
+const longestDataDir = 90;
+
+function prepareDataDirectory(dataDir: string): void {
+  if (Buffer.byteLength(dataDir) > longestDataDir) {
+    throw new Error(
+      `DATA_DIR is too long: ${dataDir} has more than ${longestDataDir} bytes. Set a shorter path, or a symbolic link to it.`,
+    );
+  }
+  try {
+    ensurePrivateDirectory(dataDir);
+  } catch (error) {
+    if (error instanceof NotPrivate) throw error;
+    throw new Error(`The data directory ${dataDir} cannot be used: ${reasonOf(error)}. Set DATA_DIR to another one.`);
+  }
+}
+
+/** On the embedded database, a key that is created once and kept beside the data, readable by its owner only. */
+function keyBeside(databaseUrl: string | undefined, dataDir: string): string {
   if (databaseUrl !== undefined) {
     throw new Error(
       'MASTER_KEY is missing. It encrypts what must not be readable in the database. Make one with: openssl rand -base64 32',
     );
   }
-  const file = join(dataDir, 'master.key');
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  try {
-    writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
-  }
-  return Buffer.from(readFileSync(file, 'utf8'), 'base64');
+  return readSecretFile(join(dataDir, 'master.key'), () => `${randomBytes(32).toString('base64')}\n`);
+}
+
+/** @throws Error where it has another length than keys have; whatever is no base64 is left out by Node. */
+function decodeMasterKey(text: string): Buffer {
+  const key = Buffer.from(text, 'base64');
+  if (key.length === 32) return key;
+  throw new Error('The master key must be 32 bytes in base64. Make one with: openssl rand -base64 32');
 }

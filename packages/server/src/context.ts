@@ -1,32 +1,17 @@
+import type { Caller, Tenant } from './auth/caller.ts';
 import type { Operation } from './contract/contract.ts';
 import type { Handler as ContractHandler, OperationId } from './contract/handler.ts';
 import type { UnitOfWork } from './entity/unit-of-work.ts';
 import type { Service } from './service.ts';
 import type { Session } from './store/store.ts';
 
-/** Who calls: an API user, by an access token. */
-export interface Caller {
-  readonly apiUserId: string;
-  readonly apiUserName: string;
-  readonly roles: ReadonlySet<string>;
-  readonly staffId: string | null;
-}
-
-/** The tenant of a call, as its operator has set it up. */
-export interface Tenant {
-  readonly id: number;
-  readonly name: string;
-  readonly currency: string;
-  /** An IANA time zone; "today" is taken in it. */
-  readonly timeZone: string;
-  readonly settings: Readonly<Record<string, unknown>>;
-}
-
 /** What every call has. */
 interface Call {
   readonly service: Service;
   readonly operation: Operation;
   readonly requestId: string;
+  /** The IP address of the caller, as far as proxies are trusted. */
+  readonly address: string;
   /** The value of the `Tenant` header, if one came. */
   readonly tenantName: string | undefined;
 }
@@ -40,11 +25,13 @@ export interface PublicContext extends Call {
 export interface Context extends Call {
   readonly caller: Caller;
   readonly tenant: Tenant;
+  /** Whether the caller has one of the roles. */
+  holds(roles: readonly string[]): boolean;
   /** The version that `If-Match` asks for; undefined where the header is absent or `*`. */
   readonly ifMatch: readonly number[] | undefined;
   read<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /**
-   * One transaction. What `work` changes is audited and announced in it; with an `Idempotency-Key`, what `work` returns is
+   * One transaction. What `work` changes is written to the audit log and the event outbox in it; with an `Idempotency-Key`, what `work` returns is
    * kept in it too, so `work` returns the result of the operation.
    */
   write<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;

@@ -4,7 +4,7 @@ import { wire } from '../test/wire.ts';
 
 const environment = await processEnvironment();
 const json = { 'Content-Type': 'application/json' };
-const crashes = 5;
+const crashes = 3;
 /** How many onboardings are answered before the process is killed in the midst of more. */
 const answeredBefore = 12;
 

@@ -1,34 +1,22 @@
+import { loadProfile } from './demo-data/profiles/load-profile.ts';
 import { seedDemoData } from './demo-data.ts';
 import { serve } from './main.ts';
-import { createApiKey } from './operator/api-keys.ts';
-import { createTenant } from './operator/tenants.ts';
+import { createApiKey, ensureApiUser } from './operator/api-keys.ts';
+import { createTenant, tenantNamed } from './operator/tenants.ts';
+import type { Service } from './service.ts';
 
 const tenant = 'hartwell';
 
 /** Serves with a demo tenant, and prints what to open and requests to paste. */
 export async function demo(environment: NodeJS.ProcessEnv): Promise<void> {
   console.log('Opening the database …');
-  const { service, address } = await serve({ LOG_LEVEL: 'error', ...environment });
+  const { service, address } = await serve({ LOG_LEVEL: 'error', WEBHOOK_ALLOW_LOOPBACK: 'on', ...environment });
   const operator = { service };
   if ((await service.directory.tenant(tenant)) === undefined) {
     console.log('Making the demo tenant, first start only …');
-    const firm = {
-      displayName: 'Hartwell & Oakes LLP',
-      currency: 'USD',
-      timeZone: 'America/Los_Angeles',
-      country: 'US',
-    };
-    await createTenant(operator, { name: tenant, ...firm });
-    await seedDemoData(operator, tenant);
+    await createDemoTenant(operator);
   }
-  const wanted = {
-    tenant,
-    user: 'demo',
-    roles: ['API_ADMIN', 'PYMT_EVNT_ALL'],
-    days: 7,
-    description: 'printed at start',
-  };
-  const { key } = await createApiKey(operator, wanted);
+  const key = await createDemoKey(operator);
   console.log(`
 The API is served at ${address} with the demo tenant "${tenant}".
 
@@ -46,6 +34,34 @@ Then search the clients:
   curl -s ${address}/gql/v1/clients/search -H "Authorization: Bearer $TOKEN" -H 'Tenant: ${tenant}' \\
     -H 'Content-Type: application/json' -d '{"where":{"name":{"_ilike":"%harbor%"}},"orderBy":[{"name":"asc"}]}'
 
+To see events arrive, have a receiver listen in another terminal, and make a change in a third one:
+
+  npx --yes pnpm@12 operator webhook listen ${tenant}
+  npx --yes pnpm@12 operator webhook trigger ${tenant} Client.CREATE
+${
+  service.config.webhookAllowLoopback
+    ? '\nWEBHOOK_ALLOW_LOOPBACK is on: subscribers can have events sent to any port of this machine. For development only.\n'
+    : ''
+}
 Stop with Ctrl+C. What you write is kept in ${service.config.dataDir}, also when the process is killed. It does not outlive a
 power failure: the embedded database does not flush to disk. Run on PostgreSQL where that matters (README).`);
+}
+
+/** Creates the firm of the contract's examples. The requests that the reference prints succeed there. */
+export async function createDemoTenant(operator: { readonly service: Service }): Promise<void> {
+  const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
+  await createTenant(operator, { name: tenant, displayName: 'Hartwell & Oakes LLP', ...place });
+  await seedDemoData(operator, tenant);
+  const { store, storage, config } = operator.service;
+  const made = await tenantNamed(operator, tenant);
+  const crm = { user: 'hartwell-crm', roles: ['API_ADMIN'] };
+  const apiUserId = await store.write(made.id, (transaction) => ensureApiUser(transaction, made, crm));
+  await loadProfile({ store, storage, databaseUrl: config.databaseUrl }, made.id, 'tiny', apiUserId);
+}
+
+/** Creates an API key of a user who may do everything in the demo tenant. @returns the key */
+export async function createDemoKey(operator: { readonly service: Service }): Promise<string> {
+  const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
+  const wanted = { tenant, user: 'demo', roles, days: 7, description: 'printed at start' };
+  return (await createApiKey(operator, wanted)).key;
 }

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import { request } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
 import { engineName } from '../test/database.ts';
-import { freePort, processEnvironment, runCli, startServer, type TestProcess } from '../test/process.ts';
+import { freePort } from '../test/free-port.ts';
+import { processEnvironment, runCli, startServer, type TestProcess } from '../test/process.ts';
 import { wire } from '../test/wire.ts';
 
 const environment = await processEnvironment();
@@ -24,7 +26,7 @@ test('the operator does things with the server running or not, and the server kn
   // Nobody serves yet: the commands work on the database themselves.
   expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
   const again = await runCli(environment, 'tenant', 'create', 'hartwell');
-  expect(again).toMatchObject({ code: 1, out: '', error: 'There is a tenant hartwell already.\n' });
+  expect(again).toMatchObject({ code: 1, out: '', error: 'The tenant hartwell already exists.\n' });
 
   const server = await startServer(environment);
   const made = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
@@ -42,9 +44,20 @@ test('the operator does things with the server running or not, and the server kn
     runCli(environment, 'api-key', 'list', 'hartwell'),
   ]);
   expect(rotated).toMatchObject({ code: 0, error: '' });
-  expect(refused).toMatchObject({ code: 1, error: expect.stringMatching(/^There is no role ROOT\./) });
+  expect(refused).toMatchObject({ code: 1, error: expect.stringMatching(/^Unknown role: ROOT\./) });
   expect(listed.out).toContain('crm');
   expect(listed.out).not.toContain('eyJ');
+
+  const [set, jobs] = await Promise.all([
+    runCli(environment, 'tenant', 'set', 'hartwell', 'deliveryPorts', '8443,9443'),
+    runCli(environment, 'job', 'list'),
+  ]);
+  expect(set).toMatchObject({ code: 0, out: 'deliveryPorts of hartwell is 8443,9443.\n', error: '' });
+  expect(jobs).toMatchObject({ code: 0, error: '', out: expect.stringContaining('There are no dead jobs.') });
+  const { out: shown } = await runCli(environment, 'tenant', 'show', 'hartwell');
+  expect(shown).toMatch(/^currency: USD\n {4}an ISO 4217 code/);
+  expect(shown).toMatch(/\ntimeApproval: on\n {4}whether .+\n[\s\S]*\ndeliveryPorts: 8443,9443\n/);
+
   const id = /[0-9a-f]{8}-[0-9a-f-]{27}/.exec(listed.out)?.[0] ?? '';
   expect(await runCli(environment, 'api-key', 'revoke', 'hartwell', id)).toMatchObject({ code: 0 });
 
@@ -56,8 +69,8 @@ test('the operator does things with the server running or not, and the server kn
 let running: TestProcess | undefined;
 
 test('a server that cannot start says so in one sentence', async () => {
-  running = await startServer(environment);
-  const wrong = runCli({ ...environment, PORT: 'x', VALIDATE_ANSWERS: '2' }, 'serve');
+  running = await startServer({ ...environment, MAX_CONNECTIONS_PER_ADDRESS: '5' });
+  const wrong = runCli({ ...environment, PORT: 'x', VALIDATE_RESPONSES: '2', READ_BUDGET_MS: '0' }, 'serve');
   if (engineName === 'pglite') {
     const { code, error } = await runCli({ ...environment, PORT: String(await freePort()) }, 'serve');
     expect({ code, lines: error.trim().split('\n').length }).toEqual({ code: 1, lines: 1 });
@@ -65,14 +78,34 @@ test('a server that cannot start says so in one sentence', async () => {
   } else {
     expect(await runCli(environment, 'serve')).toMatchObject({
       code: 1,
-      error: `Port ${environment.PORT} is taken. Stop what uses it, or set PORT to another one.\n`,
+      error: `Port ${environment.PORT} is in use. Stop the program that uses it, or set PORT to another port.\n`,
     });
   }
   expect(await wrong).toMatchObject({
     code: 1,
-    error: expect.stringMatching(/^The environment is wrong\.\n {2}PORT: .+\n {2}VALIDATE_ANSWERS: .+\n$/),
+    error: expect.stringMatching(
+      /^The environment is wrong\.\n {2}PORT: .+\n {2}READ_BUDGET_MS: .+\n {2}VALIDATE_RESPONSES: .+\n$/,
+    ),
   });
   expect(await wire(running.address, { path: '/readyz' })).toMatchObject({ status: 200 });
+});
+
+test('a server closes the connections of an address beyond the limit, and serves those within it', async () => {
+  const { hostname, port } = new URL(running?.address ?? '');
+  const sockets = await Promise.all(
+    Array.from({ length: 6 }, async () => {
+      const socket = connect(Number(port), hostname);
+      await once(socket, 'connect');
+      return socket;
+    }),
+  );
+  await Promise.race(sockets.map((socket) => once(socket, 'close')));
+  const left = sockets.filter((socket) => !socket.closed);
+  expect(left).toHaveLength(5);
+  for (const socket of left) {
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /);
+  }
 });
 
 test('a server that is told to stop answers what is under way, takes nothing new and ends well', async () => {

@@ -1,15 +1,21 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { createApp } from './app.ts';
+import { v7 as uuidv7 } from 'uuid';
+import type { BackgroundWork } from './background/background.ts';
 import { type Config, readConfig } from './config.ts';
+import { arrivalLimits } from './http/connections.ts';
+import { dataHeaders } from './http/pages.ts';
+import { listen } from './listen.ts';
 import { logOptions } from './log.ts';
-import { listenForCommands } from './operator/socket.ts';
-import { createService, type Service } from './service.ts';
+import type { Service } from './service.ts';
 import { openStore, type StoreOptions } from './store/store.ts';
 
-/** How long requests that are under way may take to end after a signal to stop, in milliseconds. */
+/** How long requests and jobs that are under way may take to end after a signal to stop, in milliseconds. */
 const graceMilliseconds = 10_000;
+
+const loopbackWarning =
+  'WEBHOOK_ALLOW_LOOPBACK is on: subscribers can have events sent to any port of this machine, also without TLS. Use it for development only.';
 
 export interface Running {
   readonly service: Service;
@@ -18,57 +24,83 @@ export interface Running {
 }
 
 /**
- * Opens the database, serves, and stops in order on SIGTERM or SIGINT: requests that are under way are answered.
+ * Opens the database, serves, and stops in order on SIGTERM or SIGINT: requests that are under way are answered, and jobs
+ * end or are given back.
  *
- * @throws Error with a sentence where the settings are wrong, the database is in use or the port is taken.
+ * @param work what runs in the background; the jobs of the service, if left out.
+ * @throws Error with a sentence where it cannot start; what was opened by then is closed again.
  */
-export async function serve(environment: NodeJS.ProcessEnv): Promise<Running> {
+export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWork): Promise<Running> {
   const config = readConfig(environment);
   const log = pino(logOptions(config.logLevel));
-  const store = await openStore({ ...databaseOf(config), log });
-  const service = await createService(config, store, log);
-  const commands = config.databaseUrl === undefined ? await listenForCommands(config.dataDir, { service }) : undefined;
-  const server = createServer(createApp(service));
+  let handle: RequestListener = rejectWhileStarting;
+  const server = createServer(arrivalLimits, (request, response) => handle(request, response));
+  // First, because a port that is taken shows at once, and the rest of the start takes a second.
+  await listen(server, config.host, config.port, 'PORT');
+  // Closed in the opposite order.
+  const opened = new AsyncDisposableStack();
+  // Loading blocks this thread for a second or more, and a connection to PostgreSQL must not wait for that.
+  if (config.databaseUrl !== undefined) await import('./serving.ts');
+  const opening = openStore({ ...databaseOf(config), log });
+  opening.then(
+    (store) => opened.defer(() => store.close()),
+    () => undefined,
+  );
   try {
-    await listen(server, config);
+    // Loading the rest takes as long as opening the embedded database, which has a thread of its own.
+    const { prepareServing } = await import('./serving.ts');
+    const { service, listener, startBackground } = await prepareServing(server, config, opening, log, opened, work);
+    handle = listener;
+    log.info({ host: config.host, port: config.port, engine: service.store.engine }, 'Serving.');
+    if (config.webhookAllowLoopback) log.warn(loopbackWarning);
+    const stopBackground = config.background ? startBackground() : async () => {};
+
+    let stopping: Promise<void> | undefined;
+    const stop = () => {
+      stopping ??= (async () => {
+        log.info('Stopping: requests in progress are finished first.');
+        await Promise.all([closeServer(server), stopBackground(graceMilliseconds)]);
+        await opened.disposeAsync();
+        log.info('Stopped.');
+      })();
+      return stopping;
+    };
+    const end = async () => {
+      await stop();
+      // A job that ignores that it was told to end would keep the process for as long as it likes.
+      setTimeout(() => process.exit(), 1_000).unref();
+    };
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end());
+    return { service, stop, address: `http://${config.host}:${config.port}` };
   } catch (error) {
-    commands?.close();
-    await store.close();
+    server.close().closeAllConnections();
+    await opening.catch(() => undefined);
+    await opened.disposeAsync();
     throw error;
   }
-  log.info({ host: config.host, port: config.port, engine: store.engine }, 'Serving.');
+}
 
-  let stopping: Promise<void> | undefined;
-  const stop = () => {
-    stopping ??= (async () => {
-      log.info('Stopping: the requests that are under way are answered first.');
-      const forced = setTimeout(() => server.closeAllConnections(), graceMilliseconds);
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeIdleConnections();
-      await closed;
-      clearTimeout(forced);
-      commands?.close();
-      await store.close();
-      log.info('Stopped.');
-    })();
-    return stopping;
-  };
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void stop());
-  return { service, stop, address: `http://${config.host}:${config.port}` };
+/** What callers get between the beginning of a start and its end. */
+async function rejectWhileStarting(_request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { Problem, problemDocument } = await import('./http/problem.ts');
+  const problem = new Problem('SERVICE_UNAVAILABLE', 'The service is starting. Try again in a second.');
+  const headers = { ...dataHeaders, 'Content-Type': 'application/problem+json; charset=utf-8', 'Retry-After': '1' };
+  response.writeHead(problem.status, headers);
+  response.end(JSON.stringify(problemDocument(problem, uuidv7())));
+}
+
+async function closeServer(server: Server): Promise<void> {
+  const forced = setTimeout(() => server.closeAllConnections(), graceMilliseconds);
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  await closed;
+  clearTimeout(forced);
 }
 
 /** Which database the settings name. The embedded one has a folder of its own, beside what else is in the data directory. */
 export function databaseOf(config: Config): StoreOptions {
-  if (config.databaseUrl !== undefined) return { databaseUrl: config.databaseUrl, poolSize: config.poolSize };
-  return { dataDir: join(config.dataDir, 'database') };
-}
-
-function listen(server: Server, { port, host }: Config): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EADDRINUSE') return reject(error);
-      reject(new Error(`Port ${port} is taken. Stop what uses it, or set PORT to another one.`));
-    });
-    server.listen(port, host, resolve);
-  });
+  const { databaseUrl, dataDir, poolSize, pooler, readBudget, firstConnect } = config;
+  const limits = { read: readBudget, firstConnect };
+  if (databaseUrl !== undefined) return { databaseUrl, poolSize, pooler, limits };
+  return { dataDir: join(dataDir, 'database'), limits };
 }

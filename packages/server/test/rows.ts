@@ -9,3 +9,10 @@ export function insertOrg(tenantId: number, name: string, id: string = uuidv7())
     values (${tenantId}, ${id}, ${id}, ${name}, ${name}, ${name}, 'USD', 'US', 'America/New_York', 1)
     returning id`;
 }
+
+/** Counts that something was done, in the caller's transaction. */
+export function count(tenantId: number, what: string): RawBuilder<unknown> {
+  return sql`
+    insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${what}, 1)
+    on conflict (tenant_id, name) do update set value = tenant_counter.value + 1`;
+}

@@ -1,19 +1,28 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Logger, pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
-import { afterAll } from 'vitest';
 import { createApp } from '../src/app.ts';
-import type { Caller, Context, Tenant } from '../src/context.ts';
+import type { Caller, Tenant } from '../src/auth/caller.ts';
+import { queuesOf } from '../src/background/background.ts';
+import { ensureQueues } from '../src/background/queue.ts';
+import type { Context } from '../src/context.ts';
 import { allOperations } from '../src/contract/contract.ts';
 import type { Input, OperationId, Result } from '../src/contract/handler.ts';
+import { DeliveryAddresses } from '../src/delivery/addresses.ts';
+import { arrivalLimits } from '../src/http/connections.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';
 import { type AnyHandler, handlers } from '../src/resources/handlers.ts';
+import { backgroundWork } from '../src/resources/jobs.ts';
 import { createService, type Service } from '../src/service.ts';
 import { contextOf } from '../src/sign-in.ts';
-import type { Store } from '../src/store/store.ts';
+import type { Store, StoreOptions } from '../src/store/store.ts';
+import { atEnd } from './at-end.ts';
 import { testStore } from './database.ts';
 
 /** An answer as it came over the wire. */
@@ -53,6 +62,8 @@ export interface TestServiceOptions {
   readonly roles?: readonly string[];
   readonly log?: Logger;
   readonly config?: Partial<Service['config']>;
+  /** A database that the test has made; one of its own, if left out. */
+  readonly database?: StoreOptions;
   /** Parts of the service that a test wants to have otherwise. */
   readonly replace?: (service: Service) => Partial<Service>;
 }
@@ -62,13 +73,22 @@ export interface TestServiceOptions {
  * API user of a tenant with one org. Call it at the top level of the test file.
  */
 export async function testService(options: TestServiceOptions = {}): Promise<TestService> {
-  const { store } = await testStore();
+  const config = { ...testConfig(), ...options.config };
+  const { store } = await testStore({ ...options.database, poolSize: config.poolSize });
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
-  const common = await createService({ ...testConfig(), ...options.config }, store, log);
+  // Requests add jobs, also where nobody runs them.
+  await ensureQueues(store, queuesOf(backgroundWork), log);
+  const created = await createService(config, store, log);
+  // No test asks the DNS servers of the machine.
+  const deliveryAddresses = new DeliveryAddresses({
+    allowLoopback: config.webhookAllowLoopback,
+    resolve: async () => [],
+  });
+  const common = { ...created, deliveryAddresses };
   const service = { ...common, ...options.replace?.(common) };
-  const server = createServer(createApp(service));
+  const server = createServer(arrivalLimits, createApp(service));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  afterAll(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
+  atEnd(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
   const addTenant = (name: string) => {
@@ -101,17 +121,32 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
 }
 
 function testConfig(): Service['config'] {
+  // Nothing is there until content is stored.
+  const dataDir = join(tmpdir(), `financial-automation-test-${randomUUID()}`);
+  atEnd(() => rm(dataDir, { recursive: true, force: true }));
   return {
     host: '127.0.0.1',
     port: 0,
+    publicUrl: 'http://localhost:3000',
     databaseUrl: undefined,
-    dataDir: '',
+    dataDir,
+    s3: undefined,
     poolSize: 10,
+    pooler: undefined,
+    firstConnect: 1_500,
+    readBudget: 2_000,
+    maxConnections: 1_000,
+    maxConnectionsPerAddress: 1_000,
     masterKey: randomBytes(32),
     logLevel: 'silent',
     answerValidation: 1,
     rateLimitFactor: 0,
-    trustProxy: false,
+    trustProxy: 0,
+    metricsPort: undefined,
+    metricsToken: undefined,
+    background: false,
+    webhookAllowLoopback: false,
+    payments: { processor: 'sandbox' },
   };
 }
 
@@ -144,8 +179,14 @@ async function handle<Id extends OperationId>(
   const operation = allOperations.find((one) => one.id === id);
   if (operation === undefined) throw new Error(`The contract has no operation ${id}.`);
   const requestId = uuidv7();
-  const open = { service, operation, requestId, tenantName: tenant.name };
+  const open = { service, operation, requestId, address: '127.0.0.1', tenantName: tenant.name };
   const context: Context = { ...contextOf(open, tenant, caller, undefined), ...more };
-  const answer = await (handlers[id] as AnyHandler)(context, { path: {}, query: {}, body: undefined, ...input });
+  const answer = await (handlers[id] as AnyHandler)(context, {
+    path: {},
+    query: {},
+    body: undefined,
+    bytes: undefined,
+    ...input,
+  });
   return answer as unknown as Result<Id>;
 }

@@ -11,6 +11,7 @@ export function matches(row: Where, where: Where): boolean {
     if (key === '_or') return (given as Where[]).some((part) => matches(row, part));
     if (key === '_not') return !matches(row, given as Where);
     const value = row[key];
+    if (key === 'partner') return value !== undefined && matches(value as Where, given as Where);
     if (key === 'contactClients') return (value as Where[]).some((link) => matches(link, given as Where));
     return Object.entries(given as Where).every(([operator, operand]) => holds(value ?? null, operator, operand));
   });
@@ -59,6 +60,8 @@ function compare(value: unknown, operand: unknown): number {
 }
 
 function comparable(value: unknown): unknown {
+  // Lists are equal if they have the same elements.
+  if (Array.isArray(value)) return [...new Set(value)].sort().join();
   if (typeof value === 'boolean') return Number(value);
   if (typeof value !== 'string') return value;
   if (/^\d{4}-\d{2}-\d{2}T/.test(value)) return Date.parse(value);

@@ -1,11 +1,12 @@
 import { v7 as uuidv7 } from 'uuid';
 import { openStore } from '../src/store/store.ts';
+import { patientLimits } from './patient-limits.ts';
 import { insertOrg } from './rows.ts';
 
 /** A process that writes rows for ever, and prints the id of each as soon as it is told that the row is stored. */
 const [dataDir = '', tenant = ''] = process.argv.slice(2);
 const tenantId = Number(tenant);
-const store = await openStore({ dataDir });
+const store = await openStore({ dataDir, limits: patientLimits });
 for (;;) {
   // Several at a time, as requests come.
   await Promise.all(

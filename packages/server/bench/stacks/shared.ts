@@ -9,7 +9,7 @@ import { signIn } from '../../src/sign-in.ts';
 
 /** A call as the other fronts make it: who calls, found as this server finds it. */
 export function openCall(service: Service, operation: Operation, tenantName: string | undefined): PublicContext {
-  return { service, operation, requestId: uuidv7(), tenantName };
+  return { service, operation, requestId: uuidv7(), address: '127.0.0.1', tenantName };
 }
 
 export function signInTo(open: PublicContext, authorization: string | undefined): Promise<Context> {
@@ -20,7 +20,7 @@ export function handle(
   context: Context,
   input: { path: unknown; query: unknown; body: unknown },
 ): ReturnType<AnyHandler> {
-  return (handlers[context.operation.id] as AnyHandler)(context, input);
+  return (handlers[context.operation.id] as AnyHandler)(context, { ...input, bytes: undefined });
 }
 
 export function failureOf(error: unknown, service: Service) {

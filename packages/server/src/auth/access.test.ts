@@ -41,6 +41,9 @@ function delegating(real: Store): Store {
     read: (tenantId, work) => real.read(tenantId, work),
     write: (tenantId, work) => real.write(tenantId, work),
     system: (work) => real.system(work),
+    ownerStatements: (text, values) => real.ownerStatements(text, values),
+    listen: (channel, hear) => real.listen(channel, hear),
+    notify: (channel, payload) => real.notify(channel, payload),
     ready: () => real.ready(),
     close: () => real.close(),
   };
@@ -49,7 +52,7 @@ function delegating(real: Store): Store {
 const orgs = (caller: Pick<TestCaller, 'call'>) => caller.call('POST', '/gql/v1/orgs', {});
 const ended = {
   status: 401,
-  body: { code: 'UNAUTHENTICATED', detail: 'The API key behind this token is revoked or has expired.' },
+  body: { code: 'UNAUTHENTICATED', detail: 'The API key of this token has been revoked or has expired.' },
 };
 
 /** An API user of its own, with the key that it signed in with. */
@@ -140,7 +143,7 @@ describe('the Tenant header', () => {
       expect({ status, code, detail }).toEqual({
         status: 403,
         code: 'TENANT_MISMATCH',
-        detail: 'This token is not for the tenant that the Tenant header names.',
+        detail: 'The token belongs to another tenant than the one in the Tenant header.',
       });
     }
   });

@@ -1,12 +1,16 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import type { Caller, Tenant } from '../context.ts';
 import { Problem } from '../http/problem.ts';
 import type { Store } from '../store/store.ts';
+import type { Caller, Tenant } from './caller.ts';
+import { readTenantSettings } from './tenant-settings.ts';
 import { type AccessClaims, unauthenticated } from './tokens.ts';
 
 /** A change by the operator - a key revoked, a tenant closed - takes hold within this time, in milliseconds. */
 const freshness = 5_000;
+
+/** When a key was last used is kept to this, in milliseconds: a write for each use would cost more than the use. */
+const usePrecision = 15 * 60_000;
 
 interface KeyState {
   readonly apiUserId: string;
@@ -14,6 +18,7 @@ interface KeyState {
   readonly roles: readonly string[];
   readonly staffId: string | null;
   readonly usable: boolean;
+  readonly lastUsedAt: string | null;
 }
 
 /** Who there is: tenants, and API users with their keys. Read from the database, and kept for some seconds. */
@@ -34,12 +39,22 @@ export class Directory {
   async tenant(name: string): Promise<Tenant | undefined> {
     const known = this.#tenants.get(name);
     if (known !== undefined) return known;
-    const tenant = await this.#store.system((transaction) =>
-      transaction.first<Tenant>(sql`
+    const row = await this.#store.system((transaction) =>
+      transaction.first(sql<Omit<Tenant, 'settings'> & { settings: unknown }>`
         select id, name, currency, time_zone as "timeZone", settings from tenant where name = ${name} and active`),
     );
-    if (tenant !== undefined) this.#tenants.set(name, tenant);
+    if (row === undefined) return undefined;
+    const tenant = { ...row, settings: readTenantSettings(row.settings) };
+    this.#tenants.set(name, tenant);
     return tenant;
+  }
+
+  /** The names of all tenants that are not closed. */
+  async tenantNames(): Promise<string[]> {
+    const rows = await this.#store.system((transaction) =>
+      transaction.all(sql<{ name: string }>`select name from tenant where active order by id`),
+    );
+    return rows.map(({ name }) => name);
   }
 
   /** What stands behind an API key now; undefined where there is no such key in the tenant. */
@@ -50,12 +65,21 @@ export class Directory {
     const state = await this.#store.read(tenantId, (session) =>
       session.first<KeyState>(sql`
         select u.id as "apiUserId", u.name as "apiUserName", u.roles, u.staff_id as "staffId",
-          u.active and k.revoked_at is null and k.expires_at > now() as usable
+          u.active and k.revoked_at is null and k.expires_at > now() as usable, k.last_used_at as "lastUsedAt"
         from api_key k join api_user u on u.tenant_id = k.tenant_id and u.id = k.api_user_id
         where k.tenant_id = ${tenantId} and k.id = ${id}`),
     );
     if (state !== undefined) this.#keys.set(place, state);
     return state;
+  }
+
+  /** Remembers that a key was used now. It is for people: where it fails, the use goes on. */
+  async markUsed(tenantId: number, id: string, { lastUsedAt }: Pick<KeyState, 'lastUsedAt'>): Promise<void> {
+    if (lastUsedAt !== null && Date.now() - Date.parse(lastUsedAt) < usePrecision) return;
+    await this.#store.write(tenantId, (transaction) =>
+      transaction.all(sql`update api_key set last_used_at = now() where tenant_id = ${tenantId} and id = ${id}`),
+    );
+    this.#keys.delete(`${tenantId}/${id}`);
   }
 
   /**
@@ -71,7 +95,7 @@ export class Directory {
     if (tenant === undefined) throw tenantMismatch();
     const key = await this.key(tenant.id, claims.client_id);
     if (key === undefined || !key.usable)
-      throw unauthenticated('The API key behind this token is revoked or has expired.');
+      throw unauthenticated('The API key of this token has been revoked or has expired.');
     const caller = {
       apiUserId: claims.sub,
       apiUserName: key.apiUserName,
@@ -83,5 +107,5 @@ export class Directory {
 }
 
 export function tenantMismatch(): Problem {
-  return new Problem('TENANT_MISMATCH', 'This token is not for the tenant that the Tenant header names.');
+  return new Problem('TENANT_MISMATCH', 'The token belongs to another tenant than the one in the Tenant header.');
 }

@@ -1,13 +1,14 @@
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { sql } from 'kysely';
+import { recordOperatorAct } from '../store/operator-log.ts';
 import type { Store } from '../store/store.ts';
 import type { Vault } from './vault.ts';
 
 /** The one algorithm that tokens are signed with; any other in a token's header is refused. */
 export const algorithm = 'EdDSA';
 
-/** A key that is not known yet is looked for in the database, but not more often than this: kids come from outside. */
-const reloadPauseMilliseconds = 5_000;
+/** The keys are read again when they are older than this, in milliseconds, so that each process knows of a change within 5 s. */
+const freshness = 4_000;
 
 interface SigningKeyRow {
   kid: string;
@@ -15,9 +16,17 @@ interface SigningKeyRow {
   privateJwk: Buffer;
 }
 
+/** A signing key, as an operator sees it. */
+export interface SigningKeyState {
+  readonly kid: string;
+  readonly createdAt: string;
+  readonly retiredAt: string | null;
+  readonly use: 'signs and verifies' | 'verifies' | 'none';
+}
+
 /**
  * The keys that sign API keys and access tokens. The newest signs; each verifies until it is retired, because API keys
- * outlive rotations.
+ * outlive rotations. What a retired key signed is rejected.
  */
 export class KeyRing {
   readonly #store: Store;
@@ -26,7 +35,8 @@ export class KeyRing {
   #publicJwks: JWK[] = [];
   #signing: { kid: string; key: CryptoKey } | undefined;
   readonly #clock: { now(): number };
-  #loadedAt = 0;
+  #loadedAt = Number.NEGATIVE_INFINITY;
+  #loading: Promise<void> | undefined;
 
   private constructor(store: Store, vault: Vault, clock: { now(): number }) {
     this.#store = store;
@@ -42,20 +52,52 @@ export class KeyRing {
     return ring;
   }
 
-  /** Makes a new signing key. @returns its id. */
+  /** Creates a signing key, which signs from now on. @returns its id. */
   async rotate(): Promise<string> {
     const pair = await generateKeyPair(algorithm, { crv: 'Ed25519', extractable: true });
     const publicJwk = await exportJWK(pair.publicKey);
     const kid = await calculateJwkThumbprint(publicJwk);
     const privateJwk = this.#vault.encrypt('signing-key', JSON.stringify(await exportJWK(pair.privateKey)));
     const stored = JSON.stringify({ ...publicJwk, kid, alg: algorithm, use: 'sig' });
-    await this.#store.system((transaction) =>
-      transaction.all(sql`
+    await this.#store.system(async (transaction) => {
+      await transaction.all(sql`
         insert into signing_key (kid, algorithm, public_jwk, private_jwk_encrypted)
-        values (${kid}, ${algorithm}, ${stored}::jsonb, ${privateJwk})`),
-    );
+        values (${kid}, ${algorithm}, ${stored}::jsonb, ${privateJwk})`);
+      await recordOperatorAct(transaction, { operation: 'signing-key rotate', subject: kid });
+    });
     await this.#load();
     return kid;
+  }
+
+  /**
+   * Ends a key: whatever it signed is rejected, here at once and in every other process within seconds.
+   * @throws Error with a sentence where there is no such key, or it is the one that signs
+   */
+  async retire(kid: string): Promise<void> {
+    await this.#load();
+    if (kid === this.#signing?.kid) {
+      throw new Error(`The key ${kid} signs new tokens. Run "signing-key rotate" first.`);
+    }
+    await this.#store.system(async (transaction) => {
+      const retired = await transaction.first(sql`
+        update signing_key set retired_at = now() where kid = ${kid} and retired_at is null returning kid`);
+      if (retired === undefined) throw new Error(`No signing key ${kid} is in use.`);
+      await recordOperatorAct(transaction, { operation: 'signing-key retire', subject: kid });
+    });
+    await this.#load();
+  }
+
+  /** All keys, the newest first. */
+  async list(): Promise<SigningKeyState[]> {
+    const rows = await this.#store.system((transaction) =>
+      transaction.all<Omit<SigningKeyState, 'use'>>(sql`
+        select kid, created_at as "createdAt", retired_at as "retiredAt" from signing_key order by created_at desc, kid`),
+    );
+    const newest = rows.find((row) => row.retiredAt === null);
+    return rows.map((row) => ({
+      ...row,
+      use: row === newest ? 'signs and verifies' : row.retiredAt === null ? 'verifies' : 'none',
+    }));
   }
 
   /** @throws Error while the ring is empty, which `open` rules out. */
@@ -64,35 +106,54 @@ export class KeyRing {
     return this.#signing;
   }
 
+  /** The key that verifies what the key with this id signed; undefined where it is unknown or retired. */
   async publicKey(kid: string): Promise<CryptoKey | undefined> {
-    if (!this.#publicKeys.has(kid)) await this.#refresh();
+    await this.#refresh();
     return this.#publicKeys.get(kid);
   }
 
-  /** The public keys as a JWK set (RFC 7517); those of other processes too, but for the last seconds. */
+  /** The public keys as a JWK set (RFC 7517). */
   async jwks(): Promise<{ keys: JWK[] }> {
     await this.#refresh();
     return { keys: this.#publicJwks };
   }
 
+  #decrypt(privateJwk: Buffer): string {
+    try {
+      return this.#vault.decrypt('signing-key', privateJwk);
+    } catch (error) {
+      throw new Error('MASTER_KEY is not the key with which this database was set up. Set it to that key.', {
+        cause: error,
+      });
+    }
+  }
+
   async #refresh(): Promise<void> {
-    if (this.#clock.now() - this.#loadedAt > reloadPauseMilliseconds) await this.#load();
+    if (this.#clock.now() - this.#loadedAt <= freshness) return;
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    await this.#loading;
   }
 
   async #load(): Promise<void> {
-    this.#loadedAt = this.#clock.now();
+    const began = this.#clock.now();
     const rows = await this.#store.system((transaction) =>
       transaction.all<SigningKeyRow>(sql`
         select kid, public_jwk as "publicJwk", private_jwk_encrypted as "privateJwk"
-        from signing_key where retired_at is null order by created_at desc`),
+        from signing_key where retired_at is null order by created_at desc, kid`),
     );
     const publicKeys = new Map<string, CryptoKey>();
     for (const row of rows) publicKeys.set(row.kid, await importKey(row.publicJwk));
     const newest = rows[0];
-    if (newest !== undefined) {
-      const jwk: JWK = JSON.parse(this.#vault.decrypt('signing-key', newest.privateJwk));
-      this.#signing = { kid: newest.kid, key: await importKey(jwk) };
-    }
+    const signing = newest && {
+      kid: newest.kid,
+      key: await importKey(JSON.parse(this.#decrypt(newest.privateJwk))),
+    };
+    // One that began later has overtaken this one, and knows more.
+    if (began < this.#loadedAt) return;
+    this.#loadedAt = began;
+    this.#signing = signing;
     this.#publicKeys = publicKeys;
     this.#publicJwks = rows.map((row) => row.publicJwk);
   }

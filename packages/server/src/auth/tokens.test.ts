@@ -173,7 +173,7 @@ describe('another signing key', () => {
       { ...(claims as { sub: string }), client_id: made.id, tenant: 'firm', roles: [], staffId: null },
       'x',
     );
-    const tokens = new Tokens(ring);
+    const tokens = new Tokens(ring, service.vault);
     await expect(tokens.verifyAccessToken(theirs)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
     now += 5_001;
     await expect(tokens.verifyAccessToken(theirs)).resolves.toMatchObject({ tenant: 'firm' });
@@ -181,6 +181,45 @@ describe('another signing key', () => {
     const last = await service.keys.rotate();
     now += 5_001;
     expect((await ring.jwks()).keys.map((jwk) => jwk.kid)).toContain(last);
+  });
+
+  test('that is retired is dead within seconds in every process, for tokens that were verified before too', async () => {
+    let now = 1;
+    const elsewhere = await KeyRing.open(store, service.vault, { now: () => now });
+    const tokens = new Tokens(elsewhere, service.vault);
+    const retired = service.keys.signingKey().kid;
+    const wanted = {
+      tenant: tenant.name,
+      user: 'signed-by-the-old-key',
+      roles: ['REF_R'],
+      days: 1,
+      description: undefined,
+    };
+    const old = await createApiKey({ service }, wanted);
+    const exchanged = await call<{ access_token: string }>('POST', '/v1/auth/token', { apiKey: old.key });
+    const { access_token: issued } = exchanged.body;
+    const listOrgs = () => call('POST', '/gql/v1/orgs', {}, { Authorization: `Bearer ${issued}` });
+    now += 5_000;
+    await expect(tokens.verifyAccessToken(issued)).resolves.toMatchObject({ tenant: tenant.name });
+    expect(await listOrgs()).toMatchObject({ status: 200 });
+
+    await expect(service.keys.retire(retired)).rejects.toThrow(/signs new tokens\. Run "signing-key rotate" first\.$/);
+    const next = await service.keys.rotate();
+    await service.keys.retire(retired);
+    await expect(service.keys.retire(retired)).rejects.toThrow(`No signing key ${retired} is in use.`);
+
+    expect(await listOrgs()).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+    expect(await call('POST', '/v1/auth/token', { apiKey: old.key })).toMatchObject({ status: 401 });
+    now += 5_000;
+    await expect(tokens.verifyAccessToken(issued)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect((await elsewhere.jwks()).keys.map((jwk) => jwk.kid)).not.toContain(retired);
+    expect(elsewhere.signingKey().kid).toBe(next);
+    const states = new Map((await service.keys.list()).map(({ kid, use }) => [kid, use]));
+    expect([states.get(next), states.get(retired), states.get(kid)]).toEqual([
+      'signs and verifies',
+      'none',
+      'verifies',
+    ]);
   });
 
   test('is published without its private part, and stored without it in the clear', async () => {

@@ -1,8 +1,9 @@
-import { decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
+import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { numberOf } from '../contract/contract.ts';
 import { Problem } from '../http/problem.ts';
 import { algorithm, type KeyRing } from './key-ring.ts';
+import type { Vault } from './vault.ts';
 
 /** How long an access token lives, in seconds: as long as the contract allows. */
 export const accessTokenLifetime = numberOf('AccessToken', 'expires_in', 'maximum');
@@ -35,32 +36,52 @@ const apiKey: Kind = { typ: 'api-key+jwt', audience: 'token' };
 
 const issuer = 'financial-automation';
 
-/** Signs and verifies API keys and access tokens. Neither passes for the other: type and audience differ. */
+/** What the mark in a token's header is for; the vault has a key of its own for it. */
+const markPurpose = 'token-mark';
+const markLength = 22;
+
+/**
+ * Called before the signature of a token is checked that does not carry our mark: most likely it is not ours, and checking
+ * signatures costs. It may throw.
+ */
+type OnDoubt = () => void;
+
+/**
+ * Signs and verifies API keys and access tokens. Neither passes for the other: type and audience differ. Each carries a
+ * mark that costs next to nothing to check, so that garbage is told from tokens of ours before any signature is checked.
+ */
 export class Tokens {
   readonly #keys: KeyRing;
+  readonly #vault: Vault;
   /** Verifying a signature costs more than a read of a row, and a caller sends the same token for 15 minutes. */
-  readonly #verified = new LRUCache<string, AccessClaims>({ max: 10_000 });
+  readonly #verified = new LRUCache<string, { readonly claims: AccessClaims; readonly kid: string }>({ max: 10_000 });
 
-  constructor(keys: KeyRing) {
+  constructor(keys: KeyRing, vault: Vault) {
     this.#keys = keys;
+    this.#vault = vault;
   }
 
   signAccessToken(claims: Omit<AccessClaims, 'exp'>, id: string): Promise<string> {
-    return this.#sign(accessToken, { ...claims, jti: id }, `${accessTokenLifetime}s`);
+    return this.#sign(accessToken, { ...claims, jti: id }, Math.floor(Date.now() / 1000) + accessTokenLifetime);
   }
 
   signApiKey(claims: ApiKeyClaims & { readonly sub: string }, expiresAt: Date): Promise<string> {
-    return this.#sign(apiKey, { ...claims }, expiresAt);
+    return this.#sign(apiKey, { ...claims }, Math.floor(expiresAt.getTime() / 1000));
   }
 
   /** @throws Problem `UNAUTHENTICATED` that says what is wrong with the token. */
-  async verifyAccessToken(token: string): Promise<AccessClaims> {
+  async verifyAccessToken(token: string, onDoubt?: OnDoubt): Promise<AccessClaims> {
     const known = this.#verified.get(token);
     if (known !== undefined) {
-      if (known.exp + clockTolerance <= Date.now() / 1000) throw unauthenticated('The access token has expired.');
-      return known;
+      if (known.claims.exp + clockTolerance <= Date.now() / 1000) {
+        throw unauthenticated('The access token has expired.');
+      }
+      // The key may have been retired since.
+      if ((await this.#keys.publicKey(known.kid)) === undefined) throw notOurs('access token');
+      return known.claims;
     }
-    const { sub, client_id, tenant, roles, staffId, exp } = await this.#verify(accessToken, token, 'access token');
+    const { payload, kid } = await this.#verify(accessToken, token, 'access token', onDoubt);
+    const { sub, client_id, tenant, roles, staffId, exp } = payload;
     if (
       typeof sub !== 'string' ||
       typeof client_id !== 'string' ||
@@ -68,36 +89,58 @@ export class Tokens {
       !isTexts(roles) ||
       typeof exp !== 'number'
     ) {
-      throw unauthenticated('The access token is not one of ours.');
+      throw notOurs('access token');
     }
     const claims = { sub, client_id, tenant, roles, staffId: typeof staffId === 'string' ? staffId : null, exp };
-    this.#verified.set(token, claims);
+    this.#verified.set(token, { claims, kid });
     return claims;
   }
 
   /** @throws Problem `UNAUTHENTICATED` that says what is wrong with the key. */
-  async verifyApiKey(key: string): Promise<ApiKeyClaims> {
-    const { jti, tenant } = await this.#verify(apiKey, key, 'API key');
-    if (typeof jti !== 'string' || typeof tenant !== 'string') throw unauthenticated('The API key is not one of ours.');
+  async verifyApiKey(key: string, onDoubt?: OnDoubt): Promise<ApiKeyClaims> {
+    const { jti, tenant } = (await this.#verify(apiKey, key, 'API key', onDoubt)).payload;
+    if (typeof jti !== 'string' || typeof tenant !== 'string') throw notOurs('API key');
     return { jti, tenant };
   }
 
-  #sign(kind: Kind, claims: Record<string, unknown>, expires: string | Date): Promise<string> {
+  /** @param exp seconds since 1970 */
+  #sign(kind: Kind, claims: { readonly jti: string; readonly [name: string]: unknown }, exp: number): Promise<string> {
     const { kid, key } = this.#keys.signingKey();
     return new SignJWT(claims)
-      .setProtectedHeader({ alg: algorithm, kid, typ: kind.typ })
+      .setProtectedHeader({ alg: algorithm, kid, typ: kind.typ, mark: this.#mark(claims.jti, exp) })
       .setIssuer(issuer)
       .setAudience(kind.audience)
       .setIssuedAt()
-      .setExpirationTime(expires)
+      .setExpirationTime(exp)
       .sign(key);
   }
 
-  async #verify(kind: Kind, token: string, name: string): Promise<Record<string, unknown>> {
+  #mark(jti: string, exp: number): string {
+    return this.#vault.sign(markPurpose, `${jti} ${exp}`).slice(0, markLength);
+  }
+
+  #isMarked(token: string): boolean {
     try {
+      const { jti, exp } = decodeJwt(token);
+      return (
+        typeof jti === 'string' && typeof exp === 'number' && decodeProtectedHeader(token).mark === this.#mark(jti, exp)
+      );
+    } catch {
+      return false;
+    }
+  }
+
+  async #verify(
+    kind: Kind,
+    token: string,
+    name: string,
+    onDoubt: OnDoubt = () => undefined,
+  ): Promise<{ payload: Record<string, unknown>; kid: string }> {
+    try {
+      if (!this.#isMarked(token)) onDoubt();
       const { kid } = decodeProtectedHeader(token);
       const key = kid === undefined ? undefined : await this.#keys.publicKey(kid);
-      if (key === undefined) throw unauthenticated(`The ${name} is not one of ours.`);
+      if (kid === undefined || key === undefined) throw notOurs(name);
       const { payload } = await jwtVerify(token, key, {
         algorithms: [algorithm],
         typ: kind.typ,
@@ -106,15 +149,19 @@ export class Tokens {
         clockTolerance,
         requiredClaims: ['exp'],
       });
-      return payload;
+      return { payload, kid };
     } catch (error) {
       if (error instanceof errors.JWTExpired) throw unauthenticated(`The ${name} has expired.`, error);
       if (error instanceof errors.JOSEError || error instanceof TypeError) {
-        throw unauthenticated(`The ${name} is not one of ours.`, error);
+        throw notOurs(name, error);
       }
       throw error;
     }
   }
+}
+
+function notOurs(name: string, cause?: unknown): Problem {
+  return unauthenticated(`The ${name} is invalid.`, cause);
 }
 
 /** A 401 with the challenge that RFC 6750 asks for. */

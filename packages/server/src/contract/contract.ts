@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { operations } from '@financial-automation/spec';
+import { operations, type StateMachine } from '@financial-automation/spec';
 import type { OperationId } from './handler.ts';
 
 /** A JSON Schema of the contract, as far as the server reads it. */
@@ -11,28 +11,65 @@ export interface Schema {
   readonly enum?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
-  readonly allOf?: readonly Schema[];
   readonly anyOf?: readonly Schema[];
+  readonly oneOf?: readonly Schema[];
+  readonly discriminator?: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> };
+  readonly if?: Schema;
+  readonly then?: Schema;
+  readonly else?: Schema;
   readonly items?: Schema;
   readonly description?: string;
-  readonly readOnly?: boolean;
-  readonly writeOnly?: boolean;
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
   readonly default?: unknown;
   readonly pattern?: string;
+  readonly const?: unknown;
+  readonly 'x-entity'?: true;
   readonly 'x-scale'?: number;
   readonly 'x-unique'?: boolean;
   readonly 'x-references'?: string;
   readonly 'x-on-create'?: { readonly value?: unknown; readonly rule?: string };
-  readonly 'x-record'?: {
-    readonly operations: readonly ('UPSERT' | 'UPDATE' | 'DELETE')[];
-    readonly readRoles: readonly string[];
-    readonly writeRoles: readonly string[];
-    readonly recordsUrl: string;
-  };
+  /** Roles of which a caller needs one to see the value; others read null. */
+  readonly 'x-read-roles'?: readonly string[];
+  /** Roles of which a caller needs one to write the value. */
+  readonly 'x-write-roles'?: readonly string[];
+  readonly 'x-state-machine'?: StateMachine;
+  /** The type of rows, where the schema has another name. */
+  readonly 'x-type'?: string;
+  readonly 'x-record'?: RowInterface;
+  readonly 'x-code-type'?: RowInterface;
+  readonly 'x-entry-type'?: RowInterface;
+  readonly 'x-disabled-events'?: readonly {
+    readonly entityType: string;
+    readonly operations: readonly EventOperation[];
+  }[];
+}
+
+export type EventOperation = 'CREATE' | 'UPDATE' | 'DELETE';
+
+/** Which change an event is about. */
+export interface EventDeclaration {
+  readonly entityType: string;
+  readonly operation: EventOperation;
+  /** Who reads such rows, where the schema of the row does not say it. */
+  readonly readRoles?: readonly string[];
+  /** The setting of tenants that enables the event; without one it is always enabled. */
+  readonly setting?: string;
+}
+
+/** What the service sends to subscribers. */
+export interface Webhook {
+  readonly post: { readonly summary: string; readonly 'x-event': EventDeclaration };
+}
+
+/** How an interface writes the rows of a type one by one. */
+export interface RowInterface {
+  readonly operations: readonly ('UPSERT' | 'UPDATE' | 'DELETE')[];
+  readonly readRoles: readonly string[];
+  readonly writeRoles: readonly string[];
+  readonly recordsUrl: string;
 }
 
 export interface Contract {
@@ -41,10 +78,18 @@ export interface Contract {
     readonly schemas: Readonly<Record<string, Schema>>;
     readonly responses: Readonly<Record<string, unknown>>;
   };
-  readonly webhooks?: Readonly<
-    Record<string, { readonly post: { readonly 'x-event': { readonly entityType: string } } }>
+  readonly webhooks: Readonly<Record<string, Webhook>>;
+  readonly 'x-search-limits': SearchLimits;
+}
+
+/** How large a where clause may be. Its cost is the sum of the weights of its parts. */
+export interface SearchLimits {
+  readonly depth: number;
+  readonly predicates: number;
+  readonly cost: number;
+  readonly weights: Readonly<
+    Record<'condition' | 'hundredValues' | 'pattern' | 'unanchoredPattern' | 'relation' | 'negatedRelation', number>
   >;
-  readonly 'x-search-limits': { readonly depth: number; readonly predicates: number };
 }
 
 /** Where the bundle lies, for what serves it as it is. */
@@ -54,7 +99,16 @@ export const bundleFiles = {
 };
 
 /** The bundled contract. Whoever needs to change it takes a copy. */
-export const contract: Contract = JSON.parse(readFileSync(bundleFiles.json, 'utf8'));
+export const contract: Contract = withTypes(JSON.parse(readFileSync(bundleFiles.json, 'utf8')));
+
+/** Types are found by their own names, too, where the bundle gives their schemas others. */
+function withTypes(bundle: Contract): Contract {
+  const { components } = bundle;
+  const types = Object.values(components.schemas).flatMap((schema) =>
+    schema['x-type'] === undefined ? [] : [[schema['x-type'], schema] as const],
+  );
+  return { ...bundle, components: { ...components, schemas: { ...components.schemas, ...Object.fromEntries(types) } } };
+}
 
 /** One operation of the index, with its id. */
 export interface Operation {
@@ -65,9 +119,13 @@ export interface Operation {
   readonly summary: string;
   readonly roles: readonly string[];
   readonly extension: boolean;
+  /** Days: since when it is deprecated, and when it is removed at the earliest. */
+  readonly deprecation: { readonly since: string; readonly sunset: string } | null;
   readonly idempotent: boolean | 'key';
   readonly rateLimit: { readonly policy: string; readonly limit: number; readonly window: number };
   readonly bodyLimit: number | null;
+  /** Whether `page` is a number of rows to skip or the number of a page; null where the operation has no pages. */
+  readonly paging: 'offset' | 'number' | null;
   readonly headers: Readonly<Record<string, 'required' | 'optional'>>;
   readonly statuses: readonly number[];
 }

@@ -1,4 +1,4 @@
-import type { Operations, operations, Readable } from '@financial-automation/spec';
+import type { Operations, operations } from '@financial-automation/spec';
 
 export type OperationId = keyof Operations & keyof typeof operations;
 
@@ -14,6 +14,8 @@ export interface Input<Id extends OperationId> {
   readonly body: Operations[Id] extends { requestBody: { content: { 'application/json': infer Body } } }
     ? Body
     : undefined;
+  /** The body as it was sent, before its text is normalized. */
+  readonly bytes: Uint8Array;
 }
 
 /** Headers that `app.ts` sets on every answer; the rest of those that an answer declares, its handler must give. */
@@ -22,7 +24,7 @@ type Declared<Headers> = {
   [Name in keyof Headers as string extends Name ? never : Name extends CommonHeader ? never : Name]: string;
 };
 type Answer<Status, Response> = Response extends { headers: infer Headers; content: { 'application/json': infer Body } }
-  ? { readonly status: Status; readonly body: Readable<Body> } & (keyof Declared<Headers> extends never
+  ? { readonly status: Status; readonly body: Body } & (keyof Declared<Headers> extends never
       ? { readonly headers?: undefined }
       : { readonly headers: Declared<Headers> })
   : never;

@@ -48,6 +48,13 @@ test('the parts of express-openapi-validator that it is made of are there', asyn
   await expect(createContractValidator()).resolves.toBeDefined();
 });
 
+test('a start compiles no schema: each is compiled when its operation is first called', async () => {
+  const compile = vi.spyOn(Ajv2020.prototype, 'getSchema');
+  await createContractValidator();
+  expect(compile).not.toHaveBeenCalled();
+  compile.mockRestore();
+});
+
 test('a new Content-Type compiles nothing: what is compiled is kept for ever', async () => {
   // The validator gives its Ajv a schema for each thing that it compiles.
   const add = vi.spyOn(Object.getPrototypeOf(Ajv2020.prototype), 'addSchema');
@@ -97,6 +104,47 @@ test('a status that the contract does not declare is found, as is a body of anot
   ).toEqual([]);
 });
 
+test('a row of a union is held to the schema of its type, and to no other', async () => {
+  const lookup = allOperations.find(({ id }) => id === 'lookupRecords') as Operation;
+  const base = {
+    id: '0199a1c2-0a05-7c01-8a4f-5d2e9b60f101',
+    systemRef: 'naics-336612',
+    sysRefs: [],
+    active: true,
+    createdAt: '2026-10-01T00:00:00.000Z',
+    updatedAt: '2026-10-01T00:00:00.000Z',
+    version: 1,
+  };
+  const industry = { ...base, type: 'Industry', attributes: { name: 'Boat building', code: null, parentId: null } };
+  const opportunity = { ...base, type: 'Opportunity', attributes: { stage: 'WON' } };
+  const pathsOf = async (...data: object[]) => {
+    const page = { data, page: 0, pageSize: 50, hasMore: false, nextCursor: null };
+    const findings = await real.answer(lookup, 200, 'application/json', page);
+    return findings.map(({ path, keyword }) => `${path} ${keyword}`);
+  };
+  expect(await pathsOf(industry, opportunity)).toEqual([]);
+  const wrong = { ...industry, attributes: { name: 7, code: null, parentId: null, stage: 'WON' } };
+  expect((await pathsOf(opportunity, wrong)).sort()).toEqual([
+    '/response/data/1/attributes/name type',
+    '/response/data/1/attributes/stage additionalProperties',
+  ]);
+  // Of a custom type, the contract does not know the attributes.
+  expect(await pathsOf({ ...opportunity, type: 'opportunity' })).toEqual(['/response/data/0/type pattern']);
+});
+
+test('an item of a bulk request is not held to its type: it is to fail alone', async () => {
+  const upsert = allOperations.find(({ id }) => id === 'upsertRecords') as Operation;
+  const findings = async (...records: object[]) => {
+    const parts = { path: {}, query: {}, headers: { tenant: 'firm' }, body: { records } };
+    return (await real.request(upsert, parts)).findings.map(({ path }) => path);
+  };
+  expect(await findings({ type: 'Client', attributes: { nmae: 7 } }, { type: 'Nonsense', attributes: {} })).toEqual([]);
+  expect(await findings({ type: 'Client', attributes: 7 }, { type: 'Client', attributes: {}, name: 'x' })).toEqual([
+    '/body/records/0/attributes',
+    '/body/records/1/name',
+  ]);
+});
+
 test('an answer that breaks the contract is not sent: it is counted, and logged loudly', async () => {
   const counted = async () => {
     const { values } = await service.metrics.wrongAnswers.get();
@@ -113,7 +161,7 @@ test('an answer that breaks the contract is not sent: it is counted, and logged 
   expect(lines.at(-1)).toMatchObject({
     level: 50,
     operation: 'searchClients',
-    msg: 'An answer breaks the contract and was not sent.',
+    msg: 'A response violates the contract and was not sent.',
   });
 });
 

@@ -1,9 +1,18 @@
-import { Ajv2020 } from 'ajv/dist/2020.js';
+import { Ajv2020, type FuncKeywordDefinition } from 'ajv/dist/2020.js';
 import type { Request, RequestHandler, Response } from 'express';
 import * as openApiValidator from 'express-openapi-validator';
-import type { OpenAPIV3 } from 'express-openapi-validator/dist/framework/types.js';
-import { allOperations, contract, type Operation } from './contract.ts';
+import { BasePath } from 'express-openapi-validator/dist/framework/base.path.js';
+import { OpenAPIFramework } from 'express-openapi-validator/dist/framework/index.js';
+import type {
+  OpenAPIFrameworkArgs,
+  OpenAPIFrameworkVisitor,
+  OpenAPIV3,
+} from 'express-openapi-validator/dist/framework/types.js';
+import { SchemaPreprocessor } from 'express-openapi-validator/dist/middlewares/parsers/schema.preprocessor.js';
+import { allOperations, type Operation } from './contract.ts';
 import type { OperationId } from './handler.ts';
+import { membersKeyword } from './unions.ts';
+import { validationDocument } from './validation-document.ts';
 
 /** One value that breaks the contract; `path` is as `express-openapi-validator` writes it (`/body/name`). */
 export interface Finding {
@@ -45,9 +54,12 @@ export function contractValidator(): Promise<ContractValidator> {
  * pinned and a test fails where they are gone.
  */
 export async function createContractValidator(): Promise<ContractValidator> {
-  sparesTheDocument();
+  const { document, schemas } = validationDocument();
+  preparesSchemas(membersKeyword(schemas));
+  readsWithoutCompiling();
+  takesTheDocumentAsItIs();
   const middlewares = openApiValidator.middleware({
-    apiSpec: datesAsText(structuredClone(contract)) as unknown as OpenAPIV3.DocumentV3_1,
+    apiSpec: document as OpenAPIV3.DocumentV3_1,
     // The contract is linted before it is bundled.
     validateApiSpec: false,
     // Tokens, tenants and roles are checked by our own steps.
@@ -128,16 +140,74 @@ export async function createContractValidator(): Promise<ContractValidator> {
 /**
  * The validator gives Ajv the whole document with the schema of every request and every answer, so that references find what
  * they name, and Ajv reads all of it each time in search of `$id`s, of which there are none: 15 ms, some ten times for an
- * operation's first call. What cannot be listed is not searched, and is found by its name all the same.
+ * operation's first call. What cannot be listed is not searched, and is found by its name all the same. It takes no keywords of
+ * ours, either; an Ajv that is about to compile a schema does.
  */
-function sparesTheDocument(): void {
+function preparesSchemas(keyword: FuncKeywordDefinition): void {
   const inherited = Object.getPrototypeOf(Ajv2020.prototype) as Ajv2020;
-  Ajv2020.prototype.addSchema = function spared(this: Ajv2020, schema, ...others) {
+  Ajv2020.prototype.addSchema = function prepared(this: Ajv2020, schema, ...others) {
+    this.opts.code.process = stopsAtManyErrors;
     for (const name of ['paths', 'components'])
-      if (typeof schema === 'object' && Object.hasOwn(schema, name))
+      if (typeof schema === 'object' && Object.hasOwn(schema, name)) {
         Object.defineProperty(schema, name, { enumerable: false });
+        if (this.getKeyword(String(keyword.keyword)) === false) this.addKeyword(keyword);
+      }
     return inherited.addSchema.call(this, schema, ...others);
   };
+}
+
+/** More findings than this would help nobody; a problem document has a hundred. */
+const mostErrors = 1_000;
+
+/**
+ * Ajv stops at the first error or collects all of them, and copies those found so far with each item that has one: a body of a
+ * megabyte with an error in each of its 130,000 items took a minute. So the loops over items and properties of the functions
+ * that it generates return early. That can only reject: at worst a value that differs from one alternative of a schema in a
+ * thousand places, and would match the next one.
+ */
+function stopsAtManyErrors(code: string): string {
+  const name = /return function (\w+)\(/.exec(code)?.[1];
+  if (name === undefined || !code.includes('let errors = 0;')) return code;
+  const loop = /for\((?:let \w+=0; \w+<\w+; \w+\+\+|const \w+ in \w+)\)\{/g;
+  return code.replaceAll(loop, (start) => `${start}if(errors>=${mostErrors}){${name}.errors=vErrors;return false;}`);
+}
+
+/**
+ * While it prepares the document, the validator asks Ajv what each reference leads to, and Ajv compiles what it finds: half of the
+ * time of a start. The document itself knows, too.
+ */
+function readsWithoutCompiling(): void {
+  const prototype: object = SchemaPreprocessor.prototype;
+  if (!Object.hasOwn(prototype, 'resolveSchema'))
+    throw new Error('express-openapi-validator has no resolveSchema any more; see contract/validator.ts.');
+  Object.assign(prototype, {
+    resolveSchema(this: { readonly apiDoc: object }, schema: { readonly $ref?: string } | undefined) {
+      return schema?.$ref === undefined ? (schema ?? null) : valueAt(this.apiDoc, schema.$ref);
+    },
+  });
+}
+
+/**
+ * At the start the validator looks for references to other files in the whole document, three times over, and compiles the schema of
+ * OpenAPI: a quarter of the time of a start. Our bundle has no such references, and is linted before it is bundled.
+ */
+function takesTheDocumentAsItIs(): void {
+  const prototype: object = OpenAPIFramework.prototype;
+  if (!Object.hasOwn(prototype, 'initialize'))
+    throw new Error('express-openapi-validator has no initialize any more; see contract/validator.ts.');
+  Object.assign(prototype, {
+    async initialize(this: { args: OpenAPIFrameworkArgs }, { visitApi }: OpenAPIFrameworkVisitor) {
+      const apiDoc = this.args.apiDoc as OpenAPIV3.DocumentV3_1;
+      const basePaths = apiDoc.servers?.flatMap((server) => new BasePath(server).all()) ?? [''];
+      visitApi?.({ basePaths, getApiDoc: () => apiDoc });
+      return { apiDoc, basePaths };
+    },
+  });
+}
+
+function valueAt(document: unknown, pointer: string): unknown {
+  const names = pointer.split('/').slice(1);
+  return names.reduce((node: unknown, name) => (node as Record<string, unknown> | undefined)?.[name], document);
 }
 
 /** No parameter of ours has brackets, but the validator takes them for nested values, and drops some unseen. */
@@ -149,20 +219,7 @@ function unknownParameter(name: string): Finding {
 function infinite(query: Readonly<Record<string, unknown>>): Finding[] {
   return Object.entries(query)
     .filter(([, value]) => typeof value === 'number' && !Number.isFinite(value))
-    .map(([name]) => ({ path: `/query/${name}`, keyword: 'maximum', message: 'It is too large.' }));
-}
-
-/**
- * The validator turns `Date` objects into text wherever a schema says `type: string` with the format of a date, at a cost for
- * each value. Our answers are text already, and a list of one type means the same to it and is left alone.
- */
-function datesAsText<Node>(node: Node): Node {
-  if (typeof node !== 'object' || node === null) return node;
-  if ('format' in node && 'type' in node && node.type === 'string' && /^date(-time)?$/.test(String(node.format))) {
-    node.type = ['string'];
-  }
-  for (const child of Object.values(node)) datesAsText(child);
-  return node;
+    .map(([name]) => ({ path: `/query/${name}`, keyword: 'maximum', message: 'The value is too large.' }));
 }
 
 function pretend(request: Record<string, unknown>): Request & Record<string, unknown> {

@@ -1,46 +1,47 @@
-import { CheckViolation, ForeignKeyViolation, UniqueViolation } from '../store/errors.ts';
-import type { Entity } from './entity.ts';
+import { type CheckViolation, ForeignKeyViolation, UniqueViolation } from '../store/errors.ts';
+import type { AnyEntity } from './entity.ts';
 import { Violation } from './violation.ts';
 
+export type ConstraintError = UniqueViolation | CheckViolation | ForeignKeyViolation;
+
 /** What the last word of a check's name says of the value. */
-const refusals: Readonly<Record<string, string>> = {
-  other: 'It cannot refer to itself.',
-  range: 'It is out of range.',
-  pattern: 'It does not have the form that is asked for.',
-  enum: 'It is none of the allowed values.',
+const meanings: Readonly<Record<string, string>> = {
+  other: 'A row cannot refer to itself.',
+  range: 'The value is out of range.',
+  pattern: 'The value does not match the required format.',
+  enum: 'The value is not one of the allowed values.',
 };
 
 /**
- * Runs statements, and tells a constraint that they violate as the field that is wrong. Constraints are named
- * `<table>_<column>_<rule>`, so most explain themselves; the rest the entity explains.
- *
- * @throws Violation in place of the database's error.
+ * A violated constraint as the field that is wrong. Constraints are named `<table>_<column>_<rule>`, so most explain
+ * themselves; the entity explains the rest.
  */
-export async function refusedBy<T>(entity: Entity, statements: () => Promise<T>): Promise<T> {
-  try {
-    return await statements();
-  } catch (error) {
-    if (error instanceof UniqueViolation || error instanceof CheckViolation || error instanceof ForeignKeyViolation) {
-      throw explain(entity, error);
-    }
-    throw error;
-  }
-}
-
-function explain(entity: Entity, error: UniqueViolation | CheckViolation | ForeignKeyViolation): Violation {
+export function explain(entity: AnyEntity, error: ConstraintError): Violation {
   const known = entity.rules.constraints?.[error.constraint];
   if (known !== undefined) return new Violation(known.code, known.detail, `/${known.field}`);
-  const rest = error.constraint.replace(`${entity.table}_`, '');
-  const field = [...entity.fields.values()]
-    .filter((candidate) => rest.startsWith(`${candidate.column}_`))
-    .sort((left, right) => right.column.length - left.column.length)[0];
-  const pointer = field === undefined ? undefined : `/${field.name}`;
+  const name = fieldOf(entity, error.constraint);
+  const pointer = name === undefined ? undefined : `/${name}`;
   if (error instanceof UniqueViolation) {
-    const what = field === undefined ? 'such values' : `this ${field.name}`;
-    return new Violation('DUPLICATE_REF', `Another ${entity.type} of the tenant has ${what} already.`, pointer);
+    const what = name === undefined ? 'these values' : `this ${name}`;
+    return new Violation('DUPLICATE_REF', `Another ${entity.type} already has ${what}.`, pointer);
   }
   if (error instanceof ForeignKeyViolation)
-    return new Violation('REFERENCE_NOT_FOUND', 'There is no such row.', pointer);
-  const rule = rest.slice(rest.lastIndexOf('_') + 1);
-  return new Violation('VALIDATION_ERROR', refusals[rule] ?? 'It does not fit the other values.', pointer);
+    return new Violation('REFERENCE_NOT_FOUND', 'The referenced row does not exist.', pointer);
+  const rule = error.constraint.slice(error.constraint.lastIndexOf('_') + 1);
+  return new Violation(
+    'VALIDATION_ERROR',
+    meanings[rule] ?? 'The value conflicts with other values of the row.',
+    pointer,
+  );
+}
+
+/** The field that a constraint guards: the one whose column its name has, or the list whose table it is on. */
+function fieldOf(entity: AnyEntity, constraint: string): string | undefined {
+  if (constraint.startsWith('entity_ref_')) return 'systemRef';
+  for (const [field, { table }] of entity.owned) if (constraint.startsWith(`${table}_`)) return field.name;
+  const rest = constraint.replace(`${entity.table}_`, '');
+  const named = [...entity.fields.values()]
+    .filter((field) => rest.startsWith(`${field.column}_`))
+    .sort((left, right) => right.column.length - left.column.length);
+  return named[0]?.name;
 }

@@ -1,123 +1,238 @@
 import { type RawBuilder, sql } from 'kysely';
-import { type Field, fieldsOf } from '../contract/fields.ts';
-import type { Row } from '../query/read.ts';
-import type { Attributes } from './attributes.ts';
-import type { Rules } from './rules.ts';
-import type { UnitOfWork } from './unit-of-work.ts';
+import { columnOf, type Field, fieldsOf, holdsField, membersOf } from '../contract/fields.ts';
+import { type Embed, embedded, jsonObject, type Owned, ownedRows } from './embed.ts';
+import type { Plan } from './plan.ts';
+import { entityNamed, register } from './registry.ts';
+import type { AnyInput, AnyRow, EntityType, StoredRow } from './row.ts';
+import type { AnyRules, Rules } from './rules.ts';
+import { type Machine, machineOf } from './state-machine.ts';
 
-/** How the rows of another entity hang on a row. The other one is named late, because entities refer to each other. */
-export type Relation =
-  | { readonly to: () => Entity; readonly by: string; readonly many: false }
-  | { readonly to: () => Entity; readonly by: string; readonly many: true };
-
-/** The one row that the field `by` of this entity names. */
-export function one(to: () => Entity, by: string): Relation {
-  return { to, by, many: false };
+/** How rows of another entity relate to a row. Entities relate in circles, so the other one is looked up when it is needed. */
+export interface Relation {
+  readonly to: () => Searchable;
+  /** The field that links the two: of the other entity where there are many, of this one where there is one. */
+  readonly by: string;
+  readonly many: boolean;
+  /** Only active rows are related. */
+  readonly activeOnly: boolean;
 }
 
-/** The rows whose field `by` names this one. */
-export function many(to: () => Entity, by: string): Relation {
-  return { to, by, many: true };
+/** The one row that the field `by` of this entity refers to. */
+export function one(type: EntityType, by: string): Relation {
+  return { to: () => entityNamed(type), by, many: false, activeOnly: false };
 }
 
-/** A value that is not stored with the row: SQL over the row, which goes by the given alias. */
-export type Computed = (row: string) => RawBuilder<unknown>;
+/** The rows whose field `by` refers to this one. */
+export function many<Type extends EntityType>(
+  type: Type,
+  by: keyof StoredRow<Type> & string,
+  { activeOnly = false }: { readonly activeOnly?: boolean } = {},
+): Relation {
+  return { to: () => entityNamed(type), by, many: true, activeOnly };
+}
 
 /**
- * Turns what a caller writes on a row into values of its fields, checked and with references as ids. `previous` is the row
- * as it is stored; undefined for a new one.
+ * The rows of a table that belongs to entities and is none itself, such as the allocations of a payment.
+ *
+ * @param by the field that refers to this entity.
+ * @param only which of the rows are related.
  */
-export type ReadAttributes = (
-  unit: UnitOfWork,
-  attributes: Attributes,
-  previous: Row | undefined,
-) => Promise<Record<string, unknown>>;
-
-export interface EntityDefinition {
-  /** The name of the type in the contract; its fields are read there. */
-  readonly type: string;
-  readonly table: string;
-  /** The schema of the contract that its fields are read from, where the contract does not know the type by name. */
-  readonly schema?: string;
-  /** Which rows of the table are of this type, where several types share the table. */
-  readonly only?: (row: string) => RawBuilder<boolean>;
-  /** How attributes are read, where the contract does not say what a caller may write. */
-  readonly read?: ReadAttributes;
-  /** False while other entities only refer to it and its writer is still to come. */
-  readonly writable?: boolean;
-  readonly computed?: Readonly<Record<string, Computed>>;
-  /** What searches filter by and no answer shows. */
-  readonly searched?: Readonly<Record<string, Computed>>;
-  readonly relations?: Readonly<Record<string, Relation>>;
-  readonly rules?: Rules;
+export function manyIn(table: string, by: string, only?: (row: string) => RawBuilder<boolean>): Relation {
+  const rows: Searchable = {
+    table,
+    relations: {},
+    relatedField: () => undefined,
+    within(row, tenantId) {
+      const ofTenant = sql<boolean>`${sql.ref(`${row}.tenant_id`)} = ${tenantId}`;
+      return only === undefined ? ofTenant : sql<boolean>`${ofTenant} and ${only(row)}`;
+    },
+    value: (row, field) => sql.ref(`${row}.${columnOf(field)}`),
+  };
+  return { to: () => rows, by, many: true, activeOnly: false };
 }
 
-/** An entity: where it is stored, what hangs on it, and what holds for it. All reading and writing follows from this. */
-export interface Entity {
-  readonly type: string;
+/** A field of the one row that a relation leads to. Searches filter by it as if it were a field of this row. */
+export interface RelatedField {
+  readonly relation: Relation;
+  readonly field: string;
+}
+
+/** The field of the row that the field `by` of this entity refers to. */
+export function fieldOfOne<Type extends EntityType>(
+  type: Type,
+  by: string,
+  field: keyof StoredRow<Type> & string,
+): RelatedField {
+  return { relation: one(type, by), field };
+}
+
+/** A value that is not stored with the row: SQL over the row that goes by the alias. */
+export type Computed = (row: string) => RawBuilder<unknown>;
+
+/** Reads the attributes that a caller sends for a row: checked, with references as ids. */
+export type ReadAttributes = (plan: Plan, attributes: AnyInput, previous: AnyRow | undefined) => AnyInput;
+
+type PerField<Type extends EntityType, Value> = { readonly [Name in keyof StoredRow<Type>]?: Value };
+
+export interface EntityDefinition<Type extends EntityType> {
   readonly table: string;
-  /** What an answer shows. */
+  readonly computed?: PerField<Type, Computed>;
+  /** Other tables whose rows the database sums up in rows of this one: a change there is a new version here. */
+  readonly sumsUp?: readonly string[];
+  readonly embeds?: PerField<Type, Embed>;
+  readonly owned?: PerField<Type, Owned>;
+  /** Objects that are stored with a column for each member, such as an address. */
+  readonly spread?: readonly (keyof StoredRow<Type> & string)[];
+  /** What searches filter by and no response shows. */
+  readonly searched?: Readonly<Record<string, RelatedField>>;
+  readonly relations?: Readonly<Record<string, Relation>>;
+  readonly rules?: Rules<Type>;
+  /** False where rows are only read, such as projects, which are another view of jobs. */
+  readonly writable?: boolean;
+}
+
+/** A record type that a tenant defined: its rows share a table and a schema with those of other types. */
+interface CustomDefinition {
+  readonly name: string;
+  /** Which rows of the table are of this type. */
+  readonly only: (row: string) => RawBuilder<boolean>;
+  readonly read?: ReadAttributes;
+}
+
+/** An entity without its type: where it is stored and what applies to its rows. All reading and writing follows from this. */
+export interface AnyEntity {
+  /** The name of the type, as records, events and references use it. */
+  readonly type: string;
+  /** Names the rows: entities with the same key are about the same ones. */
+  readonly key: string;
+  readonly table: string;
+  /** The fields that a response shows. */
   readonly shown: readonly Field[];
+  /** Those that the row itself keeps: in a column, or in a column for each member. */
+  readonly ownFields: readonly Field[];
+  /** Those that a change of the row can change: its own, and those kept in rows that it owns. */
+  readonly keptFields: readonly Field[];
   readonly fields: ReadonlyMap<string, Field>;
   readonly relations: Readonly<Record<string, Relation>>;
-  readonly rules: Rules;
+  /** What a search filters by where it names this field, if that is a field of a related row. */
+  relatedField(name: string): RelatedField | undefined;
+  readonly embeds: ReadonlyMap<Field, Embed>;
+  readonly owned: ReadonlyMap<Field, Owned>;
+  readonly spread: ReadonlySet<Field>;
+  readonly machine: Machine | undefined;
+  readonly rules: AnyRules;
   readonly read: ReadAttributes | undefined;
-  /** Whether rows can be made and changed through `write.ts`. */
   readonly writable: boolean;
-  /** The condition that the row of the table is one of this entity's, of the tenant. */
+  /** Whether a tenant defined the type. */
+  readonly isCustom: boolean;
+  /** Whether rows show fields that some readers must not see. */
+  readonly isRestricted: boolean;
+  /** The condition that a row of the table is one of this entity's, of the tenant. */
   within(row: string, tenantId: number): RawBuilder<boolean>;
+  /** Fields of which no two rows of a tenant have the same value. */
+  readonly uniqueFields: readonly Field[];
+  /** Other tables that the database sums up in these rows. */
+  readonly sumsUp: readonly string[];
+  /** What a response shows besides the row's own columns: nothing, rows that are declared as embeds, or whatever SQL computes. */
+  readonly showsBesides: 'nothing' | 'embeds' | 'anything';
   /** Whether a field has a column of its own. */
   isStored(field: Field): boolean;
   /** SQL of a field of the row that goes by the alias. */
   value(row: string, field: string): RawBuilder<unknown>;
 }
 
-const registry = new Map<string, Entity>();
+/** What a search filters: rows of an entity, or of a table that belongs to entities. */
+export type Searchable = Pick<AnyEntity, 'table' | 'relations' | 'relatedField' | 'within' | 'value'>;
 
-/** An entity of the contract. From now on others can refer to it by its type. */
-export function defineEntity(definition: EntityDefinition): Entity {
-  const entity = makeEntity(definition);
-  registry.set(entity.type, entity);
+export interface Entity<Type extends EntityType> extends AnyEntity {
+  /** The contract's schema of its rows. */
+  readonly schema: Type;
+}
+
+/** An entity of the contract. Other entities can refer to it by its type from then on. */
+export function defineEntity<Type extends EntityType>(type: Type, definition: EntityDefinition<Type>): Entity<Type> {
+  const entity = makeEntity(type, definition);
+  register(entity);
   return entity;
 }
 
-/** An entity that nobody finds by its type: a type that one tenant has defined. */
-export function makeEntity(definition: EntityDefinition): Entity {
-  const all = fieldsOf(definition.schema ?? definition.type);
+/** An entity that others do not find by its type: a record type that a tenant defined. */
+export function makeEntity<Type extends EntityType>(
+  schema: Type,
+  definition: EntityDefinition<Type>,
+  custom?: CustomDefinition,
+): Entity<Type> {
+  const type = custom?.name ?? schema;
+  const all = fieldsOf(schema);
   const fields = new Map(all.map((field) => [field.name, field]));
-  const { computed = {}, searched = {}, relations = {}, rules = {}, only } = definition;
-  for (const name of Object.keys(computed)) {
-    if (!fields.has(name)) throw new Error(`${definition.type} has no field ${name} in the contract.`);
+  const shown = all.filter((field) => !field.writeOnly);
+  const find = (name: string): Field => {
+    const field = fields.get(name);
+    if (field === undefined) throw new Error(`The contract gives ${type} no field ${name}.`);
+    return field;
+  };
+  const { table, relations = {}, sumsUp = [], writable = true } = definition;
+  const computed = byField<Computed>(definition.computed, find);
+  const embeds = byField<Embed>(definition.embeds, find);
+  const owned = byField<Owned>(definition.owned, find);
+  const spread = new Set((definition.spread ?? []).map(find));
+  const related = new Map(Object.entries(definition.searched ?? {}));
+  for (const [{ name }, { shape, to, by, field }] of embeds) {
+    if (shape === 'value' && field !== undefined) {
+      related.set(name, { relation: { to, by, many: false, activeOnly: false }, field });
+    }
   }
+  const rules: AnyRules = definition.rules ?? {};
+  const notStored = new Set([...computed.keys(), ...embeds.keys(), ...owned.keys(), ...spread]);
+  const isStored = (field: Field) => !field.writeOnly && !notStored.has(field);
+  const ownFields = shown.filter((field) => isStored(field) || spread.has(field));
   return {
-    type: definition.type,
-    table: definition.table,
-    shown: all.filter((field) => !field.writeOnly),
+    schema,
+    type,
+    key: custom === undefined ? type : `${table}/${type}`,
+    table,
+    shown,
+    ownFields,
+    keptFields: shown.filter((field) => ownFields.includes(field) || owned.has(field)),
     fields,
     relations,
+    relatedField: (name) => related.get(name),
+    embeds,
+    owned,
+    spread,
+    machine: machineOf(type, shown),
     rules,
-    read: definition.read,
-    writable: definition.writable ?? true,
+    read: custom?.read,
+    writable,
+    isCustom: custom !== undefined,
+    isRestricted: shown.some((field) => holdsField(field, ({ readRoles }) => readRoles.length > 0)),
     within(row, tenantId) {
       const ofTenant = sql<boolean>`${sql.ref(`${row}.tenant_id`)} = ${tenantId}`;
-      return only === undefined ? ofTenant : sql<boolean>`${ofTenant} and ${only(row)}`;
+      return custom === undefined ? ofTenant : sql<boolean>`${ofTenant} and ${custom.only(row)}`;
     },
-    isStored: (field) => !field.writeOnly && computed[field.name] === undefined,
+    sumsUp,
+    uniqueFields: shown.filter((field) => field.unique && isStored(field)),
+    showsBesides: computed.size + owned.size > 0 ? 'anything' : embeds.size > 0 ? 'embeds' : 'nothing',
+    isStored,
     value(row, name) {
-      const compute = computed[name] ?? searched[name];
+      const field = find(name);
+      const compute = computed.get(field);
       if (compute !== undefined) return compute(row);
-      const field = fields.get(name);
-      if (field === undefined) throw new Error(`${definition.type} has no field ${name} in the contract.`);
+      const embed = embeds.get(field);
+      if (embed !== undefined) return embedded(embed, field, row);
+      const rows = owned.get(field);
+      if (rows !== undefined) return ownedRows(rows, field, row);
+      if (spread.has(field)) return jsonObject(membersOf(field).map((one) => [one, sql.ref(`${row}.${one.column}`)]));
       return sql.ref(`${row}.${field.column}`);
     },
   };
 }
 
-/** The entity of a type of the contract, or undefined where it has no table (yet). */
-export function entityOf(type: string): Entity | undefined {
-  return registry.get(type);
-}
-
-export function allEntities(): Iterable<Entity> {
-  return registry.values();
+function byField<Value>(
+  named: Readonly<Record<string, Value | undefined>> | undefined,
+  find: (name: string) => Field,
+): ReadonlyMap<Field, Value> {
+  const found = new Map<Field, Value>();
+  for (const [name, value] of Object.entries(named ?? {})) if (value !== undefined) found.set(find(name), value);
+  return found;
 }

@@ -4,7 +4,6 @@ import { testService } from '../../test/service.ts';
 import { asOperator } from '../operator/tenants.ts';
 import { contact } from '../resources/contacts/contact.ts';
 import { contactClient } from '../resources/contacts/contact-client.ts';
-import { create, findForUpdate } from './write.ts';
 
 const { handle, service, store, tenant } = await testService();
 
@@ -20,17 +19,17 @@ async function waiting(): Promise<boolean> {
 test('a row that had to be waited for is read as it is after the wait, with all that it shows of other rows', async () => {
   const { clientId } = (await handle('onboardClient', { body: { name: 'X', address: {} } })).body;
   const change = <T>(work: Parameters<typeof asOperator<T>>[3]) => asOperator(service, tenant, 'test', work);
-  const { id } = await change((unit) => create(unit, contact, { lastName: 'Waited' }));
+  const { id } = await change((unit) => unit.plan((plan) => plan.create(contact, { lastName: 'Waited' }).row));
   const locked = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
   const first = change(async (unit) => {
-    await findForUpdate(unit, contact, { id });
+    await unit.plan((plan) => plan.getForUpdate(contact, id));
     locked.resolve();
     await goOn.promise;
-    await create(unit, contactClient, { contactId: id, clientId });
+    await unit.plan((plan) => plan.create(contactClient, { contactId: id, clientId }));
   });
   await locked.promise;
-  const second = change((unit) => findForUpdate(unit, contact, { id }));
+  const second = change((unit) => unit.plan((plan) => plan.getForUpdate(contact, id)));
   while (!(await waiting()));
   goOn.resolve();
   await first;

@@ -1,175 +1,299 @@
-import { sql } from 'kysely';
-import type { Vault } from '../auth/vault.ts';
-import type { Caller, Tenant } from '../context.ts';
-import { findByIds, type Row } from '../query/read.ts';
-import { recordAudit } from '../store/audit.ts';
-import { recordEvents } from '../store/outbox.ts';
 import type { Transaction } from '../store/store.ts';
-import type { Entity } from './entity.ts';
+import { applyChanges, RejectedRows } from './apply.ts';
+import { type TrackedRow, writeAuditAndEvents } from './audit-and-events.ts';
+import type { AnyEntity, Entity } from './entity.ts';
+import { LoadedRows, LockOrderViolation } from './loaded-rows.ts';
+import { NewKeys } from './new-keys.ts';
+import { PendingRows } from './pending-rows.ts';
+import { type Origin, Plan } from './plan.ts';
+import { NotLoaded } from './planned-rows.ts';
+import type { AnyStoredRow, EntityType, StoredRow } from './row.ts';
+import { readStored } from './select.ts';
+import { problemOfViolations, Violation } from './violation.ts';
 
-export type ChangeKind = 'CREATE' | 'UPDATE' | 'DELETE';
+/** What an item of a bulk call came to. */
+export type ItemOutcome<Result> = { readonly result: Result } | { readonly violation: Violation };
 
-interface TrackedChange {
-  readonly entity: Entity;
-  readonly id: string;
-  readonly kind: ChangeKind;
-  /** The row before the transaction; undefined for a new one. */
-  readonly before: Row | undefined;
+interface Item<Input> {
+  readonly input: Input;
+  readonly index: number;
 }
 
-/** Who does what, for the audit. */
-export interface Origin {
-  readonly tenant: Tenant;
-  /** Undefined where the clock or the operator acts. */
-  readonly caller: Caller | undefined;
-  readonly operation: string;
-  readonly requestId: string;
-  readonly vault: Vault;
+/** Items, and what plans the changes of each of them. */
+interface Work<Input, Result> {
+  readonly items: readonly Item<Input>[];
+  readonly plan: (plan: Plan, input: Input, index: number) => Result;
 }
+
+/** Some items were rejected, so none is written. */
+class RejectedItems extends Error {
+  override readonly name = 'RejectedItems';
+  readonly outcomes: readonly ItemOutcome<unknown>[];
+
+  constructor(outcomes: readonly ItemOutcome<unknown>[]) {
+    super('Some items were rejected.');
+    this.outcomes = outcomes;
+  }
+}
+
+function isRejected(outcome: ItemOutcome<unknown>): boolean {
+  return 'violation' in outcome;
+}
+
+/** A plan that still needs something after so many runs is a defect. */
+const mostRuns = 100;
+/** How often locks are taken again because a plan needs more of them, out of order. */
+const mostAttempts = 20;
 
 /**
- * One transaction of changes to entities. It remembers each row that is changed, and before the commit writes one audit row
- * and one event for each: a writer cannot forget them, and a row that is changed twice is announced once.
+ * One transaction of changes to entities. They are planned in memory, then applied with one statement for each table. Before
+ * the commit, one audit row and one event are written for each changed row; a row that is changed several times is one change.
  */
 export class UnitOfWork {
   readonly transaction: Transaction;
   readonly origin: Origin;
-  /** The one instant at which everything in this transaction happens. */
+  /** The instant at which everything in this transaction happens. */
   readonly now: string;
-  #changes = new Map<string, TrackedChange>();
-  /** References that were found to exist and to be active, by type, so that a bulk call asks once for each. */
-  readonly #references = new Map<string, Map<string, string>>();
+  /** Whether events were written. */
+  hasEvents = false;
+  readonly #loaded: LoadedRows;
+  readonly #keys: NewKeys;
+  /** The rows that this transaction has changed, and how they were before. */
+  #tracked = new Map<string, TrackedRow>();
+  /** Rows as they are stored after the changes, until the next ones. */
+  readonly #stored = new Map<string, Map<string, AnyStoredRow>>();
 
   constructor(transaction: Transaction, origin: Origin) {
     this.transaction = transaction;
     this.origin = origin;
     this.now = new Date().toISOString();
+    this.#loaded = new LoadedRows(transaction, this.tenantId);
+    this.#keys = new NewKeys(transaction, this.tenantId);
   }
 
   get tenantId(): number {
     return this.origin.tenant.id;
   }
 
-  /** To be called by the writer of an entity for every row that it changes. */
-  track(entity: Entity, id: string, kind: ChangeKind, before: Row | undefined): void {
-    this.#references.delete(entity.type);
-    const key = `${entity.type}/${id}`;
-    const earlier = this.#changes.get(key);
-    if (earlier === undefined) this.#changes.set(key, { entity, id, kind, before });
-    else this.#changes.set(key, { ...earlier, kind: earlier.kind === 'CREATE' && kind === 'UPDATE' ? 'CREATE' : kind });
-  }
-
-  /** Whether this transaction has changed the row already. */
-  hasChanged(entity: Entity, id: string): boolean {
-    return this.#changes.has(`${entity.type}/${id}`);
-  }
-
-  /** Runs the work on one item of a bulk call. What it throws undoes its changes, and only these. */
-  async item<T>(work: () => Promise<T>): Promise<T> {
-    const before = new Map(this.#changes);
-    try {
-      return await this.transaction.savepoint(work);
-    } catch (error) {
-      this.#changes = before;
-      this.#references.clear();
-      throw error;
-    }
-  }
-
-  /** The id of an active row that was referred to in this transaction already, if it was. */
-  knownReference(type: string, key: string, value: string): string | undefined {
-    return this.#references.get(type)?.get(`${key}/${value}`);
-  }
-
-  /** Remembers a reference until a row of the type changes. */
-  keepReference(type: string, key: string, value: string, id: string): void {
-    const known = this.#references.get(type) ?? new Map<string, string>();
-    this.#references.set(type, known.set(`${key}/${value}`, id));
-  }
-
-  /** Writes audit and outbox. The server calls it before the commit. */
-  async announce(): Promise<void> {
-    const byEntity = Map.groupBy(this.#changes.values(), (change) => change.entity);
-    for (const [entity, changes] of byEntity) {
-      const ids = changes.map((change) => change.id);
-      const rows = new Map((await findByIds(this.transaction, this.tenantId, entity, ids)).map((row) => [row.id, row]));
-      await this.#write(
-        changes.flatMap((change) => {
-          const after = rows.get(change.id);
-          return after === undefined ? [] : [{ ...change, after }];
-        }),
-      );
-    }
-    this.#changes.clear();
-  }
-
-  async #write(changes: readonly (TrackedChange & { readonly after: Row })[]): Promise<void> {
-    const { tenant, caller, operation, requestId } = this.origin;
-    await recordAudit(
-      this.transaction,
-      changes.map(({ entity, id, before, after }) => ({
-        tenantId: tenant.id,
-        apiUserId: caller?.apiUserId ?? null,
-        actor: caller?.apiUserName ?? 'system',
-        operation,
-        requestId,
-        entityType: entity.type,
-        entityId: id,
-        before: before ?? null,
-        after,
-        occurredAt: this.now,
-      })),
-    );
-    await recordEvents(
-      this.transaction,
-      changes.map(({ entity, id, kind, before, after }) => ({
-        tenantId: tenant.id,
-        entityType: entity.type,
-        entityId: id,
-        operation: kind,
-        // A row's version rises with every change, so it orders the row's events.
-        sequence: after.version,
-        data: after,
-        changedFields: changedFields(before, after),
-        requestId,
-        occurredAt: this.now,
-      })),
-    );
+  /**
+   * Plans changes and applies them.
+   *
+   * @throws Problem of the violation where a rule or the database rejects a change; nothing is written then.
+   */
+  async plan<Result>(work: (plan: Plan) => Result): Promise<Result> {
+    const [result] = await this.allOrNone([undefined], work);
+    return result as Result;
   }
 
   /**
-   * A reference that people read and nobody has yet, made of the tenant's next number. Numbers may have gaps, and a caller
-   * may have taken one by hand, which is passed over.
+   * Plans and applies the changes of all items, or of none.
+   *
+   * @throws Problem that names every item that was rejected.
    */
-  async freeReference(table: string, column: string, format: (number: number) => string): Promise<string> {
-    for (;;) {
-      const counted = await this.transaction.first<{ value: number }>(sql`
-        insert into tenant_counter (tenant_id, name, value) values (${this.tenantId}, ${`${table}.${column}`}, 1)
-        on conflict (tenant_id, name) do update set value = tenant_counter.value + 1
-        returning value`);
-      if (counted === undefined) throw new Error(`The counter of ${table}.${column} gave no number.`);
-      const reference = format(counted.value);
-      const taken = await this.transaction.first(sql`
-        select 1 from ${sql.table(table)} where tenant_id = ${this.tenantId} and ${sql.ref(column)} = ${reference}`);
-      if (taken === undefined) return reference;
+  async allOrNone<Input, Result>(
+    inputs: readonly Input[],
+    plan: (plan: Plan, input: Input, index: number) => Result,
+  ): Promise<Result[]> {
+    const outcomes = await this.#run(workOn(inputs, plan), 'all');
+    const violations = outcomes.flatMap((outcome) => ('violation' in outcome ? [outcome.violation] : []));
+    const [first, ...others] = violations;
+    if (first !== undefined) throw problemOfViolations([first, ...others]);
+    return outcomes.flatMap((outcome) => ('result' in outcome ? [outcome.result] : []));
+  }
+
+  /** Plans and applies the changes of items in their order. One that is rejected changes nothing and stops no other. */
+  async items<Input, Result>(
+    inputs: readonly Input[],
+    plan: (plan: Plan, input: Input, index: number) => Result,
+  ): Promise<readonly ItemOutcome<Result>[]> {
+    return inputs.length === 0 ? [] : this.#run(workOn(inputs, plan), 'each');
+  }
+
+  /** Rows as they are stored now, by id. */
+  async stored<Type extends EntityType>(
+    entity: Entity<Type>,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, StoredRow<Type>>>;
+  async stored(entity: AnyEntity, ids: readonly string[]): Promise<ReadonlyMap<string, AnyStoredRow>>;
+  async stored(entity: AnyEntity, ids: readonly string[]): Promise<ReadonlyMap<string, unknown>> {
+    const known = this.#storedOf(entity);
+    const missing = ids.filter((id) => !known.has(id));
+    if (missing.length > 0) {
+      for (const row of await readStored(this.transaction, this.tenantId, entity, missing)) known.set(row.id, row);
     }
+    return known;
+  }
+
+  /** A row as it is stored now. @throws Error where it is not there. */
+  async storedRow<Type extends EntityType>(entity: Entity<Type>, id: string): Promise<StoredRow<Type>> {
+    return presentRow(await this.stored(entity, [id]), { entity, id });
+  }
+
+  /** Rows as they are stored now, in the order of the ids. @throws Error where one is not there. */
+  async storedRows<Type extends EntityType>(entity: Entity<Type>, ids: readonly string[]): Promise<StoredRow<Type>[]> {
+    const stored = await this.stored(entity, ids);
+    return ids.map((id) => presentRow(stored, { entity, id }));
+  }
+
+  /** Writes the audit rows and events of all changes. Whoever opened the transaction calls it before the commit. */
+  async flushAuditAndEvents(): Promise<void> {
+    const changes: (TrackedRow & { after: AnyStoredRow })[] = [];
+    for (const tracked of Map.groupBy(this.#tracked.values(), ({ entity }) => entity.key).values()) {
+      const [first] = tracked;
+      if (first === undefined) continue;
+      const ids = tracked.map(({ id }) => id);
+      const stored = await this.stored(first.entity, ids);
+      for (const change of tracked) changes.push({ ...change, after: presentRow(stored, change) });
+    }
+    const events = await writeAuditAndEvents(this.transaction, this.origin, this.now, changes);
+    this.hasEvents ||= events > 0;
+    this.#tracked.clear();
+  }
+
+  /**
+   * Plans and applies items behind a savepoint. Where the database rejects a row, all is rolled back, and the items are
+   * attempted again in parts. So is a lock that was needed out of order: all locks are taken again then, in order.
+   */
+  async #run<Input, Result>(work: Work<Input, Result>, scope: 'each' | 'all'): Promise<ItemOutcome<Result>[]> {
+    const tracked = [...this.#tracked];
+    let inParts = false;
+    this.#loaded.startAttempt();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.transaction.savepoint(async () => {
+          if (attempt > 1) await this.#loaded.lockAgain();
+          return inParts ? this.#applyInParts(work, scope) : this.#applyAtOnce(work, scope);
+        });
+      } catch (error) {
+        this.#tracked = new Map(tracked);
+        this.#stored.clear();
+        this.#loaded.forgetAttempt();
+        this.#keys.forget();
+        if (error instanceof RejectedItems) return error.outcomes as ItemOutcome<Result>[];
+        if (error instanceof RejectedRows) inParts = true;
+        else if (!(error instanceof LockOrderViolation) || attempt === mostAttempts) throw error;
+      }
+    }
+  }
+
+  async #applyAtOnce<Input, Result>(work: Work<Input, Result>, scope: 'each' | 'all'): Promise<ItemOutcome<Result>[]> {
+    const { outcomes, pending } = await this.#settle(work);
+    if (scope === 'each' || !outcomes.some(isRejected)) await this.#apply(pending, false);
+    await this.#keys.returnUnused();
+    return outcomes;
+  }
+
+  /**
+   * Applies items in their order: all, if that works now that the plan has seen what others have stored meanwhile, else ever
+   * smaller parts, down to the item that is rejected, and greater ones again after it. What was read is still true after a
+   * part was rejected, so it is not read again.
+   *
+   * @throws RejectedItems where all or none are to be written.
+   */
+  async #applyInParts<Input, Result>(
+    { items, plan }: Work<Input, Result>,
+    scope: 'each' | 'all',
+  ): Promise<ItemOutcome<Result>[]> {
+    this.#keys.lookForTaken();
+    const outcomes: ItemOutcome<Result>[] = [];
+    let size = items.length;
+    while (outcomes.length < items.length) {
+      const part = items.slice(outcomes.length, outcomes.length + size);
+      const settled = await this.#settle({ items: part, plan });
+      const rejected = await this.#rejectionOf(settled.pending, part.length === 1);
+      if (rejected === undefined) {
+        outcomes.push(...settled.outcomes);
+        size *= 2;
+      } else if (part.length === 1) outcomes.push({ violation: rejected.violation });
+      else size = Math.ceil(part.length / 2);
+    }
+    if (scope === 'all' && outcomes.some(isRejected)) throw new RejectedItems(outcomes);
+    await this.#keys.returnUnused();
+    return outcomes;
+  }
+
+  /** Applies the changes, unless the database rejects one of them. */
+  async #rejectionOf(pending: PendingRows, isOneItem: boolean): Promise<RejectedRows | undefined> {
+    const attempt = async (oneByOne: boolean): Promise<RejectedRows | undefined> => {
+      try {
+        await this.transaction.savepoint(() => this.#apply(pending, oneByOne));
+        return undefined;
+      } catch (error) {
+        if (error instanceof RejectedRows) return error;
+        throw error;
+      }
+    };
+    const rejected = await attempt(false);
+    // An item of several rows is written row by row, to find the one that is rejected.
+    return rejected !== undefined && isOneItem && rejected.rows.length > 1 ? attempt(true) : rejected;
+  }
+
+  async #apply(pending: PendingRows, oneByOne: boolean): Promise<void> {
+    const { tenantId, now } = this;
+    const hasNewVersion = ({ id }: { readonly id: string }) => this.#tracked.has(id);
+    const applied = await applyChanges(this.transaction, pending, { tenantId, now, hasNewVersion, oneByOne });
+    for (const { entity, id, loaded } of applied.changed) {
+      const before = this.#tracked.has(id) ? this.#tracked.get(id)?.before : loaded?.stored;
+      this.#tracked.set(id, { entity, id, before });
+    }
+    this.#loaded.forget();
+    this.#keys.consume();
+    this.#stored.clear();
+    for (const [entity, rows] of applied.stored) for (const row of rows) this.#storedOf(entity).set(row.id, row);
+  }
+
+  /** Runs the plan until it has read all that it needs. */
+  async #settle<Input, Result>({ items, plan: work }: Work<Input, Result>) {
+    for (let run = 1; run <= mostRuns; run++) {
+      const pending = new PendingRows();
+      this.#keys.restart();
+      const plan = new Plan(this.origin, this.now, this.#loaded, pending, this.#keys);
+      const outcomes: ItemOutcome<Result>[] = [];
+      let failure: { readonly error: unknown } | undefined;
+      for (const { input, index } of items) {
+        const mark = pending.mark();
+        const keys = this.#keys.mark();
+        try {
+          outcomes.push({ result: work(plan, input, index) });
+        } catch (error) {
+          pending.undoTo(mark);
+          if (error instanceof Violation) this.#keys.undoTo(keys);
+          if (error instanceof Violation) outcomes.push({ violation: error });
+          else if (!(error instanceof NotLoaded)) {
+            failure = { error };
+            break;
+          }
+        }
+      }
+      // A run that lacked something may have failed for just that reason.
+      if (this.#loaded.hasRequests) await this.#loaded.loadRequested();
+      else if (failure !== undefined) throw failure.error;
+      // References come last: their counters are locked for all who create such rows.
+      else if (this.#keys.hasRequests) await this.#keys.loadRequested(pending);
+      else return { outcomes, pending };
+    }
+    throw new Error(`${this.origin.operation}: the plan of changes does not settle.`);
+  }
+
+  #storedOf({ key }: AnyEntity): Map<string, AnyStoredRow> {
+    let rows = this.#stored.get(key);
+    if (rows === undefined) {
+      rows = new Map();
+      this.#stored.set(key, rows);
+    }
+    return rows;
   }
 }
 
-const bookkeeping = new Set(['version', 'updatedAt']);
-
-/** The fields that differ, but for those that differ with every change; null for a new row. */
-function changedFields(before: Row | undefined, after: Row): string[] | null {
-  if (before === undefined) return null;
-  return Object.keys(after).filter((name) => !bookkeeping.has(name) && !sameValue(before[name], after[name]));
+function workOn<Input, Result>(inputs: readonly Input[], plan: Work<Input, Result>['plan']): Work<Input, Result> {
+  return { items: inputs.map((input, index) => ({ input, index })), plan };
 }
 
-/** Whether two values of a field are the same: JSON values, compared by content. The database orders keys in its own way. */
-export function sameValue(left: unknown, right: unknown): boolean {
-  return left === right || JSON.stringify(left, withSortedKeys) === JSON.stringify(right, withSortedKeys);
-}
-
-function withSortedKeys(_key: string, value: unknown): unknown {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).sort(([left], [right]) => (left < right ? -1 : 1)));
+function presentRow<Row>(
+  rows: ReadonlyMap<string, Row>,
+  { entity, id }: { readonly entity: AnyEntity; readonly id: string },
+): Row {
+  const row = rows.get(id);
+  if (row === undefined) throw new Error(`There is no ${entity.type} ${id}.`);
+  return row;
 }

@@ -11,7 +11,7 @@ export type ViolationCode = components['schemas']['ItemErrorCode'];
 export class Violation extends Error {
   override readonly name = 'Violation';
   readonly code: ViolationCode;
-  /** A JSON Pointer from the row's attributes to the value that is wrong. */
+  /** A JSON Pointer to the wrong value, relative to where `Plan.at` was called. */
   readonly pointer: string | undefined;
 
   constructor(code: ViolationCode, detail: string, pointer?: string) {
@@ -20,22 +20,32 @@ export class Violation extends Error {
     this.pointer = pointer;
   }
 
-  /** The same violation, told by someone who knows where the attributes stand. */
+  /** The same violation with a pointer from further up. One that is not about one value stays without a pointer. */
   under(prefix: string): Violation {
-    return new Violation(this.code, this.message, `${prefix}${this.pointer ?? ''}`);
-  }
-
-  toProblem(): Problem {
-    const errors =
-      this.pointer === undefined
-        ? {}
-        : { errors: [{ in: 'body' as const, pointer: this.pointer, code: this.code, detail: this.message }] };
-    if (this.code === 'RECORD_NOT_FOUND') return new Problem('NOT_FOUND', this.message, errors);
-    return new Problem(this.code, this.message, errors);
+    return this.pointer === undefined ? this : new Violation(this.code, this.message, `${prefix}${this.pointer}`);
   }
 }
 
-/** A value of the attributes that is wrong. */
+/** A provided value that is wrong. */
 export function invalidField(field: string, detail: string): Violation {
   return new Violation('VALIDATION_ERROR', detail, `/${escapePointer(field)}`);
+}
+
+/** The problem of a call that nothing is written of, because of these violations. The first one decides its code. */
+export function problemOfViolations(violations: readonly [Violation, ...Violation[]]): Problem {
+  const [first] = violations;
+  // Several items may have the same fault in a value that they share.
+  const others = violations.filter(
+    (one, index) => index > 0 && !violations.slice(0, index).some((earlier) => isSame(one, earlier)),
+  );
+  const errors = [first, ...others].flatMap(({ code, message, pointer }) =>
+    pointer === undefined ? [] : [{ in: 'body' as const, pointer, code, detail: message }],
+  );
+  const code = first.code === 'RECORD_NOT_FOUND' ? 'NOT_FOUND' : first.code;
+  const detail = others.length === 0 ? first.message : `${first.message} (${others.length} more in errors.)`;
+  return new Problem(code, detail, errors.length === 0 ? {} : { errors });
+}
+
+function isSame(left: Violation, right: Violation): boolean {
+  return left.code === right.code && left.pointer === right.pointer && left.message === right.message;
 }

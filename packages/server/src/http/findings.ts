@@ -14,15 +14,29 @@ export function problemOf(operation: Operation, findings: readonly Finding[], bo
     .filter((finding) => !echoes.has(finding.keyword))
     .map((finding) => detailOf(operation, finding, body));
   if (findings.some((finding) => finding.path === '/body' && finding.keyword === 'required')) {
-    return new Problem('MISSING_BODY', 'This operation needs a JSON body. Some proxies drop the body of a DELETE.');
+    return new Problem(
+      'MISSING_BODY',
+      'This operation requires a JSON body. Some proxies drop the body of a DELETE request.',
+    );
   }
+  // Of a path with an enum, each value is a resource.
+  const absent = errors.find((error) => error.in === 'path' && error.code === 'ENUM');
+  if (absent !== undefined) return new Problem('NOT_FOUND', 'This path does not exist.', { errors: [absent] });
   const count =
-    errors.length === 1 ? 'One value of the request is wrong.' : `${errors.length} values of the request are wrong.`;
+    errors.length === 1
+      ? 'One value of the request is invalid.'
+      : `${errors.length} values of the request are invalid.`;
   return new Problem('VALIDATION_ERROR', count, { errors });
 }
 
+/** A cursor says by itself where to continue, and a number of rows to skip contradicts it. */
+export const eitherCursorOrPage = { pointer: '/page', code: 'EXCLUSIVE', detail: 'Send either cursor or page.' };
+
 function detailOf(operation: Operation, { path, keyword, message }: Finding, body: unknown): ProblemDetail {
   const [, where = '', ...written] = path.split('/');
+  if (keyword === 'not' && path === '/body' && isObject(body) && 'cursor' in body && 'page' in body) {
+    return { in: 'body', ...eitherCursorOrPage };
+  }
   const rest = where === 'body' && isUnknownProperty(keyword) ? escapeName(body, written) : written;
   const place = places[where] ?? 'body';
   // Node knows headers in lower case; the contract writes them as people do.
@@ -62,9 +76,9 @@ function codeOf(keyword: string): string {
 }
 
 function wording(keyword: string, message: string): string {
-  if (isUnknownProperty(keyword)) return 'The contract knows no such property here.';
-  if (keyword === 'required') return 'It is missing.';
-  if (keyword === 'readOnly') return 'The service computes it; it cannot be written.';
+  if (isUnknownProperty(keyword)) return 'Unknown property.';
+  if (keyword === 'required') return 'The value is missing.';
+  if (keyword === 'readOnly') return 'The service sets this value; it cannot be written.';
   const sentence = message.charAt(0).toUpperCase() + message.slice(1);
   return sentence.endsWith('.') ? sentence : `${sentence}.`;
 }

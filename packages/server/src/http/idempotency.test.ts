@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { type TestCaller, testService } from '../../test/service.ts';
 import { allOperations, type Operation } from '../contract/contract.ts';
-import { type Claim, claimKey } from './idempotency.ts';
+import { type Claim, claimKey, purgeExpiredKeys } from './idempotency.ts';
 
 const service = await testService();
 const { call, store, tenant, token, signIn } = service;
@@ -43,7 +43,7 @@ async function keptKeys(key: string) {
 async function claim(key: string, body: unknown): Promise<Claim> {
   const operation = allOperations.find((one) => one.id === 'onboardClient') as Operation;
   const caller = { apiUserId, apiUserName: 'x', roles: new Set<string>(), staffId: null };
-  return (await claimKey(store, { tenant, caller }, operation, key, body)) as Claim;
+  return (await claimKey(store, { tenant, caller }, operation, key, { path: {}, query: {}, body })) as Claim;
 }
 
 describe('a call that is sent again with its key', () => {
@@ -119,12 +119,13 @@ describe('a key', () => {
     expect(second.body.clientId).not.toBe(first.body.clientId);
   });
 
-  test('belongs to one operation', async () => {
+  test('is not for another operation of the same API user', async () => {
     const key = newKey();
-    await onboard(key, 'Operation');
-    await change(sql`update idempotency_key set operation = 'createStaff' where key = ${key}`);
-    expect((await onboard(key, 'Operation')).headers.get('idempotency-replayed')).toBeNull();
-    expect(await clientsNamed('Operation')).toBe(2);
+    expect(await onboard(key, 'Operation')).toMatchObject({ status: 201 });
+    const type = { name: 'Operation', fields: [{ name: 'size', type: 'STRING' }] };
+    const other = await call('POST', '/api/v1/records/custom', type, { 'Idempotency-Key': key });
+    expect(other).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
+    expect((await onboard(key, 'Operation')).headers.get('idempotency-replayed')).toBe('true');
   });
 
   test.each(['', ' ', 'two words', 'é', 'x'.repeat(256)])('cannot be anything: %j', async (key) => {
@@ -176,6 +177,27 @@ test('the answer is kept in the transaction of the work: where that fails at its
   expect(await keptKeys(key)).toEqual([]);
   await store.system((transaction) => transaction.all(sql`drop trigger doom on outbox_event`));
   expect(await onboard(key, 'Doomed')).toMatchObject({ status: 201 });
+});
+
+test('purgeExpiredKeys deletes the expired keys of every tenant, and no others', async () => {
+  const elsewhere = await signIn({ roles: ['API_ADMIN'], tenant: await service.addTenant('elsewhere') });
+  const [expired, fresh] = [newKey(), newKey()];
+  for (const by of [{ call }, elsewhere]) {
+    await onboard(expired, 'Expired', by);
+    await onboard(fresh, 'Fresh', by);
+  }
+  const count = (tenantId: number) =>
+    store.read(tenantId, (session) =>
+      session.all<{ key: string }>(sql`select key from idempotency_key where key in (${expired}, ${fresh})`),
+    );
+  for (const { id } of [tenant, elsewhere.tenant]) {
+    await store.write(id, (transaction) =>
+      transaction.all(sql`update idempotency_key set expires_at = now() - interval '1 second' where key = ${expired}`),
+    );
+  }
+  expect(await purgeExpiredKeys(store)).toBeGreaterThanOrEqual(2);
+  expect(await purgeExpiredKeys(store)).toBe(0);
+  for (const { id } of [tenant, elsewhere.tenant]) expect(await count(id)).toEqual([{ key: fresh }]);
 });
 
 test('an operation that takes no key passes over one', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Caller, Tenant } from '../context.ts';
+import type { Caller, Tenant } from '../auth/caller.ts';
 import type { Operation } from '../contract/contract.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { Problem } from './problem.ts';
@@ -16,7 +16,9 @@ export interface KeptAnswer {
 export interface Claim {
   /** @throws Problem `REQUEST_IN_PROGRESS` where another call has taken the key over meanwhile. */
   keep(transaction: Transaction, answer: KeptAnswer): Promise<void>;
-  /** Gives the key back after a failure, so that the call can be tried again. */
+  /** Whether an answer was given to keep. */
+  isKept(): boolean;
+  /** Gives the key back after a call without effect, so that it can be tried again. */
   release(): Promise<void>;
 }
 
@@ -24,22 +26,23 @@ export interface Claim {
 const abandonedAfterSeconds = 60;
 
 /**
- * Claims an `Idempotency-Key`, or finds what the first call with it answered.
+ * Claims an `Idempotency-Key`, or finds the response to the first call with it. A key is bound to its API user.
  *
- * @throws Problem `IDEMPOTENCY_KEY_REUSED` where the first call had another body, `REQUEST_IN_PROGRESS` while it runs.
+ * @throws Problem `IDEMPOTENCY_KEY_REUSED` where the first call was of another operation or had another input,
+ *   `REQUEST_IN_PROGRESS` while it runs.
  */
 export async function claimKey(
   store: Store,
   who: { readonly tenant: Tenant; readonly caller: Caller },
   operation: Operation,
   key: string,
-  body: unknown,
+  input: { readonly path: unknown; readonly query: unknown; readonly body: unknown },
 ): Promise<Claim | KeptAnswer> {
   const { tenant, caller } = who;
   const hash = createHash('sha256')
-    .update(JSON.stringify(body ?? null))
+    .update(JSON.stringify([operation.id, input.path, input.query, input.body ?? null]))
     .digest('hex');
-  const place = sql`tenant_id = ${tenant.id} and api_user_id = ${caller.apiUserId} and operation = ${operation.id} and key = ${key}`;
+  const place = sql`tenant_id = ${tenant.id} and api_user_id = ${caller.apiUserId} and key = ${key}`;
 
   return store.write(tenant.id, async (transaction): Promise<Claim | KeptAnswer> => {
     await transaction.all(sql`
@@ -55,14 +58,14 @@ export async function claimKey(
       select request_hash as hash, status, json_build_object(
         'status', response_status, 'headers', response_headers, 'body', response_body) as answer
       from idempotency_key where ${place}`);
+    if (first !== undefined && first.hash !== hash) {
+      throw new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used for another request. Use a new one.');
+    }
     if (first === undefined || first.status === 'RUNNING') {
       throw new Problem(
         'REQUEST_IN_PROGRESS',
         'The first request with this Idempotency-Key is still running. Try again shortly.',
       );
-    }
-    if (first.hash !== hash) {
-      throw new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used for another request. Use a new one.');
     }
     return first.answer;
   });
@@ -70,7 +73,9 @@ export async function claimKey(
   /** The claim that was made at this instant, and no other: one that was taken for dead may still be running. */
   function claimOf(at: string): Claim {
     const own = sql`${place} and status = 'RUNNING' and created_at = ${at}`;
+    let hasAnswer = false;
     return {
+      isKept: () => hasAnswer,
       async keep(transaction, answer) {
         const kept = await transaction.first(sql`
           update idempotency_key set status = 'DONE', response_status = ${answer.status},
@@ -79,15 +84,39 @@ export async function claimKey(
         if (kept === undefined) {
           throw new Problem(
             'REQUEST_IN_PROGRESS',
-            'This took so long that another request with the same Idempotency-Key does it now. Nothing was written here.',
+            'The request took too long, and another request with the same Idempotency-Key has replaced it. Nothing was written.',
           );
         }
+        hasAnswer = true;
       },
       async release() {
         await store.write(tenant.id, (transaction) => transaction.all(sql`delete from idempotency_key where ${own}`));
       },
     };
   }
+}
+
+/** How many rows are deleted in one transaction. */
+const purgeBatch = 1_000;
+
+/** Deletes keys that have expired, of all tenants. @returns how many */
+export async function purgeExpiredKeys(store: Store): Promise<number> {
+  const tenants = await store.system((transaction) => transaction.all<{ id: number }>(sql`select id from tenant`));
+  let purged = 0;
+  for (const { id } of tenants) {
+    for (let deleted = purgeBatch; deleted === purgeBatch; ) {
+      const rows = await store.write(id, (transaction) =>
+        transaction.all(sql`
+          delete from idempotency_key where tenant_id = ${id} and (api_user_id, key) in (
+            select api_user_id, key from idempotency_key where tenant_id = ${id} and expires_at < now()
+            limit ${purgeBatch} for update skip locked)
+          returning key`),
+      );
+      deleted = rows.length;
+      purged += deleted;
+    }
+  }
+  return purged;
 }
 
 export function isKept(outcome: Claim | KeptAnswer): outcome is KeptAnswer {

@@ -1,15 +1,18 @@
 import express, { type Request, type Response } from 'express';
 import type { Operation } from '../contract/contract.ts';
-import { cleanParameter, parseBody } from './body.ts';
+import { cleanParameter } from './body.ts';
 import { Problem } from './problem.ts';
 
-type ReadBody = (operation: Operation, request: Request, response: Response) => Promise<unknown>;
+type ReadBody = (operation: Operation, request: Request, response: Response) => Promise<Buffer | undefined>;
 
 /** The one media type of request bodies, in UTF-8, the only encoding of JSON (RFC 8259). */
 const jsonType = /^application\/json *(; *(charset *= *"?utf-8"? *)?)?$/i;
 
+/** How bodies may be compressed. The reader knows others too, which the contract does not name. */
+const encodings = ['identity', 'gzip', 'deflate', 'br'];
+
 /**
- * Reads JSON bodies up to the limit that the contract names for the operation.
+ * Reads the bytes of JSON bodies up to the limit that the contract names for the operation.
  *
  * @throws Problem `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `MISSING_BODY` or `MALFORMED_REQUEST`.
  */
@@ -22,6 +25,7 @@ export function bodyReader(): ReadBody {
     if (type !== undefined && !jsonType.test(type)) {
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json, in UTF-8.');
     }
+    if (!encodings.includes((request.get('content-encoding') ?? 'identity').toLowerCase())) throw unknownEncoding();
     let reader = readers.get(limit);
     if (reader === undefined) {
       reader = express.raw({ type: () => true, limit });
@@ -32,11 +36,14 @@ export function bodyReader(): ReadBody {
     });
     const bytes: unknown = request.body;
     if (!(bytes instanceof Buffer) || bytes.length === 0) {
-      throw new Problem('MISSING_BODY', 'This operation needs a JSON body. Some proxies drop the body of a DELETE.');
+      throw new Problem(
+        'MISSING_BODY',
+        'This operation requires a JSON body. Some proxies drop the body of a DELETE request.',
+      );
     }
     if (type === undefined)
-      throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Name the type of the body: Content-Type: application/json.');
-    return parseBody(bytes);
+      throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Send the header Content-Type: application/json.');
+    return bytes;
   };
 }
 
@@ -45,12 +52,17 @@ function failure(error: unknown, limit: number): unknown {
   if (!(error instanceof Error) || !('status' in error) || Number(error.status) >= 500) return error;
   const type = 'type' in error ? error.type : undefined;
   if (type === 'entity.too.large') {
-    return new Problem('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes. Send it in parts.`);
+    return new Problem('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes. Split the request.`);
   }
-  if (type === 'encoding.unsupported') {
-    return new Problem('UNSUPPORTED_MEDIA_TYPE', 'The body may be compressed by gzip, deflate or br only.');
-  }
-  return new Problem('MALFORMED_REQUEST', 'The body did not arrive whole.', { cause: error });
+  if (type === 'encoding.unsupported') return unknownEncoding();
+  return new Problem('MALFORMED_REQUEST', 'The body is incomplete.', { cause: error });
+}
+
+function unknownEncoding(): Problem {
+  return new Problem(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'The Content-Encoding is not supported. Use gzip, deflate or br, or send the body uncompressed.',
+  );
 }
 
 /** Parameters without characters that no text may hold. */

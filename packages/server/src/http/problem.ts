@@ -1,9 +1,8 @@
 import type { components } from '@financial-automation/spec';
-import { contract, type Schema, schemaOf } from '../contract/contract.ts';
+import { contract, schemaOf } from '../contract/contract.ts';
 
-/** `NOT_IMPLEMENTED` stands outside the contract, and goes with the last handler that is still to be written. */
-export type ProblemCode = components['schemas']['ProblemCode'] | 'NOT_IMPLEMENTED';
-export type ProblemDocument = Omit<components['schemas']['Problem'], 'code'> & { code: ProblemCode };
+export type ProblemCode = components['schemas']['ProblemCode'];
+export type ProblemDocument = components['schemas']['Problem'];
 export type ProblemDetail = components['schemas']['ProblemError'];
 
 /** More would help nobody, and a hostile body can be wrong in very many places, and long ones. The contract says so too. */
@@ -45,7 +44,7 @@ function cut(text: string, length: number): string {
 
 /** A failure of the caller's making at one value of the request. */
 export function invalid(pointer: string, code: string, detail: string, place: ProblemDetail['in'] = 'body'): Problem {
-  return new Problem('VALIDATION_ERROR', 'One value of the request is wrong.', {
+  return new Problem('VALIDATION_ERROR', 'One value of the request is invalid.', {
     errors: [{ in: place, pointer, code, detail }],
   });
 }
@@ -75,14 +74,11 @@ function statusOf(code: ProblemCode): number {
 
 /** Each problem schema of the contract names one status and the codes that go with it. */
 function readStatuses(): Map<string, number> {
-  const found = new Map<string, number>([['NOT_IMPLEMENTED', 501]]);
+  const found = new Map<string, number>();
   for (const schema of Object.values(contract.components.schemas)) {
-    for (const part of schema.allOf ?? []) {
-      const status = part.properties?.status as (Schema & { const?: number }) | undefined;
-      const codes = part.properties?.code?.enum;
-      if (status?.const === undefined || codes === undefined) continue;
-      for (const code of codes) found.set(code, status.const);
-    }
+    const status = schema.properties?.status?.const;
+    if (typeof status !== 'number') continue;
+    for (const code of schema.properties?.code?.enum ?? []) found.set(code, status);
   }
   const outside = schemaOf('ProblemCode') as { 'x-codes-outside-operations'?: Record<string, number> };
   for (const [code, status] of Object.entries(outside['x-codes-outside-operations'] ?? {})) found.set(code, status);

@@ -33,7 +33,7 @@ export function createRateLimit(factor: number): RateLimit {
         const seconds = Math.max(1, Math.ceil(rejected.msBeforeNext / 1000));
         throw new Problem(
           'RATE_LIMITED',
-          `The limit of ${points} requests in ${window} seconds is used up. Try again in ${seconds} s.`,
+          `The limit of ${points} requests in ${window} seconds is exceeded. Try again in ${seconds} s.`,
           {
             headers: { ...described, RateLimit: `"${policy}";r=0;t=${seconds}`, 'Retry-After': String(seconds) },
           },

@@ -28,13 +28,13 @@ export function createRouter(): (method: string, path: string) => Route {
     const parameters = Object.entries(found?.params ?? {}).map(([name, value]) => [name, value ?? ''] as const);
     // An empty segment is no parameter.
     if (found === null || parameters.some(([, value]) => value === '')) {
-      throw new Problem('NOT_FOUND', 'There is no operation at this path. See /reference.');
+      throw new Problem('NOT_FOUND', 'This path does not exist. See /reference.');
     }
     const byMethod: ReadonlyMap<string, Operation> = found.store;
     const operation = byMethod.get(method);
     if (operation !== undefined) return { operation, path: Object.fromEntries(parameters) };
     const allowed = [...byMethod.keys()];
-    throw new Problem('METHOD_NOT_ALLOWED', `This path answers ${allowed.join(' and ')} only.`, {
+    throw new Problem('METHOD_NOT_ALLOWED', `This path supports only ${allowed.join(' and ')}.`, {
       headers: { Allow: allowed.join(', ') },
     });
   };

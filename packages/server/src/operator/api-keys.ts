@@ -1,6 +1,9 @@
 import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
+import type { Tenant } from '../auth/caller.ts';
 import { schemaOf } from '../contract/contract.ts';
+import type { Transaction } from '../store/store.ts';
+import { recordChanges, type TracedChange } from '../store/trace.ts';
 import { type Operator, tenantNamed } from './tenants.ts';
 
 export interface NewApiKey {
@@ -18,7 +21,11 @@ export interface ApiKeyRow {
   readonly roles: readonly string[];
   readonly createdAt: string;
   readonly expiresAt: string;
+  /** To a quarter of an hour; null where it was never used. */
+  readonly lastUsedAt: string | null;
   readonly revokedAt: string | null;
+  /** The signing key that signed it, and whose retirement ends it; null for keys older than this record. */
+  readonly signingKey: string | null;
   readonly description: string | null;
 }
 
@@ -36,24 +43,70 @@ export async function createApiKey(
   const tenant = await tenantNamed(operator, wanted.tenant);
   const known = schemaOf('Role').enum ?? [];
   const unknown = wanted.roles.filter((role) => !known.includes(role));
-  if (unknown.length > 0)
-    throw new Error(`There is no role ${unknown.join(', ')}. The roles are: ${known.join(', ')}.`);
+  if (unknown.length > 0) throw new Error(`Unknown role: ${unknown.join(', ')}. Known roles: ${known.join(', ')}.`);
 
   const id = uuidv7();
   const expiresAt = new Date(Date.now() + wanted.days * millisecondsADay);
-  const { store, tokens } = operator.service;
+  const { store, tokens, keys } = operator.service;
+  const signingKey = keys.signingKey().kid;
   const apiUserId = await store.write(tenant.id, async (transaction) => {
-    const user = await transaction.first<{ id: string }>(sql`
-      insert into api_user (tenant_id, id, name, roles) values (${tenant.id}, ${uuidv7()}, ${wanted.user}, ${wanted.roles})
-      on conflict (tenant_id, name) do update set roles = excluded.roles, active = true returning id`);
-    if (user === undefined) throw new Error('The API user was not made.');
+    const user = await ensureApiUser(transaction, tenant, wanted);
+    const row = {
+      userId: user,
+      expiresAt: expiresAt.toISOString(),
+      description: wanted.description ?? null,
+      signingKey,
+    };
     await transaction.all(sql`
-      insert into api_key (tenant_id, id, api_user_id, expires_at, description)
-      values (${tenant.id}, ${id}, ${user.id}, ${expiresAt.toISOString()}, ${wanted.description ?? null})`);
-    return user.id;
+      insert into api_key (tenant_id, id, api_user_id, expires_at, description, signing_kid)
+      values (${tenant.id}, ${id}, ${user}, ${row.expiresAt}, ${row.description}, ${signingKey})`);
+    await audit(transaction, tenant, 'api-key create', {
+      entityType: 'ApiKey',
+      entityId: id,
+      kind: 'CREATE',
+      before: null,
+      after: row,
+    });
+    return user;
   });
   const key = await tokens.signApiKey({ jti: id, tenant: tenant.name, sub: apiUserId }, expiresAt);
   return { id, key, expiresAt: expiresAt.toISOString() };
+}
+
+/** The API user with the name, made or with the roles changed where that is needed. @returns the id */
+export async function ensureApiUser(
+  transaction: Transaction,
+  tenant: Tenant,
+  { user: name, roles }: Pick<NewApiKey, 'user' | 'roles'>,
+): Promise<string> {
+  const before = await transaction.first<{ id: string; roles: string[]; active: boolean }>(sql`
+    select id, roles, active from api_user where tenant_id = ${tenant.id} and name = ${name} for update`);
+  const after = await transaction.first<{ id: string; roles: string[]; active: boolean }>(sql`
+    insert into api_user (tenant_id, id, name, roles) values (${tenant.id}, ${uuidv7()}, ${name}, ${roles})
+    on conflict (tenant_id, name) do update set roles = excluded.roles, active = true
+    returning id, roles, active`);
+  if (after === undefined) throw new Error('The API user was not created.');
+  if (JSON.stringify(before) !== JSON.stringify(after)) {
+    await audit(transaction, tenant, 'api-key create', {
+      entityType: 'ApiUser',
+      entityId: after.id,
+      kind: before === undefined ? 'CREATE' : 'UPDATE',
+      before: before ?? null,
+      after: { name, ...after },
+    });
+  }
+  return after.id;
+}
+
+/** One row of the tenant's audit log. What an operator does is in it like what a caller does. */
+function audit(
+  transaction: Transaction,
+  { id: tenantId }: Tenant,
+  operation: string,
+  change: Omit<TracedChange, 'event'>,
+): Promise<void> {
+  const origin = { tenantId, apiUserId: null, actor: 'operator', operation, requestId: null };
+  return recordChanges(transaction, { ...origin, occurredAt: new Date().toISOString() }, [{ ...change, event: null }]);
 }
 
 /** The keys of a tenant, the newest first; never what they are, only what is known of them. */
@@ -62,7 +115,7 @@ export async function listApiKeys(operator: Operator, tenantName: string): Promi
   return operator.service.store.read(tenant.id, (session) =>
     session.all<ApiKeyRow>(sql`
       select k.id, u.name as user, u.roles, k.created_at as "createdAt", k.expires_at as "expiresAt",
-        k.revoked_at as "revokedAt", k.description
+        k.last_used_at as "lastUsedAt", k.revoked_at as "revokedAt", k.signing_kid as "signingKey", k.description
       from api_key k join api_user u on u.tenant_id = k.tenant_id and u.id = k.api_user_id
       where k.tenant_id = ${tenant.id} order by k.id desc`),
   );
@@ -75,10 +128,20 @@ export async function listApiKeys(operator: Operator, tenantName: string): Promi
  */
 export async function revokeApiKey(operator: Operator, tenantName: string, id: string): Promise<void> {
   const tenant = await tenantNamed(operator, tenantName);
-  const revoked = await operator.service.store.write(tenant.id, (transaction) =>
-    transaction.first(sql`
+  const revoked = await operator.service.store.write(tenant.id, async (transaction) => {
+    const key = await transaction.first<{ id: string; revokedAt: string }>(sql`
       update api_key set revoked_at = now()
-      where tenant_id = ${tenant.id} and id::text = ${id} and revoked_at is null returning id`),
-  );
-  if (revoked === undefined) throw new Error(`The tenant ${tenantName} has no key ${id} that could be revoked.`);
+      where tenant_id = ${tenant.id} and id::text = ${id} and revoked_at is null
+      returning id, revoked_at as "revokedAt"`);
+    if (key === undefined) return false;
+    await audit(transaction, tenant, 'api-key revoke', {
+      entityType: 'ApiKey',
+      entityId: key.id,
+      kind: 'DELETE',
+      before: { revokedAt: null },
+      after: { revokedAt: key.revokedAt },
+    });
+    return true;
+  });
+  if (!revoked) throw new Error(`The tenant ${tenantName} has no active key ${id}.`);
 }

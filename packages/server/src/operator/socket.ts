@@ -1,5 +1,6 @@
 import { chmod, rm } from 'node:fs/promises';
 import { createServer, request, type Server } from 'node:http';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { type CommandName, type Commands, isCommand, runCommand } from './commands.ts';
@@ -23,7 +24,7 @@ export async function listenForCommands(dataDir: string, operator: Operator): Pr
     try {
       const { name, takes } = JSON.parse(await text(incoming));
       if (isCommand(name)) answer(200, await runCommand(operator, name, takes));
-      else answer(400, { message: `The server does not know the command "${name}".` });
+      else answer(400, { message: `The server does not support the command "${name}".` });
     } catch (error) {
       answer(400, { message: error instanceof Error ? error.message : String(error) });
     }
@@ -33,28 +34,47 @@ export async function listenForCommands(dataDir: string, operator: Operator): Pr
   return server;
 }
 
-/** Has the running server do a command. @returns undefined where no server runs on the directory. */
+/** Whether a server runs on the directory. */
+export async function isServing(dataDir: string): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(socketIn(dataDir));
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(false);
+      else reject(error);
+    });
+  });
+}
+
+/** Has the running server do a command. @throws Error with the sentence of the server, or because it has stopped */
 export async function askServer<Name extends CommandName>(
   dataDir: string,
   name: Name,
   takes: Commands[Name]['takes'],
-): Promise<{ gives: Commands[Name]['gives'] } | undefined> {
+): Promise<Commands[Name]['gives']> {
   const answer = await send(socketIn(dataDir), JSON.stringify({ name, takes }));
-  if (answer === undefined) return undefined;
   const body = JSON.parse(answer.body);
   if (answer.status !== 200) throw new Error(body.message);
-  return { gives: body };
+  return body;
 }
 
-function send(socketPath: string, body: string): Promise<{ status: number; body: string } | undefined> {
+function send(socketPath: string, body: string): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
     const outgoing = request({ socketPath, method: 'POST' }, async (incoming) => {
-      resolve({ status: incoming.statusCode ?? 500, body: await text(incoming) });
+      try {
+        resolve({ status: incoming.statusCode ?? 500, body: await text(incoming) });
+      } catch (error) {
+        reject(stopped(error));
+      }
     });
-    outgoing.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT' || error.code === 'ECONNREFUSED') resolve(undefined);
-      else reject(error);
-    });
+    outgoing.once('error', (error) => reject(stopped(error)));
     outgoing.end(body);
   });
+}
+
+function stopped(cause: unknown): Error {
+  return new Error('The server stopped before it responded. Run the command again.', { cause });
 }

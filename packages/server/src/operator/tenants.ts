@@ -1,11 +1,13 @@
 import { sql } from 'kysely';
-import type { Tenant } from '../context.ts';
+import type { Tenant } from '../auth/caller.ts';
+import { parseSetting, readTenantSettings } from '../auth/tenant-settings.ts';
 import { schemaOf } from '../contract/contract.ts';
-import { UnitOfWork } from '../entity/unit-of-work.ts';
-import { create } from '../entity/write.ts';
+import { transact } from '../entity/transact.ts';
+import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { org } from '../resources/clients/reference-data.ts';
 import type { Service } from '../service.ts';
 import { UniqueViolation } from '../store/errors.ts';
+import { recordOperatorAct } from '../store/operator-log.ts';
 
 export interface NewTenant {
   /** The name that calls carry in the `Tenant` header. */
@@ -28,47 +30,56 @@ export async function createTenant({ service }: Operator, wanted: NewTenant): Pr
   if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(wanted.name)) {
     throw new Error('The name of a tenant has 2 to 63 of a-z, 0-9 and _, and starts with a letter.');
   }
-  if (!Intl.supportedValuesOf('timeZone').includes(wanted.timeZone) && wanted.timeZone !== 'UTC') {
-    throw new Error(`"${wanted.timeZone}" is not an IANA time zone, such as America/New_York.`);
+  parseSetting('timeZone', wanted.timeZone);
+  parseSetting('currency', wanted.currency);
+  if (!new RegExp(schemaOf('Country').pattern ?? '').test(wanted.country)) {
+    throw new Error(`"${wanted.country}" is not a valid country, which is an ISO 3166-1 alpha-2 code, such as US.`);
   }
   const tenant = await insertTenant(service, wanted);
   await asOperator(service, tenant, 'tenant create', (unit) =>
-    create(unit, org, {
-      name: wanted.displayName,
-      legalName: wanted.displayName,
-      code: 'MAIN',
-      currency: wanted.currency,
-      country: wanted.country,
-      timeZone: wanted.timeZone,
-      fiscalYearStartMonth: 1,
-    }),
+    unit.plan((plan) =>
+      plan.create(org, {
+        name: wanted.displayName,
+        legalName: wanted.displayName,
+        code: 'MAIN',
+        currency: wanted.currency,
+        country: wanted.country,
+        timeZone: wanted.timeZone,
+        fiscalYearStartMonth: 1,
+      }),
+    ),
   );
   return tenant;
 }
 
 /** What an operator's command works on. */
 export interface Operator {
-  readonly service: Pick<Service, 'store' | 'vault' | 'tokens' | 'keys' | 'directory'>;
+  readonly service: Pick<Service, 'store' | 'storage' | 'vault' | 'tokens' | 'keys' | 'directory'>;
 }
 
 async function insertTenant({ store }: Operator['service'], wanted: NewTenant): Promise<Tenant> {
   try {
-    const tenant = await store.system((transaction) =>
-      transaction.first<Tenant>(sql`
+    const tenant = await store.system(async (transaction) => {
+      const inserted = await transaction.first(sql<Omit<Tenant, 'settings'> & { settings: unknown }>`
         insert into tenant (name, display_name, currency, time_zone)
         values (${wanted.name}, ${wanted.displayName}, ${wanted.currency}, ${wanted.timeZone})
-        returning id, name, currency, time_zone as "timeZone", settings`),
-    );
-    if (tenant === undefined) throw new Error('The tenant was not made.');
-    return tenant;
+        returning id, name, currency, time_zone as "timeZone", settings`);
+      await recordOperatorAct(transaction, { operation: 'tenant create', subject: wanted.name, details: wanted });
+      return inserted;
+    });
+    if (tenant === undefined) throw new Error('The tenant was not created.');
+    return { ...tenant, settings: readTenantSettings(tenant.settings) };
   } catch (error) {
-    if (error instanceof UniqueViolation) throw new Error(`There is a tenant ${wanted.name} already.`);
+    if (error instanceof UniqueViolation) throw new Error(`The tenant ${wanted.name} already exists.`);
     throw error;
   }
 }
 
 /** The tenant with the name. @throws Error with a sentence where there is none. */
-export async function tenantNamed({ service }: Operator, name: string): Promise<Tenant> {
+export async function tenantNamed(
+  { service }: { readonly service: Pick<Operator['service'], 'directory'> },
+  name: string,
+): Promise<Tenant> {
   const tenant = await service.directory.tenant(name);
   if (tenant === undefined) throw new Error(`There is no tenant ${name}. Make one with: tenant create ${name}`);
   return tenant;
@@ -81,10 +92,5 @@ export function asOperator<T>(
   operation: string,
   work: (unit: UnitOfWork) => Promise<T>,
 ): Promise<T> {
-  return store.write(tenant.id, async (transaction) => {
-    const unit = new UnitOfWork(transaction, { tenant, caller: undefined, operation, requestId: 'operator', vault });
-    const result = await work(unit);
-    await unit.announce();
-    return result;
-  });
+  return transact(store, { tenant, caller: undefined, operation, requestId: 'operator', vault }, work);
 }

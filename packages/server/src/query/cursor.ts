@@ -34,7 +34,7 @@ export function readCursor(vault: Vault, query: Query, cursor: string, place: 'b
   if (!vault.verify(purpose, `${fingerprint(query)}.${content}`, signature)) {
     throw new Problem(
       'INVALID_CURSOR',
-      'The cursor is not one of ours, or belongs to another query. Start from the first page.',
+      'The cursor is invalid or belongs to another query. Start from the first page.',
       {
         errors: [
           { in: place, pointer: '/cursor', code: 'INVALID_CURSOR', detail: 'Send it with the same filter and order.' },

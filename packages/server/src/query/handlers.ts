@@ -1,45 +1,58 @@
 import type { Context } from '../context.ts';
-import type { OperationId, Result } from '../contract/handler.ts';
 import type { Entity } from '../entity/entity.ts';
+import type { EntityType, StoredRow } from '../entity/row.ts';
 import { Problem } from '../http/problem.ts';
-import { findById, type Page, type PageRequest, readPage } from './read.ts';
+import { entityTag } from './entity-tag.ts';
+import { findById, type Page, type PageRequest, type PageScope, pageReader, type Reader } from './read.ts';
 
-/**
- * The handler of a list or a search. It returns rows as the database gives them: that they are what the contract says is
- * checked where answers are validated, which the compiler cannot do for columns that are read from the contract.
- */
-export function pageOf<Id extends OperationId>(entity: Entity) {
+/** The handler of a list or a search of an entity's rows. */
+export function pageOf<Type extends EntityType>(entity: Entity<Type>) {
   return async (
     context: Context,
     input: { readonly body?: unknown; readonly query?: unknown },
-  ): Promise<Result<Id>> => {
-    const place = context.operation.method === 'GET' ? 'query' : 'body';
-    const request = input[place] as PageRequest;
-    const scope = {
-      tenantId: context.tenant.id,
-      vault: context.service.vault,
-      name: context.operation.id,
-      place,
-    } as const;
-    return pageResult<Id>(await context.read((session) => readPage(session, scope, entity, request)));
+  ): Promise<{ readonly status: 200; readonly body: Page<StoredRow<Type>> }> => {
+    const scope = pageScope(context);
+    // The contract gives every such operation one of the two requests for a page.
+    const request = input[scope.place] as PageRequest;
+    return { status: 200, body: await context.read(pageReader(scope, entity, request)) };
   };
 }
 
-/** A page as the result of a list. */
-export function pageResult<Id extends OperationId>(page: Page): Result<Id> {
-  return { status: 200, body: page } as unknown as Result<Id>;
+/** The handler of a lookup of an entity's rows, by page number. */
+export function numberedPageOf<Type extends EntityType>(entity: Entity<Type>) {
+  const handle = pageOf(entity);
+  return async (...call: Parameters<typeof handle>) => ({
+    status: 200 as const,
+    body: withoutCursor((await handle(...call)).body),
+  });
 }
 
-/** The handler of a read by id, with the version of the row as `ETag`. */
-export function byId<Id extends OperationId>(entity: Entity) {
-  return async (context: Context, input: { readonly path: { readonly id: string } }): Promise<Result<Id>> => {
-    const row = await context.read((session) => findById(session, context.tenant.id, entity, input.path.id));
-    if (row === undefined) throw new Problem('NOT_FOUND', 'There is nothing with this id in your tenant.');
-    return { status: 200, body: row, headers: { ETag: etag(row.version) } } as unknown as Result<Id>;
+/** A page of a list whose pages are numbered: the next one is found by its number alone. */
+export function withoutCursor<Row>(page: Page<Row>) {
+  return { ...page, nextCursor: null };
+}
+
+/** The handler of a read by ID, with the `ETag` of the row. */
+export function byId<Type extends EntityType>(entity: Entity<Type>) {
+  return async (context: Context, { path }: { readonly path: { readonly id: string } }) => {
+    const row = await context.read((session) => findById(session, readerOf(context), entity, path.id));
+    if (row === undefined) throw new Problem('NOT_FOUND', `Your tenant has no ${entity.type} with this ID.`);
+    return { status: 200 as const, body: row, headers: { ETag: entityTag(row) } };
   };
 }
 
-/** A strong entity tag (RFC 9110) of a row's version. */
-export function etag(version: number): string {
-  return `"${version}"`;
+export function readerOf({ tenant, holds }: Context): Reader {
+  return { tenantId: tenant.id, holds };
+}
+
+/** The scope of the page that a call requests. */
+export function pageScope(context: Context): PageScope {
+  const { operation, service } = context;
+  return {
+    ...readerOf(context),
+    vault: service.vault,
+    name: operation.id,
+    paging: operation.paging ?? 'offset',
+    place: operation.method === 'GET' ? 'query' : 'body',
+  };
 }

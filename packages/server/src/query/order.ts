@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
-import type { Entity } from '../entity/entity.ts';
+import type { AnyEntity } from '../entity/entity.ts';
 
 /** One key of an order. */
 export interface OrderKey {
@@ -13,7 +13,7 @@ export interface OrderKey {
  * The keys of an order that is total: `id` ascending is always the last one. A column that is named
  * again decides nothing that it has not decided before, and is left out.
  */
-export function orderKeys(entity: Entity, orderBy: readonly Readonly<Record<string, string>>[]): OrderKey[] {
+export function orderKeys(entity: AnyEntity, orderBy: readonly Readonly<Record<string, string>>[]): OrderKey[] {
   const keys = new Map<string, OrderKey>();
   for (const [field, direction] of orderBy.flatMap((one) => Object.entries(one))) {
     if (!keys.has(field)) keys.set(field, keyOf(entity, field, direction));
@@ -22,7 +22,7 @@ export function orderKeys(entity: Entity, orderBy: readonly Readonly<Record<stri
   return [...keys.values()];
 }
 
-function keyOf(entity: Entity, field: string, direction: string): OrderKey {
+function keyOf(entity: AnyEntity, field: string, direction: string): OrderKey {
   const descending = direction.startsWith('desc');
   const nullable = entity.fields.get(field)?.nullable ?? true;
   const nullsFirst = direction.endsWith('_nulls_first') || (descending && !direction.endsWith('_nulls_last'));
@@ -30,7 +30,7 @@ function keyOf(entity: Entity, field: string, direction: string): OrderKey {
 }
 
 /** `order by` of the keys. */
-export function orderClause(entity: Entity, row: string, keys: readonly OrderKey[]): RawBuilder<unknown> {
+export function orderClause(entity: AnyEntity, row: string, keys: readonly OrderKey[]): RawBuilder<unknown> {
   return sql.join(
     keys.map(({ field, descending, nullsFirst, nullable }) => {
       const direction = descending ? sql`desc` : sql`asc`;
@@ -43,7 +43,7 @@ export function orderClause(entity: Entity, row: string, keys: readonly OrderKey
 
 /** The condition that a row comes after the row with these values, in the order of the keys. */
 export function afterClause(
-  entity: Entity,
+  entity: AnyEntity,
   row: string,
   keys: readonly OrderKey[],
   values: readonly unknown[],

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { insertClients, insertContacts } from '../../test/party-rows.ts';
 import { testService } from '../../test/service.ts';
 
-const { call, store, tenant, signIn, addTenant } = await testService();
+const { call, handle, store, tenant, signIn, addTenant } = await testService();
 
 type Row = Readonly<Record<string, unknown>> & { readonly id: string };
 interface Page {
@@ -235,6 +235,51 @@ describe('a cursor', () => {
     const other = await signIn({ roles: ['API_ADMIN'], tenant: await addTenant('elsewhere') });
     expect(await other.call('POST', '/gql/v1/clients', { cursor })).toMatchObject(refused);
     expect(await call('POST', '/gql/v1/clients', { cursor })).toMatchObject({ status: 200 });
+  });
+
+  const contactNamed = (lastName: string) => ({ firstName: 'A', lastName, email: `${lastName}@example.com` });
+  const twoContacts = {
+    name: 'With contacts',
+    address: {},
+    preferredContact: contactNamed('one'),
+    secondaryContact: contactNamed('two'),
+  };
+
+  test('excludes a page, in a body and in a query', async () => {
+    const cursor = await given();
+    const problem = (place: string) => ({
+      status: 400,
+      body: {
+        code: 'VALIDATION_ERROR',
+        errors: [{ in: place, pointer: '/page', detail: 'Send either cursor or page.' }],
+      },
+    });
+    for (const other of [path, '/gql/v1/clients']) {
+      expect(await call('POST', other, { ...(other === path ? body : {}), cursor, page: 1 })).toMatchObject(
+        problem('body'),
+      );
+    }
+    const { clientId } = (await handle('onboardClient', { body: twoContacts })).body as { clientId: string };
+    const types = ['Business', 'Individual'].map((name) => ({
+      type: 'ClientType',
+      systemRef: name,
+      attributes: { name, code: name },
+    }));
+    const regions = ['US-OR', 'US-HI'].map((code) => ({
+      type: 'TaxRegion',
+      systemRef: code,
+      attributes: { name: code, code, country: 'US', state: code.slice(3), ratePercent: '0', appliesToServices: false },
+    }));
+    const made = await call('POST', '/api/v1/records', { records: [...types, ...regions] });
+    expect(made).toMatchObject({ status: 200, body: { summary: { created: 4 } } });
+    for (const list of ['/gql/v1/client_types', '/gql/v1/tax_regions', `/gql/v1/contacts/by_client/${clientId}`]) {
+      const first = await call<Page>('GET', `${list}?pageSize=1`);
+      expect(first).toMatchObject({ status: 200, body: { hasMore: true } });
+      const next = `${list}?pageSize=1&cursor=${first.body.nextCursor}`;
+      expect(await call('GET', `${next}&page=1`)).toMatchObject(problem('query'));
+      expect(await call('GET', `${next}&page=0`)).toMatchObject({ status: 200 });
+      expect(await call('GET', next)).toMatchObject({ status: 200 });
+    }
   });
 
   test('cannot be made, changed or cut', async () => {

@@ -1,125 +1,156 @@
 import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
-import { type Engine, limits, type StoreLog } from './engine.ts';
-import { DatabaseUnavailable, endsConnection, reasonOf, translateError } from './errors.ts';
-import { serviceRole } from './role.ts';
+import type { StoreLog } from './engine.ts';
+import {
+  DatabaseError,
+  DatabaseUnavailable,
+  endsConnection,
+  reasonOf,
+  StatementTimeout,
+  TimeBudgetExceeded,
+  translateError,
+} from './errors.ts';
 
-/** What is known of a connection of the pool. */
-interface Condition {
-  /** It has its settings and has given up the owner's rights. */
-  ready: boolean;
-  /** The tenant it carries. It keeps it in the pool, so that the setting is sent again only for another tenant. */
-  tenantId: number | undefined;
+/** The end of a time budget. */
+export interface Deadline {
+  /** In the milliseconds of `performance.now()`. */
+  readonly at: number;
+  /** The whole budget, in milliseconds. */
+  readonly budget: number;
+}
+
+export interface ConnectionLimits {
+  /** How long a statement may take, in milliseconds. */
+  readonly statement: number;
+  /**
+   * How much longer than a limit to wait for the server to end the statement itself, in milliseconds. Then the connection
+   * is given up, and with it a thread of PGlite, which cannot end a statement otherwise.
+   */
+  readonly grace: number;
+}
+
+/** A connection of the pool, with what is known of it. */
+export class Connection {
+  /** What the binding has set on it; it keeps that in the pool. */
+  bound: { readonly tenantId: number | undefined; readonly at: number } | undefined;
+  /** The `statement_timeout` that the binding has set on it for reads, in milliseconds. */
+  statementTimeout: { readonly milliseconds: number; readonly isLocal: boolean } | undefined;
+  /** It has been lent out before. */
+  isUsed = false;
   /** It broke, or its state is in doubt: it must not go back to the pool. */
-  lost: boolean;
-  /** The server has answered a statement since the connection was last lent out. */
-  answered: boolean;
-}
+  lost = false;
+  /** The server has responded to a statement since it was last lent out. */
+  responded = false;
+  readonly #client: PoolClient;
+  readonly #limits: ConnectionLimits;
 
-const conditions = new WeakMap<PoolClient, Condition>();
-
-function conditionOf(client: PoolClient): Condition {
-  let condition = conditions.get(client);
-  if (condition === undefined) {
-    condition = { ready: false, tenantId: undefined, lost: false, answered: false };
-    conditions.set(client, condition);
+  constructor(client: PoolClient, limits: ConnectionLimits) {
+    this.#client = client;
+    this.#limits = limits;
+    client.on('error', () => {
+      this.lost = true;
+    });
   }
-  return condition;
+
+  /**
+   * Runs one statement.
+   * @throws DatabaseError, typed; whatever leaves the connection in doubt also keeps it out of the pool.
+   *   TimeBudgetExceeded when the statement is not done by the deadline
+   */
+  async run(statement: QueryConfig, deadline?: Deadline): Promise<QueryResult> {
+    // One that did not respond in time would not respond to a rollback either.
+    if (this.lost) throw new DatabaseUnavailable('The connection to the database is lost.');
+    if (deadline !== undefined) await this.#shorten(deadline);
+    const limit = deadline === undefined ? this.#limits.statement : timeUntil(deadline);
+    try {
+      const query_timeout = limit + this.#limits.grace;
+      const limited: QueryConfig & { query_timeout: number } = { ...statement, query_timeout };
+      const result = await this.#client.query(limited);
+      this.responded = true;
+      return result;
+    } catch (error) {
+      const failure = translateError(error, this.lost);
+      if (endsConnection(failure)) this.lost = true;
+      else this.responded = true;
+      if (deadline !== undefined && failure instanceof StatementTimeout) throw new TimeBudgetExceeded(deadline.budget);
+      throw failure;
+    }
+  }
+
+  /**
+   * Lets the server end the next statement at the deadline. In steps of a tenth of the budget, because it is a setting of the
+   * connection, and quick reads must not pay a round trip for it.
+   */
+  async #shorten(deadline: Deadline): Promise<void> {
+    if (this.statementTimeout === undefined) return;
+    const step = Math.ceil(deadline.budget / 10);
+    const milliseconds = Math.min(deadline.budget, Math.ceil(timeUntil(deadline) / step) * step);
+    const { isLocal } = this.statementTimeout;
+    if (this.statementTimeout.milliseconds === milliseconds) return;
+    await this.run({ text: `set ${isLocal ? 'local' : 'session'} statement_timeout = ${milliseconds}` });
+    this.statementTimeout = { milliseconds, isLocal };
+  }
+
+  release(): void {
+    this.isUsed = true;
+    this.responded = false;
+    this.#client.release(this.lost);
+  }
 }
+
+/** @throws TimeBudgetExceeded when it has passed */
+function timeUntil(deadline: Deadline): number {
+  const left = Math.ceil(deadline.at - performance.now());
+  if (left <= 0) throw new TimeBudgetExceeded(deadline.budget);
+  return left;
+}
+
+const connections = new WeakMap<PoolClient, Connection>();
 
 /**
  * Listens to a pool and to each of its connections from the beginning: one that breaks must neither end the process by
  * an event that nobody hears, nor be taken for one that is well. The pool itself drops those that break while idle.
  */
-export function watchConnections(pool: Pool, log: StoreLog): void {
+export function watchConnections(pool: Pool, limits: ConnectionLimits, log: StoreLog): void {
   pool.on('error', (error) => log.warn(`A connection to the database was lost (${reasonOf(error)}).`));
-  pool.on('connect', (client) => {
-    client.on('error', () => {
-      conditionOf(client).lost = true;
-    });
-  });
+  pool.on('connect', (client) => connections.set(client, new Connection(client, limits)));
 }
 
 /** A connection that had broken in the pool shows it within this time, in milliseconds. */
 const brokenShowsWithin = 1_000;
 
 /**
- * Lends a connection to `work`, in the service role, and takes it back. One that turns out to have broken in the pool,
- * before its first statement was answered, is replaced, and `work` begins again: nothing has happened yet.
- * @throws DatabaseUnavailable when none is to be had
+ * Lends a connection to `work` and takes it back. One that turns out to have broken in the pool, before its first statement
+ * was responded to, is replaced, and `work` begins again: nothing has happened yet.
+ * @throws DatabaseUnavailable when no connection is available
  */
 export async function withConnection<Result>(
-  engine: Engine,
-  work: (client: PoolClient) => Promise<Result>,
+  pool: Pool,
+  work: (connection: Connection) => Promise<Result>,
 ): Promise<Result> {
   for (;;) {
-    const client = await checkOut(engine.pool);
-    const condition = conditionOf(client);
-    const fromPool = condition.ready;
+    const connection = await checkOut(pool);
     const lentAt = performance.now();
-    condition.answered = false;
     try {
-      await setUpConnection(client, engine);
-      return await work(client);
+      return await work(connection);
     } catch (error) {
-      const brokenInPool = fromPool && condition.lost && !condition.answered;
-      if (!brokenInPool || performance.now() - lentAt > brokenShowsWithin) throw error;
+      const brokeInPool = connection.isUsed && connection.lost && !connection.responded;
+      const isTimeout = error instanceof StatementTimeout || error instanceof TimeBudgetExceeded;
+      if (!brokeInPool || isTimeout || performance.now() - lentAt > brokenShowsWithin) throw error;
     } finally {
-      client.release(condition.lost);
+      connection.release();
     }
   }
 }
 
-async function checkOut(pool: Pool): Promise<PoolClient> {
+async function checkOut(pool: Pool): Promise<Connection> {
+  let client: PoolClient;
   try {
-    return await pool.connect();
+    client = await pool.connect();
   } catch (error) {
-    throw new DatabaseUnavailable(`No connection to the database is to be had (${reasonOf(error)}).`);
+    if (error instanceof DatabaseError) throw error;
+    throw new DatabaseUnavailable(`No connection to the database is available (${reasonOf(error)}).`);
   }
-}
-
-/** From here on the connection has the rights of requests, and tenant tables answer with an error until it is bound. */
-export async function setUpConnection(client: PoolClient, engine: Engine): Promise<void> {
-  const condition = conditionOf(client);
-  if (condition.ready) return;
-  await run(client, { text: `${engine.connectionSetup}; set role ${serviceRole}; set app.tenant_id = ''` });
-  condition.ready = true;
-}
-
-/** Binds a connection to a tenant; before a transaction begins, so that no rollback undoes it. */
-export async function bindTenant(client: PoolClient, tenantId: number): Promise<void> {
-  const condition = conditionOf(client);
-  if (condition.tenantId === tenantId) return;
-  await run(client, {
-    name: 'bind_tenant',
-    text: `select set_config('app.tenant_id', $1, false)`,
-    values: [String(tenantId)],
-  });
-  condition.tenantId = tenantId;
-}
-
-/**
- * Begins a transaction with the owner's rights and without a tenant. Both settings are local to the transaction: the
- * database itself takes them back at its end, whichever end that is, so no owner's rights return to the pool.
- */
-export const beginAsOwner = `begin; set local role none; set local app.tenant_id = ''`;
-
-/**
- * Runs one statement.
- * @throws DatabaseError, typed; whatever leaves the connection in doubt also keeps it out of the pool
- */
-export async function run(client: PoolClient, statement: QueryConfig): Promise<QueryResult> {
-  const limited: QueryConfig & { query_timeout: number } = { ...statement, query_timeout: limits.answer };
-  const condition = conditionOf(client);
-  // One that gave no answer in time would not give one to a rollback either.
-  if (condition.lost) throw new DatabaseUnavailable('The connection to the database is lost.');
-  try {
-    const result = await client.query(limited);
-    condition.answered = true;
-    return result;
-  } catch (error) {
-    const failure = translateError(error, condition.lost);
-    if (endsConnection(failure)) condition.lost = true;
-    else condition.answered = true;
-    throw failure;
-  }
+  const connection = connections.get(client);
+  if (connection === undefined) throw new Error('The pool is not watched.');
+  return connection;
 }

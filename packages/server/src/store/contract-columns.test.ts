@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { testStore } from '../../test/database.ts';
 import type { Field, FieldKind } from '../contract/fields.ts';
 import { resolved } from '../contract/fields.ts';
-import { allEntities } from '../entity/entity.ts';
+import { allEntities } from '../entity/registry.ts';
 import '../resources/handlers.ts';
 
 const { store } = await testStore();

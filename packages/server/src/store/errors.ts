@@ -20,7 +20,29 @@ export class DatabaseError extends Error {
  * took effect is not known.
  */
 export class DatabaseUnavailable extends DatabaseError {
-  override readonly name = 'DatabaseUnavailable';
+  override readonly name: string = 'DatabaseUnavailable';
+}
+
+/** The disk of the database has no space left. What was committed is safe; writes succeed again when there is space. */
+export class DiskFull extends DatabaseUnavailable {
+  override readonly name = 'DiskFull';
+}
+
+/** A statement took longer than its limit and was ended. */
+export class StatementTimeout extends DatabaseUnavailable {
+  override readonly name = 'StatementTimeout';
+}
+
+/** A read took longer than its time budget and was ended. */
+export class TimeBudgetExceeded extends DatabaseUnavailable {
+  override readonly name = 'TimeBudgetExceeded';
+  /** The whole budget, in milliseconds. */
+  readonly budget: number;
+
+  constructor(budget: number) {
+    super(`The read took longer than its time budget of ${budget} ms.`);
+    this.budget = budget;
+  }
 }
 
 /** Two transactions stood in each other's way: `write` runs the whole transaction again before anyone sees this. */
@@ -76,6 +98,8 @@ const connectionIsLost = /^(08...|57P0[1-5]|25006|58...)$/;
 /** States that say "not now": no connection left, resources short, a statement or a lock waited for too long. */
 const databaseIsBusy = /^(53...|57014|55P03)$/;
 const transactionConflict = /^(40001|40P01)$/;
+const diskFull = '53100';
+const statementTimeout = '57014';
 
 /**
  * The typed error for whatever a statement or a connection threw.
@@ -84,8 +108,9 @@ const transactionConflict = /^(40001|40P01)$/;
 export function translateError(error: unknown, connectionLost: boolean): unknown {
   if (error instanceof DatabaseError) return error;
   if (isServerError(error)) return translateServerError(error);
-  if (connectionLost || isReadTimeout(error)) {
-    return new DatabaseUnavailable(`The database does not answer (${reasonOf(error)}).`);
+  if (isReadTimeout(error)) return new StatementTimeout('The database does not respond in time.');
+  if (connectionLost) {
+    return new DatabaseUnavailable(`The database does not respond (${reasonOf(error)}).`);
   }
   return error;
 }
@@ -93,16 +118,30 @@ export function translateError(error: unknown, connectionLost: boolean): unknown
 function translateServerError(error: ServerError): DatabaseError {
   const { code, constraint = '', table = '' } = error;
   const broken = `Rule ${constraint} of table ${table} refuses the row.`;
-  if (code === '23505') return new UniqueViolation(broken, code, constraint, table);
+  // A row that an exclusion constraint rejects collides with another one too.
+  if (code === '23505' || code === '23P01') return new UniqueViolation(broken, code, constraint, table);
   if (code === '23503') return new ForeignKeyViolation(broken, code, constraint, table);
   if (code === '23514') return new CheckViolation(broken, code, constraint, table);
   if (transactionConflict.test(code)) return new TransactionConflict('Concurrent transactions conflict.', code);
-  if (connectionIsLost.test(code) || databaseIsBusy.test(code)) {
-    return new DatabaseUnavailable(`The database does not answer, or not in time (SQLSTATE ${code}).`, code);
-  }
+  if (connectionIsLost.test(code) || databaseIsBusy.test(code)) return unavailableBecause(code);
   // Messages of a wrong value quote it; the state alone tells which kind of mistake it was.
   const message = code.startsWith('22') ? 'A value does not fit its type' : error.message;
   return new DatabaseError(`${message} (SQLSTATE ${code}).`, code);
+}
+
+/**
+ * The error for a server that stopped, or rejected work with this SQLSTATE.
+ * @param reason what the server's log says, where that is known
+ */
+export function unavailableBecause(sqlState: string | undefined, reason?: string): DatabaseUnavailable {
+  if (sqlState === diskFull) {
+    return new DiskFull('The disk of the database is full (SQLSTATE 53100). Free space on it.', sqlState);
+  }
+  if (sqlState === statementTimeout) {
+    return new StatementTimeout('A statement took longer than its limit (SQLSTATE 57014).', sqlState);
+  }
+  const state = sqlState === undefined ? '' : ` (SQLSTATE ${sqlState})`;
+  return new DatabaseUnavailable(`${reason ?? 'The database does not respond, or not in time'}${state}.`, sqlState);
 }
 
 /** Whether the connection that threw this is of no more use. An answer that cannot be read leaves it as it was. */

@@ -1,13 +1,18 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { addTenant, testDatabase, testEngine, testStore } from '../../test/database.ts';
+import { addTenant, engineName, testDatabase, testEngine, testStore } from '../../test/database.ts';
 import { insertOrg } from '../../test/rows.ts';
-import { setUpConnection } from './connection.ts';
+import { withConnection } from './connection.ts';
 import { DatabaseError } from './errors.ts';
+import { serviceRole } from './role.ts';
 
 const { store, tenantId, otherTenantId } = await testStore({ poolSize: 2 });
 const own = await store.write(tenantId, (transaction) => transaction.first(insertOrg(tenantId, 'own')));
 await store.write(otherTenantId, (transaction) => transaction.first(insertOrg(otherTenantId, 'foreign')));
+const bindings = [{ name: 'bound to the connection', store, tenantId, otherTenantId }];
+if (engineName === 'postgres') {
+  bindings.push({ name: 'bound to the transaction', ...(await testStore({ poolSize: 2, pooler: 'transaction' })) });
+}
 const engine = await testEngine(await testDatabase());
 const rowLevelSecurity = expect.objectContaining({ sqlState: '42501' });
 
@@ -63,52 +68,60 @@ test('entities cannot be deleted, and secrets are out of reach', async () => {
   }
 });
 
-test('work of the system runs as the owner, and leaves nothing of that on the connection', async () => {
-  const whoami = sql<{ user: string; tenant: string }>`
+test.each(bindings)(
+  'work of the system runs as the owner, and leaves nothing of that on the connection, $name',
+  async ({ store, tenantId }) => {
+    const whoami = sql<{ user: string; tenant: string }>`
     select current_user as user, current_setting('app.tenant_id') as tenant`;
-  const before = await store.read(tenantId, (session) => session.first(whoami));
-  const owner = await store.system((transaction) => transaction.first(whoami));
-  await expect(store.system((transaction) => transaction.all(sql`select 1 / 0`))).rejects.toBeInstanceOf(DatabaseError);
-  const after = await store.read(tenantId, (session) => session.first(whoami));
-  expect(before).toEqual({ user: 'financial_automation_service', tenant: String(tenantId) });
-  expect(owner).toEqual({ user: expect.not.stringMatching('financial_automation_service'), tenant: '' });
-  expect(after).toEqual(before);
-});
+    const before = await store.read(tenantId, (session) => session.first(whoami));
+    const owner = await store.system((transaction) => transaction.first(whoami));
+    await expect(store.system((transaction) => transaction.all(sql`select 1 / 0`))).rejects.toBeInstanceOf(
+      DatabaseError,
+    );
+    const after = await store.read(tenantId, (session) => session.first(whoami));
+    expect(before).toEqual({ user: 'financial_automation_service', tenant: String(tenantId) });
+    expect(owner).toEqual({ user: expect.not.stringMatching('financial_automation_service'), tenant: '' });
+    expect(after).toEqual(before);
+  },
+);
 
-test('a connection without a tenant sees nothing of any', async () => {
-  const client = await engine.pool.connect();
-  try {
-    await setUpConnection(client, engine);
-    await expect(client.query('select * from org')).rejects.toThrow('invalid input syntax for type integer');
-  } finally {
-    client.release();
-  }
-});
-
-test('tenants keep to themselves on connections that they share', async () => {
-  const tenants = [tenantId, otherTenantId, await addTenant(store, 'gamma')];
-  for (const tenant of tenants) {
-    await store.write(tenant, (transaction) => transaction.all(insertOrg(tenant, `org of ${tenant}`)));
-  }
-  const seen = sql<{ bound: string; tenants: number[] }>`
-    select current_setting('app.tenant_id') as bound, (select array_agg(distinct tenant_id) from org) as tenants`;
-  const failing = sql`select 1 / 0`;
-  // A fixed sequence that mixes tenants and kinds of work without any order that a pool could fall in step with.
-  let state = 7;
-  const random = (below: number): number => {
-    state = (state * 48_271) % 2_147_483_647;
-    return state % below;
-  };
-  const operations = Array.from({ length: 600 }, async () => {
-    const tenant = tenants[random(tenants.length)] ?? 0;
-    const kind = random(5);
-    if (kind === 0) await expect(store.write(tenant, (transaction) => transaction.all(failing))).rejects.toThrow();
-    if (kind === 1) await expect(store.read(tenant, (session) => session.all(failing))).rejects.toThrow();
-    if (kind === 2) await store.system((transaction) => transaction.all(sql`select id from tenant`));
-    const work = kind === 3 ? store.write.bind(store) : store.read.bind(store);
-    return { tenant, row: await work(tenant, (session) => session.first(seen)) };
+test('work without a tenant sees rows of none', async () => {
+  const selection = withConnection(engine.pool, async (connection) => {
+    await engine.binding.begin(connection, 'owner');
+    // The database user may be above the rules of rows; the role of requests is not.
+    await connection.run({ text: `set local role ${serviceRole}` });
+    return connection.run({ text: 'select * from org' }).finally(() => connection.run({ text: 'rollback' }));
   });
-  for (const { tenant, row } of await Promise.all(operations)) {
-    expect(row).toEqual({ bound: String(tenant), tenants: [tenant] });
-  }
+  await expect(selection).rejects.toMatchObject({ sqlState: '22P02' });
 });
+
+test.each(bindings)(
+  'tenants keep to themselves on connections that they share, $name',
+  async ({ store, tenantId, otherTenantId }) => {
+    const tenants = [tenantId, otherTenantId, await addTenant(store, 'gamma')];
+    for (const tenant of tenants) {
+      await store.write(tenant, (transaction) => transaction.all(insertOrg(tenant, `org of ${tenant}`)));
+    }
+    const seen = sql<{ bound: string; tenants: number[] }>`
+    select current_setting('app.tenant_id') as bound, (select array_agg(distinct tenant_id) from org) as tenants`;
+    const failing = sql`select 1 / 0`;
+    // A fixed sequence that mixes tenants and kinds of work without any order that a pool could fall in step with.
+    let state = 7;
+    const random = (below: number): number => {
+      state = (state * 48_271) % 2_147_483_647;
+      return state % below;
+    };
+    const operations = Array.from({ length: 600 }, async () => {
+      const tenant = tenants[random(tenants.length)] ?? 0;
+      const kind = random(5);
+      if (kind === 0) await expect(store.write(tenant, (transaction) => transaction.all(failing))).rejects.toThrow();
+      if (kind === 1) await expect(store.read(tenant, (session) => session.all(failing))).rejects.toThrow();
+      if (kind === 2) await store.system((transaction) => transaction.all(sql`select id from tenant`));
+      const work = kind === 3 ? store.write.bind(store) : store.read.bind(store);
+      return { tenant, row: await work(tenant, (session) => session.first(seen)) };
+    });
+    for (const { tenant, row } of await Promise.all(operations)) {
+      expect(row).toEqual({ bound: String(tenant), tenants: [tenant] });
+    }
+  },
+);

@@ -2,11 +2,11 @@ import type { PoolClient } from 'pg';
 import type { StoreLog } from './engine.ts';
 
 /**
- * Lets the indexes on names and amounts serve requests.
+ * Lets the indexes on names, amounts and lists serve requests.
  *
  * Under row-level security PostgreSQL applies the policy before any operator that is not declared leakproof, because
  * such an operator could give away hidden rows in an error message; and an operator that has to come later cannot use
- * an index. `LIKE`, `lower` and the comparisons of `numeric` are not declared so, which makes trigram indexes useless
+ * an index. `LIKE`, `lower`, `@>` and the comparisons of `numeric` are not declared so, which makes trigram indexes useless
  * and turns a search of a millisecond into a walk through all rows of the tenant. None of these functions says
  * anything about a value, and nobody sends us SQL to probe with: they may be declared leakproof in this database.
  * Only a superuser can do that; with another user everything works, and such searches are slower.
@@ -21,6 +21,7 @@ const functions = [
   'numeric_le(numeric, numeric)',
   'numeric_gt(numeric, numeric)',
   'numeric_ge(numeric, numeric)',
+  'arraycontains(anyarray, anyarray)',
 ].map((signature) => `pg_catalog.${signature}`);
 
 /** Declares them where that is allowed, and says what an administrator may run where it is not. */

@@ -1,6 +1,7 @@
-import { mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { ensurePrivateDirectory } from './private-files.ts';
 
 /** Exclusive use of a directory, until `release` or the end of the process, however it ends. */
 export interface DirectoryLock {
@@ -24,10 +25,10 @@ const heldHere = new Map<string, DatabaseSync>();
  * The lock is the operating system's own, on a file, so it ends with the process (`kill -9` too), is not deceived by a
  * process id that was given out again, and cannot be taken from a process that only sleeps. Node offers no file locks,
  * but it carries SQLite, which is built on them on every platform: an exclusive transaction on an empty database.
- * @throws DirectoryInUse naming the process that holds it
+ * @throws DirectoryInUse naming the process that holds it; NotPrivate as `ensurePrivateDirectory` does
  */
 export function lockDirectory(directory: string): DirectoryLock {
-  mkdirSync(directory, { recursive: true });
+  ensurePrivateDirectory(directory);
   const path = realpathSync(directory);
   const holderFile = join(path, 'lock.pid');
   if (heldHere.has(path)) throw new DirectoryInUse(inUse(path, `this process (pid ${process.pid})`));

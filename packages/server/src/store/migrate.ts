@@ -1,14 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { CompiledQuery, Kysely, PostgresDialect } from 'kysely';
 import { Migrator } from 'kysely/migration';
 import type { Pool } from 'pg';
+import { sourceFile } from '../source-file.ts';
 import { DatabaseError, translateError } from './errors.ts';
 
 /** The files of `migrations/`: name (sorted, without ending) and SQL. They only ever go forward. */
 export type Migrations = ReadonlyMap<string, string>;
 
-const folder = join(import.meta.dirname, 'migrations');
+const folder = fileURLToPath(new URL('migrations', sourceFile('store/migrate.ts')));
 const table = 'schema_migration';
 
 export async function readMigrations(): Promise<Migrations> {

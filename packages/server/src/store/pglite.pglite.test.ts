@@ -8,12 +8,17 @@ import { createInterface } from 'node:readline';
 import { sql } from 'kysely';
 import { afterAll, expect, test } from 'vitest';
 import { testDatabase } from '../../test/database.ts';
+import { patientLimits } from '../../test/patient-limits.ts';
 import { insertOrg } from '../../test/rows.ts';
+import { smallDisk } from '../../test/small-disk.ts';
 import { conditionOf } from '../query/where.ts';
 import { client } from '../resources/clients/client.ts';
+import { checkpointIfDue, openPglite } from './pglite.ts';
+import { serviceRole } from './role.ts';
 import { openStore } from './store.ts';
 
 const kills = 10;
+const threadEnds = 15;
 const tenantId = 1;
 const { dataDir = '' } = await testDatabase();
 const emptyDir = await mkdtemp(join(tmpdir(), 'financial-automation-first-start-'));
@@ -36,7 +41,7 @@ async function writeUntilKilled(rows: number): Promise<string[]> {
 test('kill -9 in the middle of writes loses no row that was acknowledged', async () => {
   const acknowledged: string[] = [];
   for (let kill = 1; kill <= kills; kill++) acknowledged.push(...(await writeUntilKilled(20 * kill)));
-  const store = await openStore({ dataDir });
+  const store = await openStore({ dataDir, limits: patientLimits });
   const stored = await store.read(tenantId, (session) =>
     session.all(sql<{ id: string; beside: string }>`
       select o.id, b.id as beside from org o
@@ -50,8 +55,40 @@ test('kill -9 in the middle of writes loses no row that was acknowledged', async
   expect(stored.filter((row) => row.beside === null)).toEqual([]);
 });
 
+test('ending the thread in the middle of writes loses no row that was acknowledged', async () => {
+  const engine = await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
+  await engine.pool.query('create table if not exists written (id integer primary key, text text unique)');
+  const acknowledged: number[] = [];
+  let id = 0;
+  for (let ended = 0; ended < threadEnds; ended++) {
+    const client = await engine.pool.connect();
+    client.on('error', () => {});
+    const untilEnd = Math.random() * 60;
+    setTimeout(() => client.release(true), untilEnd);
+    try {
+      for (;;) {
+        id += 1;
+        await client.query({ name: 'write', text: 'insert into written values ($1, $2)', values: [id, `text ${id}`] });
+        acknowledged.push(id);
+      }
+    } catch {
+      // The thread was ended with the connection.
+    }
+  }
+  const { rows } = await engine.pool.query<{ id: number }>('select id from written');
+  const indexed = await engine.pool.query<{ rows: number }>(
+    `select count(*)::integer as rows from generate_series(1, $1) n join written on written.text = 'text ' || n`,
+    [id],
+  );
+  await engine.close();
+  const found = new Set(rows.map((row) => row.id));
+  expect(acknowledged.length).toBeGreaterThan(0);
+  expect(acknowledged.filter((one) => !found.has(one))).toEqual([]);
+  expect(indexed.rows).toEqual([{ rows: found.size }]);
+});
+
 test('a second process is refused while the store is open', async () => {
-  const store = await openStore({ dataDir });
+  const store = await openStore({ dataDir, limits: patientLimits });
   const script = `
     const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, 'store.ts'))});
     await openStore({ dataDir: process.argv[1] });`;
@@ -66,7 +103,7 @@ test('a first start that was broken off is begun again, and says what it does', 
   await writeFile(join(emptyDir, 'database.unfinished', 'PG_VERSION'), '18');
   const said: string[] = [];
   const log = { info: (message: string) => said.push(message), warn: (message: string) => said.push(message) };
-  const store = await openStore({ dataDir: emptyDir, log });
+  const store = await openStore({ dataDir: emptyDir, limits: patientLimits, log });
   await store.ready();
   await store.close();
   expect(said).toEqual([
@@ -75,8 +112,31 @@ test('a first start that was broken off is begun again, and says what it does', 
   ]);
 });
 
+test('a disk that is too full for the write-ahead log ends PostgreSQL, which opens again when there is space', async (context) => {
+  const disk = await smallDisk(context, dataDir, 96);
+  const script = join(import.meta.dirname, '../../test/exhaust-disk.ts');
+  const [program = '', ...words] = [...disk.through, process.execPath, script, disk.folder];
+  const child = spawn(program, words, { stdio: ['ignore', 'pipe', 'inherit'] });
+  const output = JSON.parse((await child.stdout.toArray()).join(''));
+  expect(output.rows).toEqual([1, 2, 3]);
+  expect(output.failures).toEqual(Array(6).fill('DiskFull'));
+  expect(output.warnings).toContainEqual(expect.stringMatching(/^PGlite was ended: The disk .* is full/));
+});
+
+test('a long write-ahead log is brought to an end, with the rights of requests left as they were', async () => {
+  const engine = await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
+  await engine.pool.query(`set role ${serviceRole}`);
+  expect(await checkpointIfDue(engine.pool)).toBe(false);
+  await engine.pool.query(`select pg_logical_emit_message(false, '', repeat('x', 9000000)) from generate_series(1, 2)`);
+  expect(await checkpointIfDue(engine.pool)).toBe(true);
+  expect(await checkpointIfDue(engine.pool)).toBe(false);
+  const { rows } = await engine.pool.query('select current_user as user');
+  await engine.close();
+  expect(rows).toEqual([{ user: serviceRole }]);
+});
+
 test('a search by part of a name uses its index', async () => {
-  const store = await openStore({ dataDir });
+  const store = await openStore({ dataDir, limits: patientLimits });
   await store.write(tenantId, async (transaction) => {
     const org = await transaction.first(insertOrg(tenantId, 'org of clients'));
     await transaction.all(sql`

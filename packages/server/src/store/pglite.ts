@@ -1,60 +1,56 @@
+import { EventEmitter } from 'node:events';
 import { existsSync } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
-import { join } from 'node:path';
-import { PGlite, type PGliteOptions } from '@electric-sql/pglite';
-import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin';
-import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
-import { createPgConfig } from '@electric-sql/pglite/node-postgres';
+import { chmod, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { Worker } from 'node:worker_threads';
 import pg from 'pg';
-import { watchConnections } from './connection.ts';
-import { type Engine, limits, type StoreLog, sessionSettings } from './engine.ts';
+import { sourceFile } from '../source-file.ts';
+import { bindConnections } from './binding.ts';
+import { watchConnections, withConnection } from './connection.ts';
+import type { Engine, Limits, StoreLog } from './engine.ts';
+import { reasonOf } from './errors.ts';
 import { lockDirectory } from './lock.ts';
+import { PgliteSocket, type WorkerInput } from './pglite-socket.ts';
 import { resultTypes } from './result-types.ts';
 
-const settings = {
-  // One connection needs neither 128 MB of buffers nor compiled expressions; together they halve the memory.
-  shared_buffers: '16MB',
-  jit: 'off',
-  // There is no autovacuum here to sort new names into the trigram indexes; the list of unsorted ones stays short.
-  gin_pending_list_limit: '256kB',
-};
+/** A database that did not open is not tried again before this time, in milliseconds. */
+const pauseAfterFailure = 1_000;
 
-const options: PGliteOptions = {
-  extensions: { btree_gin, pg_trgm },
-  startParams: [
-    ...PGlite.defaultStartParams,
-    ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
-  ],
-  // For the short life of initdb the same, and small log segments: there is less to write at the first start.
-  initDbStartParams: ['-c', 'shared_buffers=16MB', '--wal-segsize=1'],
-};
+/** How often the write-ahead log is looked at, in milliseconds, and how long it may get, in bytes. */
+const checkpointInterval = 10_000;
+const checkpointDistance = 16 * 1024 * 1024;
 
 /**
- * PostgreSQL inside this process, on a directory of its own.
- * @throws DirectoryInUse when another process has it open
+ * PostgreSQL inside this process, on a directory of its own. It runs in a thread, which is ended where a statement takes
+ * too long or PostgreSQL gives up, and started again by the next call.
+ * @throws DirectoryInUse when another process has it open; DatabaseUnavailable when it does not open
  */
-export async function openPglite(dataDir: string, log: StoreLog): Promise<Engine> {
+export async function openPglite(dataDir: string, limits: Limits, log: StoreLog): Promise<Engine> {
   const lock = lockDirectory(dataDir);
+  await chmod(dataDir, 0o700);
   try {
-    const database = join(dataDir, 'database');
-    if (!existsSync(database)) await createDatabase(database, log);
-    const pglite = await PGlite.create(database, options);
+    const directory = join(dataDir, 'database');
+    const wasm = await compilePglite();
+    if (!existsSync(directory)) await createDatabase({ directory, wasm }, log);
+    const { pool, listen, close } = await openDatabase({ directory, wasm }, limits, log);
     log.warn(
       `The database in ${dataDir} outlives a crash of this process, but not a power failure or a crash of the machine: PGlite does not flush to disk. Use PostgreSQL where that matters.`,
     );
-    const pool = openPool(pglite, log);
+    const checkpoints = setInterval(() => {
+      checkpointIfDue(pool).catch((error) => log.warn(`The checkpoint failed: ${reasonOf(error)}`));
+    }, checkpointInterval);
+    checkpoints.unref();
     return {
       name: 'pglite',
       pool,
-      // A connection that broke off in a transaction leaves it open: every "connection" here is the one session.
-      connectionSetup: `rollback; ${sessionSettings}`,
+      probe: pool,
+      limits,
+      binding: bindConnections(limits),
+      listen,
       async close() {
-        try {
-          await pool.end();
-          await pglite.close();
-        } finally {
-          lock.release();
-        }
+        clearInterval(checkpoints);
+        await close().finally(() => lock.release());
       },
     };
   } catch (error) {
@@ -63,23 +59,123 @@ export async function openPglite(dataDir: string, log: StoreLog): Promise<Engine
   }
 }
 
-/** Made beside its place and moved there when it is whole, so that a start that was broken off leaves nothing behind. */
-async function createDatabase(database: string, log: StoreLog): Promise<void> {
-  log.info(`Creating the database in ${database}. This takes a few seconds, at the first start only.`);
-  const unfinished = `${database}.unfinished`;
-  await rm(unfinished, { recursive: true, force: true });
-  const pglite = await PGlite.create(unfinished, options);
-  await pglite.close();
-  await rename(unfinished, database);
+/** Compiled once in the life of the process: a thread that is started again after a failure is open in half the time. */
+let compiled: Promise<WebAssembly.Module> | undefined;
+
+function compilePglite(): Promise<WebAssembly.Module> {
+  const folder = dirname(createRequire(import.meta.url).resolve('@electric-sql/pglite'));
+  compiled ??= readFile(join(folder, 'pglite.wasm')).then((bytes) => WebAssembly.compile(bytes));
+  return compiled;
 }
 
-function openPool(pglite: PGlite, log: StoreLog): pg.Pool {
+function startThread(input: WorkerInput): Worker {
+  return new Worker(sourceFile('store/pglite-worker.ts'), { workerData: input });
+}
+
+/** Made beside its place and moved there when it is whole, so that a start that was broken off leaves nothing behind. */
+async function createDatabase({ directory, wasm }: WorkerInput, log: StoreLog): Promise<void> {
+  log.info(`Creating the database in ${directory}. This takes a few seconds, at the first start only.`);
+  const unfinished = `${directory}.unfinished`;
+  await rm(unfinished, { recursive: true, force: true });
+  const socket = new PgliteSocket(Promise.resolve(startThread({ directory: unfinished, wasm })));
+  await socket.opened;
+  socket.end();
+  await socket.ended;
+  await makePrivate(unfinished);
+  await rename(unfinished, directory);
+}
+
+/** PGlite lets everybody read and write the files of a new database, whatever the umask. */
+async function makePrivate(directory: string): Promise<void> {
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
+  }
+}
+
+/** A pool of one connection: PGlite has no more, and so everything waits in the pool. */
+async function openDatabase(
+  input: WorkerInput,
+  limits: Limits,
+  log: StoreLog,
+): Promise<Pick<Engine, 'pool' | 'listen' | 'close'>> {
+  let failure: { readonly error: unknown; readonly at: number } | undefined;
+  const openAfter = (previous: Promise<void>): PgliteSocket => {
+    const socket = new PgliteSocket(
+      previous.then(() => {
+        if (failure !== undefined && performance.now() - failure.at < pauseAfterFailure) throw failure.error;
+        failure = undefined;
+        return startThread(input);
+      }),
+    );
+    socket.opened.then(
+      () =>
+        socket.once('error', (error) => log.warn(`PGlite was ended: ${reasonOf(error)} The next call opens it again.`)),
+      (error) => {
+        failure ??= { error, at: performance.now() };
+      },
+    );
+    return socket;
+  };
+
+  let latest = openAfter(Promise.resolve());
+  await latest.opened;
+  let first: PgliteSocket | undefined = latest;
   const pool = new pg.Pool({
-    ...createPgConfig(pglite),
+    max: 1,
+    stream: () => {
+      if (first === undefined) latest = openAfter(latest.ended);
+      first = undefined;
+      return latest;
+    },
+    ssl: false,
+    user: 'postgres',
+    database: 'postgres',
     connectionTimeoutMillis: limits.connect,
     idleTimeoutMillis: 0,
     types: resultTypes,
   });
-  watchConnections(pool, log);
-  return pool;
+  watchConnections(pool, { statement: limits.statement, grace: 0 }, log);
+  const notifications = new EventEmitter();
+  pool.on('connect', (client) => {
+    client.on('notification', ({ channel, payload = '' }) => notifications.emit(channel, payload));
+    // A thread that is started again does not know who listens. What was notified meanwhile is lost, and so an empty
+    // notification asks to look.
+    for (const channel of notifications.eventNames()) {
+      client.query(`listen ${String(channel)}`).then(
+        () => notifications.emit(channel, ''),
+        () => undefined,
+      );
+    }
+  });
+  return {
+    pool,
+    async listen(channel, hear) {
+      notifications.on(channel, hear);
+      await pool.query(`listen ${channel}`);
+      return { close: async () => void notifications.off(channel, hear) };
+    },
+    async close() {
+      await pool.end();
+      if (first !== undefined) first.end();
+      await latest.ended;
+    },
+  };
+}
+
+/**
+ * Writes what is in memory to the tables where the write-ahead log has grown long. PGlite never does it by itself while it
+ * is open: the log would fill the disk, and each start after a crash would replay all of it.
+ * @returns whether it was due
+ */
+export function checkpointIfDue(pool: pg.Pool): Promise<boolean> {
+  return withConnection(pool, async (connection) => {
+    const { rows } = await connection.run({
+      text: `select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), redo_lsn) > ${checkpointDistance} as due
+        from pg_control_checkpoint()`,
+    });
+    if (rows[0]?.due !== true) return false;
+    // The role of requests may not.
+    await connection.run({ text: 'begin; set local role none; checkpoint; commit' });
+    return true;
+  });
 }

@@ -1,46 +1,129 @@
 import pg from 'pg';
+import { bindConnections, bindTransactions } from './binding.ts';
 import { watchConnections } from './connection.ts';
-import { type Engine, limits, type StoreLog, sessionSettings } from './engine.ts';
+import type { Engine, Limits, StoreLog } from './engine.ts';
 import { DatabaseError, DatabaseUnavailable, reasonOf } from './errors.ts';
+import { listenOnOwnConnection } from './listener.ts';
 import { resultTypes } from './result-types.ts';
 
 const oldestVersion = 15;
+const applicationName = 'financial-automation-api';
+
+/** A server that has not ended a statement this long after its limit has gone, in milliseconds. */
+const grace = 5_000;
+
+/** Where the connections to the server come from. */
+export interface PostgresOptions {
+  readonly databaseUrl: string;
+  readonly poolSize: number;
+  /** `transaction`: through a pooler that hands each transaction to another connection of the server. */
+  readonly pooler: 'transaction' | undefined;
+}
 
 /**
  * A pool of connections to a PostgreSQL server.
- * @throws DatabaseUnavailable when it cannot be reached; DatabaseError when it is older than version 15
+ * @throws DatabaseUnavailable when it cannot be reached; DatabaseError when it is older than version 15, or behind a pooler
+ *   that the options do not name
  */
-export async function openPostgres(databaseUrl: string, poolSize: number, log: StoreLog): Promise<Engine> {
+export async function openPostgres(options: PostgresOptions, limits: Limits, log: StoreLog): Promise<Engine> {
+  const { databaseUrl, poolSize, pooler } = options;
+  await inspect(databaseUrl, pooler, limits.firstConnect);
+  const pool = openPool(databaseUrl, poolSize, limits, log);
+  const probe = openPool(databaseUrl, 1, limits, log);
+  return {
+    name: 'postgres',
+    pool,
+    probe,
+    limits,
+    binding: pooler === 'transaction' ? bindTransactions(limits) : bindConnections(limits),
+    async listen(channel, hear) {
+      // A pooler in transaction mode passes no notifications on. Whoever listens looks by itself, less often.
+      if (pooler === 'transaction') return { close: async () => undefined };
+      return listenOnOwnConnection(databaseUrl, channel, hear, limits, log);
+    },
+    async close() {
+      await Promise.all([pool.end(), probe.end()]);
+    },
+  };
+}
+
+function openPool(databaseUrl: string, max: number, limits: Limits, log: StoreLog): pg.Pool {
   const pool = new pg.Pool({
     connectionString: databaseUrl,
-    max: poolSize,
-    application_name: 'financial-automation-api',
+    max,
+    application_name: applicationName,
     connectionTimeoutMillis: limits.connect,
     idleTimeoutMillis: 60_000,
     keepAlive: true,
     types: resultTypes,
   });
-  watchConnections(pool, log);
-  try {
-    await checkVersion(pool);
-  } catch (error) {
-    await pool.end();
-    throw error;
-  }
-  return { name: 'postgres', pool, connectionSetup: sessionSettings, close: () => pool.end() };
+  watchConnections(pool, { statement: limits.statement, grace }, log);
+  return pool;
 }
 
-async function checkVersion(pool: pg.Pool): Promise<void> {
-  let version: number;
+async function inspect(databaseUrl: string, pooler: PostgresOptions['pooler'], limit: number): Promise<void> {
+  const first = firstClient(databaseUrl, limit);
+  const second = firstClient(databaseUrl, limit);
   try {
-    const { rows } = await pool.query<{ version: number }>(
-      `select current_setting('server_version_num')::integer / 10000 as version`,
-    );
-    version = rows[0]?.version ?? 0;
+    await first.connect();
+    await checkVersion(first);
+    if (pooler !== undefined) return;
+    await second.connect();
+    await checkConnections([first, second]);
   } catch (error) {
-    throw new DatabaseUnavailable(`The PostgreSQL server cannot be reached (${reasonOf(error)}).`);
+    throw error instanceof DatabaseError ? error : new DatabaseUnavailable(connectFailure(error));
+  } finally {
+    await Promise.all([first.end(), second.end()]);
   }
-  if (version < oldestVersion) {
-    throw new DatabaseError(`The PostgreSQL server is version ${version}; ${oldestVersion} or newer is needed.`);
+}
+
+function firstClient(databaseUrl: string, limit: number): pg.Client {
+  const client = new pg.Client({
+    connectionString: databaseUrl,
+    application_name: applicationName,
+    connectionTimeoutMillis: limit,
+    query_timeout: limit,
+  });
+  // What breaks here is reported by the statement that needed it.
+  client.on('error', () => undefined);
+  return client;
+}
+
+async function checkVersion(client: pg.Client): Promise<void> {
+  const { rows } = await client.query<{ version: number }>(
+    `select current_setting('server_version_num')::integer / 10000 as version`,
+  );
+  const version = rows[0]?.version ?? 0;
+  if (version >= oldestVersion) return;
+  throw new DatabaseError(`The PostgreSQL server is version ${version}; ${oldestVersion} or newer is needed.`);
+}
+
+/** Two connections at the same time have two processes of the server, which stay theirs. A pooler lends them in turn. */
+async function checkConnections(clients: readonly pg.Client[]): Promise<void> {
+  const ownerOf = new Map<number, pg.Client>();
+  for (let round = 1; round <= 3; round++) {
+    for (const client of clients) {
+      const { rows } = await client.query<{ pid: number }>('select pg_backend_pid() as pid');
+      const pid = rows[0]?.pid ?? 0;
+      const owner = ownerOf.get(pid) ?? client;
+      ownerOf.set(pid, owner);
+      if (owner === client && ownerOf.size <= clients.length) continue;
+      throw new DatabaseError(
+        'DATABASE_URL leads to a pooler that hands each transaction to another connection of the server. Set DATABASE_POOLER=transaction, or connect to the server itself.',
+      );
+    }
+  }
+}
+
+function connectFailure(error: unknown): string {
+  const reason = reasonOf(error);
+  switch (reason) {
+    case '28P01':
+    case '28000':
+      return `The PostgreSQL server rejects the user or the password of DATABASE_URL (${reason}).`;
+    case '3D000':
+      return 'The database that DATABASE_URL names does not exist (3D000). Create it: CREATE DATABASE …';
+    default:
+      return `The PostgreSQL server cannot be reached (${reason}).`;
   }
 }

@@ -14,7 +14,7 @@ const proxied = new URL(databaseUrl);
 proxied.host = `127.0.0.1:${proxy.port}`;
 const said: string[] = [];
 const log = { info: () => {}, warn: (message: string) => said.push(message) };
-const store = await openStore({ databaseUrl: proxied.href, poolSize: 3, log });
+const store = await openStore({ databaseUrl: proxied.href, poolSize: 3, limits: { read: 30_000 }, log });
 afterAll(async () => {
   await store.close();
   await proxy.sever();

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, expect, inject, test } from 'vitest';
-import { databaseUrl, runOn } from '../../test/postgres-server.ts';
+import { databaseUrl, dropDatabase, runOn } from '../../test/postgres-server.ts';
 import { openStore } from './store.ts';
 
 const databases = inject('databases');
@@ -13,7 +13,7 @@ plain.username = name;
 plain.password = 'plain';
 await runOn(plain.href, `create database ${name} template template0`);
 afterAll(async () => {
-  await runOn(plain.href, `drop database ${name} with (force)`);
+  await dropDatabase(plain.href, name);
   await runOn(serverUrl, `drop role ${name}`);
 });
 

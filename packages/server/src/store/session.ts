@@ -7,8 +7,8 @@ import {
   PostgresQueryCompiler,
   type QueryExecutorProvider,
 } from 'kysely';
-import type { PoolClient, QueryConfig, QueryResult } from 'pg';
-import { run } from './connection.ts';
+import type { QueryConfig, QueryResult } from 'pg';
+import type { Connection, Deadline } from './connection.ts';
 import { DatabaseUnavailable, TransactionConflict } from './errors.ts';
 import type { StatementNames } from './statement-names.ts';
 
@@ -43,19 +43,22 @@ export const compiler = new Kysely<unknown>({
 
 /** Runs the statements of one piece of work; the store opens and closes it. */
 export class OpenSession implements Session {
-  readonly #client: PoolClient;
-  readonly #names: StatementNames;
+  readonly #connection: Connection;
+  readonly #names: StatementNames | undefined;
+  readonly #deadline: Deadline | undefined;
   #tail: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  constructor(client: PoolClient, names: StatementNames) {
-    this.#client = client;
+  /** @param names which statements to prepare under a name; left out, none is */
+  constructor(connection: Connection, names: StatementNames | undefined, deadline?: Deadline) {
+    this.#connection = connection;
     this.#names = names;
+    this.#deadline = deadline;
   }
 
   async all<Row>(query: Query<Row>): Promise<Row[]> {
     const { sql: text, parameters } = query.compile(compiler);
-    const { rows } = await this.execute({ name: this.#names.nameFor(text), text, values: [...parameters] });
+    const { rows } = await this.execute({ name: this.#names?.nameFor(text), text, values: [...parameters] });
     return rows;
   }
 
@@ -70,7 +73,7 @@ export class OpenSession implements Session {
   protected execute(statement: QueryConfig): Promise<QueryResult> {
     const result = this.#tail.then(() => {
       if (this.#closed) throw new Error('This database session has ended: it must not be used after its work.');
-      return run(this.#client, statement);
+      return this.#connection.run(statement, this.#deadline);
     });
     this.#tail = result.catch(() => undefined);
     return result;
@@ -83,8 +86,15 @@ export class OpenSession implements Session {
   }
 }
 
+/** A transaction begins with this savepoint, so that its first one takes no round trip of its own. */
+export const firstSavepoint = 'savepoint_0';
+
 export class OpenTransaction extends OpenSession implements Transaction {
   #savepoints = 0;
+  /** Nothing was done since the first savepoint. */
+  #isUntouched = true;
+  /** A statement failed, and nothing was rolled back since. */
+  #hasFailed = false;
   #doom: TransactionConflict | DatabaseUnavailable | undefined;
 
   /** A conflict or a lost connection: it ends the transaction, even where the work caught it and went on. */
@@ -94,15 +104,18 @@ export class OpenTransaction extends OpenSession implements Transaction {
 
   protected override async execute(statement: QueryConfig): Promise<QueryResult> {
     if (this.#doom !== undefined) throw this.#doom;
+    this.#isUntouched = false;
     try {
       return await super.execute(statement);
     } catch (error) {
+      this.#hasFailed = true;
       if (error instanceof TransactionConflict || error instanceof DatabaseUnavailable) this.#doom ??= error;
       throw error;
     }
   }
 
   async savepoint<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#isUntouched) return this.#useFirstSavepoint(work);
     this.#savepoints += 1;
     const name = `savepoint_${this.#savepoints}`;
     await this.execute({ text: `savepoint ${name}` });
@@ -111,10 +124,28 @@ export class OpenTransaction extends OpenSession implements Transaction {
       await this.execute({ text: `release savepoint ${name}` });
       return result;
     } catch (error) {
-      if (this.#doom === undefined) {
-        await this.execute({ text: `rollback to savepoint ${name}; release savepoint ${name}` });
-      }
+      await this.#rollBack(`rollback to savepoint ${name}; release savepoint ${name}`);
       throw error;
     }
+  }
+
+  async #useFirstSavepoint<Result>(work: () => Promise<Result>): Promise<Result> {
+    this.#isUntouched = false;
+    try {
+      const result = await work();
+      // It ends with the transaction anyway, so only a failure that the work has hidden is worth a round trip: this reports it.
+      if (this.#hasFailed) await this.execute({ text: `release savepoint ${firstSavepoint}` });
+      return result;
+    } catch (error) {
+      this.#isUntouched = await this.#rollBack(`rollback to savepoint ${firstSavepoint}`);
+      throw error;
+    }
+  }
+
+  async #rollBack(text: string): Promise<boolean> {
+    if (this.#doom !== undefined) return false;
+    await this.execute({ text });
+    this.#hasFailed = false;
+    return true;
   }
 }

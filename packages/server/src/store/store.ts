@@ -1,15 +1,18 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { PoolClient } from 'pg';
-import { beginAsOwner, bindTenant, run, withConnection } from './connection.ts';
-import type { Engine, StoreLog } from './engine.ts';
+import type { PoolClient, QueryResult } from 'pg';
+import type { Subject } from './binding.ts';
+import { type Connection, withConnection } from './connection.ts';
+import { type Engine, type Limits, type StoreLog, standardLimits } from './engine.ts';
 import { TransactionConflict } from './errors.ts';
 import { declareLeakproof } from './leakproof.ts';
+import type { Listener } from './listener.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { openPglite } from './pglite.ts';
 import { openPostgres } from './postgres.ts';
+import { ensureQueueSchema } from './queue-schema.ts';
 import { ensureServiceRole } from './role.ts';
-import { OpenSession, OpenTransaction, type Session, type Transaction } from './session.ts';
+import { firstSavepoint, OpenSession, OpenTransaction, type Session, type Transaction } from './session.ts';
 import { StatementNames } from './statement-names.ts';
 
 export interface StoreOptions {
@@ -19,6 +22,13 @@ export interface StoreOptions {
   dataDir?: string;
   /** How many connections to a server; PGlite has one. */
   poolSize?: number;
+  /**
+   * `transaction`: the server is reached through a pooler in transaction mode, such as PgBouncer. Role and tenant are sent with
+   * each transaction then, which takes more round trips.
+   */
+  pooler?: 'transaction' | undefined;
+  /** Instead of the standard ones. */
+  limits?: Partial<Limits>;
   log?: StoreLog;
 }
 
@@ -33,6 +43,8 @@ export interface Store {
   /**
    * Single reads for a tenant, without a transaction: each statement sees what is committed when it starts. When the
    * connection turns out to be dead, `work` begins again on another one, so it only reads.
+   *
+   * @throws TimeBudgetExceeded when all of `work` takes longer than the limit of reads
    */
   read<Result>(tenantId: number, work: (session: Session) => Promise<Result>): Promise<Result>;
   /**
@@ -45,6 +57,18 @@ export interface Store {
    * Rows of tenants are out of reach here (unless the database user is a superuser): go through `write` for each tenant.
    */
   system<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
+  /**
+   * Statements of the library that keeps the job queue, as the owner and in one transaction. Several, separated by
+   * semicolons, only where there are no values.
+   */
+  ownerStatements(text: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  /** Hears what is notified on a channel, by transactions once they have committed. Some of it may be missed. */
+  listen(channel: string, hear: (payload: string) => void): Promise<Listener>;
+  /**
+   * Notifies who listens on a channel: in this process at once, or else in other processes shortly afterwards. It costs the
+   * caller nothing; notifications that transactions send make their commits wait for each other.
+   */
+  notify(channel: string, payload: string): void;
   /** @throws DatabaseUnavailable when the database does not answer */
   ready(): Promise<void>;
   /** Waits for the work under way. */
@@ -56,8 +80,8 @@ export interface Store {
  * @throws DatabaseUnavailable, DatabaseError or DirectoryInUse, each with a sentence for the operator
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
-  const { databaseUrl, dataDir, poolSize = 10, log = silent } = options;
-  const engine = await openEngine(databaseUrl, dataDir, poolSize, log);
+  const { log = silent } = options;
+  const engine = await openEngine(options, log);
   try {
     await prepare(engine, log);
   } catch (error) {
@@ -69,14 +93,11 @@ export async function openStore(options: StoreOptions): Promise<Store> {
 
 const silent: StoreLog = { info() {}, warn() {} };
 
-function openEngine(
-  databaseUrl: string | undefined,
-  dataDir: string | undefined,
-  poolSize: number,
-  log: StoreLog,
-): Promise<Engine> {
-  if (databaseUrl !== undefined) return openPostgres(databaseUrl, poolSize, log);
-  if (dataDir !== undefined) return openPglite(dataDir, log);
+function openEngine(options: StoreOptions, log: StoreLog): Promise<Engine> {
+  const { databaseUrl, dataDir, poolSize = 10, pooler } = options;
+  const limits = { ...standardLimits, ...options.limits };
+  if (databaseUrl !== undefined) return openPostgres({ databaseUrl, poolSize, pooler }, limits, log);
+  if (dataDir !== undefined) return openPglite(dataDir, limits, log);
   throw new Error('The store needs a database URL or a data directory.');
 }
 
@@ -87,19 +108,26 @@ async function prepare(engine: Engine, log: StoreLog): Promise<void> {
   };
   await asOwner(ensureServiceRole);
   await migrate(engine.pool, await readMigrations());
+  await asOwner(ensureQueueSchema);
   await asOwner((client) => declareLeakproof(client, log));
 }
 
-const mostAttempts = 5;
+const mostAttempts = 8;
+
+/** For how long notifications of other processes are collected, in milliseconds. */
+const notifyDelay = 5;
 
 class EngineStore implements Store {
   readonly #engine: Engine;
-  readonly #names = new StatementNames();
+  readonly #names: StatementNames | undefined;
+  readonly #heard = new Map<string, Set<(payload: string) => void>>();
+  readonly #unsent = new Map<string, Set<string>>();
   /** Set while work is under way in this chain of calls. */
   readonly #occupied = new AsyncLocalStorage<{ over: boolean }>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
+    this.#names = engine.binding.keepsStatements ? new StatementNames() : undefined;
   }
 
   get engine(): 'pglite' | 'postgres' {
@@ -107,24 +135,24 @@ class EngineStore implements Store {
   }
 
   read<Result>(tenantId: number, work: (session: Session) => Promise<Result>): Promise<Result> {
-    return this.#withConnection(async (client) => {
-      await bindTenant(client, tenantId);
-      const session = new OpenSession(client, this.#names);
-      try {
-        return await work(session);
-      } finally {
-        await session.close();
-      }
+    const { binding, limits } = this.#engine;
+    return this.#withConnection((connection) => {
+      const deadline = { at: performance.now() + limits.read, budget: limits.read };
+      return binding.read(connection, tenantId, async () => {
+        const session = new OpenSession(connection, this.#names, deadline);
+        try {
+          return await work(session);
+        } finally {
+          await session.close();
+        }
+      });
     });
   }
 
   async write<Result>(tenantId: number, work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#withConnection(async (client) => {
-          await bindTenant(client, tenantId);
-          return await this.#transact(client, 'begin', work);
-        });
+        return await this.#withConnection((connection) => this.#transact(connection, { tenantId }, work));
       } catch (error) {
         if (!(error instanceof TransactionConflict) || attempt === mostAttempts) throw error;
         // Those that collided must not meet again.
@@ -134,12 +162,67 @@ class EngineStore implements Store {
   }
 
   system<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result> {
-    return this.#withConnection((client) => this.#transact(client, beginAsOwner, work));
+    return this.#withConnection((connection) => this.#transact(connection, 'owner', work));
+  }
+
+  ownerStatements(text: string, values: readonly unknown[] = []): Promise<{ rows: Record<string, unknown>[] }> {
+    const { binding } = this.#engine;
+    return this.#withConnection(async (connection) => {
+      try {
+        if (values.length === 0) {
+          // Some of the library's texts are transactions already; the owner's begins in place of theirs.
+          const begin = /^\s*BEGIN;/;
+          const rest = begin.test(text) ? text.replace(begin, '') : `${text}; commit`;
+          const all: QueryResult | QueryResult[] = await binding.begin(connection, 'owner', rest);
+          return { rows: [all].flat().flatMap(({ rows }) => rows) };
+        }
+        await binding.begin(connection, 'owner');
+        const { rows } = await connection.run({ text, values: [...values] });
+        await connection.run({ text: 'commit' });
+        return { rows };
+      } catch (error) {
+        await connection.run({ text: 'rollback' }).catch(() => undefined);
+        throw error;
+      }
+    });
+  }
+
+  async listen(channel: string, hear: (payload: string) => void): Promise<Listener> {
+    // On PGlite a notification comes while the transaction that sent it still has its connection; who hears it is not part
+    // of that piece of work.
+    const bound = AsyncResource.bind(hear);
+    const listener = await this.#engine.listen(channel, bound);
+    const here = this.#heard.get(channel) ?? new Set();
+    this.#heard.set(channel, here.add(bound));
+    return {
+      close: async () => {
+        here.delete(bound);
+        await listener.close();
+      },
+    };
+  }
+
+  notify(channel: string, payload: string): void {
+    const here = this.#heard.get(channel);
+    if (here !== undefined && here.size > 0) for (const hear of here) hear(payload);
+    else if (this.engine === 'postgres') this.#notifyOthers(channel, payload);
+  }
+
+  #notifyOthers(channel: string, payload: string): void {
+    const waiting = this.#unsent.get(channel);
+    if (waiting !== undefined) return void waiting.add(payload);
+    const unsent = new Set([payload]);
+    this.#unsent.set(channel, unsent);
+    setTimeout(() => {
+      this.#unsent.delete(channel);
+      const statement = 'select pg_notify($1, payload) from unnest($2::text[]) payload';
+      this.ownerStatements(statement, [channel, [...unsent]]).catch(() => undefined);
+    }, notifyDelay).unref();
   }
 
   ready(): Promise<void> {
-    return withConnection(this.#engine, async (client) => {
-      await run(client, { text: 'select 1' });
+    return withConnection(this.#engine.probe, async (connection) => {
+      await connection.run({ text: 'select 1' });
     });
   }
 
@@ -148,24 +231,24 @@ class EngineStore implements Store {
   }
 
   async #transact<Result>(
-    client: PoolClient,
-    begin: string,
+    connection: Connection,
+    subject: Subject,
     work: (transaction: Transaction) => Promise<Result>,
   ): Promise<Result> {
-    await run(client, { text: begin });
-    const transaction = new OpenTransaction(client, this.#names);
+    const transaction = new OpenTransaction(connection, this.#names);
     let result: Result;
     try {
+      await this.#engine.binding.begin(connection, subject, `savepoint ${firstSavepoint}`);
       result = await work(transaction);
       await transaction.close();
       if (transaction.doom !== undefined) throw transaction.doom;
     } catch (error) {
       await transaction.close();
       // Where this fails too, the connection is dropped, and the server rolls back; the first error is the one to tell.
-      await run(client, { text: 'rollback' }).catch(() => undefined);
+      await connection.run({ text: 'rollback' }).catch(() => undefined);
       throw transaction.doom ?? error;
     }
-    const { command } = await run(client, { text: 'commit' });
+    const { command } = await connection.run({ text: 'commit' });
     // The server answers COMMIT of a failed transaction with ROLLBACK, without an error.
     if (command !== 'COMMIT') {
       throw new Error('Nothing was written: a statement had failed, and the work went on without a savepoint.');
@@ -174,14 +257,14 @@ class EngineStore implements Store {
   }
 
   /** Waiting for a second connection while holding one comes to an end only if others let go; on PGlite, never. */
-  async #withConnection<Result>(work: (client: PoolClient) => Promise<Result>): Promise<Result> {
+  async #withConnection<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
     if (this.#occupied.getStore()?.over === false) {
       throw new Error('The store is already at work in this call: use the session or transaction that was given.');
     }
-    return withConnection(this.#engine, (client) => {
+    return withConnection(this.#engine.pool, (connection) => {
       const here = { over: false };
       return this.#occupied
-        .run(here, () => work(client))
+        .run(here, () => work(connection))
         .finally(() => {
           here.over = true;
         });

@@ -2,59 +2,92 @@ import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import { expect, test } from 'vitest';
 import { testStore } from '../../test/database.ts';
-import { type AuditEntry, recordAudit } from './audit.ts';
-import { type OutboxEvent, recordEvents } from './outbox.ts';
+import { recordChanges, type TracedChange, type TraceOrigin } from './trace.ts';
 
 const { store, tenantId, otherTenantId } = await testStore();
 
-const entry: AuditEntry = {
+const origin: TraceOrigin = {
   tenantId,
   apiUserId: uuidv7(),
   actor: 'crm',
   operation: 'upsertContacts',
   requestId: 'request-1',
+  occurredAt: '2026-10-01T09:30:00.123Z',
+};
+const creation: TracedChange = {
   entityType: 'Contact',
   entityId: uuidv7(),
+  kind: 'CREATE',
   before: null,
-  after: { name: 'Åsa "Quote" O’Neil', tags: [] },
-  occurredAt: '2026-10-01T09:30:00.123Z',
+  after: Object.assign({ version: 1 }, { name: 'Åsa "Quote" O’Neil', tags: [] }),
+  event: { changedFields: null },
 };
-const event: OutboxEvent = {
-  tenantId,
-  entityType: 'Contact',
+const change: TracedChange = {
+  entityType: 'Staff',
   entityId: uuidv7(),
-  operation: 'UPDATE',
-  sequence: 3,
-  data: { id: 1, list: ['a'] },
-  changedFields: ['name', 'email'],
-  requestId: null,
-  occurredAt: '2026-10-01T09:30:00.123Z',
+  kind: 'UPDATE',
+  before: { rate: '12.50' },
+  after: Object.assign({ version: 3 }, { rate: '13.00' }),
+  event: { data: { rate: null }, changedFields: ['rate', 'title'] },
 };
+const silent: TracedChange = { ...change, entityId: uuidv7(), kind: 'DELETE', event: null };
 
-test('audit entries are written as they are given, any number at once', async () => {
-  const entries = [entry, { ...entry, apiUserId: null, requestId: null, before: { old: 1 }, after: null }];
-  await store.write(tenantId, async (transaction) => {
-    await recordAudit(transaction, []);
-    await recordAudit(transaction, entries);
-  });
-  const rows = await store.read(tenantId, (session) =>
+const audited = () =>
+  store.read(tenantId, (session) =>
     session.all(sql`
       select tenant_id as "tenantId", api_user_id as "apiUserId", actor, operation, request_id as "requestId",
-        entity_type as "entityType", entity_id as "entityId", before, after, occurred_at as "occurredAt"
+        occurred_at as "occurredAt", entity_type as "entityType", entity_id as "entityId", before, after
       from audit_log where tenant_id = ${tenantId} order by id`),
   );
-  expect(rows).toEqual(entries);
+
+test('recordChanges writes an audit row for each change, and an event where the change is announced', async () => {
+  await store.write(tenantId, async (transaction) => {
+    await recordChanges(transaction, origin, []);
+    await recordChanges(transaction, origin, [creation, change, silent]);
+  });
+  expect(await audited()).toEqual(
+    [creation, change, silent].map(({ entityType, entityId, before, after }) => ({
+      ...origin,
+      entityType,
+      entityId,
+      before,
+      after,
+    })),
+  );
+  const events = await store.read(tenantId, (session) =>
+    session.all(sql`
+      select tenant_id as "tenantId", entity_type as "entityType", entity_id as "entityId", operation as kind, sequence, data,
+        changed_fields as "changedFields", request_id as "requestId", occurred_at as "occurredAt"
+      from outbox_event where tenant_id = ${tenantId} order by id`),
+  );
+  const { requestId, occurredAt } = origin;
+  expect(events).toEqual(
+    [creation, change].map(({ entityType, entityId, kind, after, event }) => ({
+      ...{ tenantId, entityType, entityId, kind, requestId, occurredAt },
+      sequence: after.version,
+      data: event?.data ?? after,
+      changedFields: event?.changedFields,
+    })),
+  );
 });
 
-test('an audit entry for another tenant is refused', async () => {
-  const write = store.write(tenantId, (transaction) =>
-    recordAudit(transaction, [{ ...entry, tenantId: otherTenantId }]),
-  );
-  await expect(write).rejects.toMatchObject({ sqlState: '42501' });
+test('recordChanges writes changes without a caller or a request', async () => {
+  const nobody = { ...origin, apiUserId: null, actor: 'system', requestId: null };
+  await store.write(tenantId, (transaction) => recordChanges(transaction, nobody, [silent]));
+  expect((await audited()).at(-1)).toMatchObject({ apiUserId: null, actor: 'system', requestId: null });
+});
+
+test('recordChanges for another tenant is rejected', async () => {
+  for (const one of [silent, { ...creation, entityId: uuidv7() }]) {
+    const write = store.write(tenantId, (transaction) =>
+      recordChanges(transaction, { ...origin, tenantId: otherTenantId }, [one]),
+    );
+    await expect(write).rejects.toMatchObject({ sqlState: '42501' });
+  }
 });
 
 test('nobody changes or removes an audit entry', async () => {
-  await store.write(tenantId, (transaction) => recordAudit(transaction, [entry]));
+  await store.write(tenantId, (transaction) => recordChanges(transaction, origin, [silent]));
   const statements = [sql`update audit_log set actor = 'x'`, sql`delete from audit_log`, sql`truncate audit_log`];
   for (const statement of statements) {
     await expect(store.write(tenantId, (transaction) => transaction.all(statement))).rejects.toMatchObject({
@@ -69,26 +102,16 @@ test('nobody changes or removes an audit entry', async () => {
   }
 });
 
-test('events are written as they are given, any number at once', async () => {
-  const created: OutboxEvent = { ...event, operation: 'CREATE', sequence: 1, changedFields: null };
-  await store.write(tenantId, (transaction) => recordEvents(transaction, [created, event]));
-  const rows = await store.read(tenantId, (session) =>
-    session.all(sql`
-      select tenant_id as "tenantId", entity_type as "entityType", entity_id as "entityId", operation, sequence, data,
-        changed_fields as "changedFields", request_id as "requestId", occurred_at as "occurredAt"
-      from outbox_event where tenant_id = ${tenantId} and dispatched_at is null order by id`),
-  );
-  expect(rows).toEqual([created, event]);
-});
-
-test('two events of one version of a row are refused', async () => {
-  const twice = { ...event, entityId: uuidv7() };
-  const write = store.write(tenantId, (transaction) => recordEvents(transaction, [twice, twice]));
+test('two events of one version of a row are rejected', async () => {
+  const twice = { ...change, entityId: uuidv7() };
+  const write = store.write(tenantId, (transaction) => recordChanges(transaction, origin, [twice, twice]));
   await expect(write).rejects.toMatchObject({ constraint: 'outbox_event_entity_type_entity_id_sequence_unique' });
 });
 
-test('of an event only the dispatch can be changed', async () => {
-  await store.write(tenantId, (transaction) => transaction.all(sql`update outbox_event set dispatched_at = now()`));
+test('of an event only its position can be changed', async () => {
+  await store.write(tenantId, (transaction) =>
+    transaction.all(sql`update outbox_event set position = 1 where sequence = 1`),
+  );
   const write = store.write(tenantId, (transaction) => transaction.all(sql`update outbox_event set data = '{}'`));
   await expect(write).rejects.toMatchObject({ sqlState: '42501' });
 });

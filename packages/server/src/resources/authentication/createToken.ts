@@ -3,19 +3,26 @@ import { tenantMismatch } from '../../auth/directory.ts';
 import { accessTokenLifetime, unauthenticated } from '../../auth/tokens.ts';
 import type { Handler } from '../../context.ts';
 
-/** Exchanges an API key for an access token that carries the roles of its API user. */
-export const createToken: Handler<'createToken'> = async ({ service, tenantName }, { body }) => {
-  const { jti, tenant: keyTenant } = await service.tokens.verifyApiKey(body.apiKey);
+/** Exchanges an API key for an access token that carries the roles of its API user. The rate limit is that of the key. */
+export const createToken: Handler<'createToken'> = async (context, { body }) => {
+  const { service, operation, tenantName, address } = context;
+  const { jti, tenant: keyTenant } = await service.tokens.verifyApiKey(body.apiKey, () =>
+    service.failureLimit.check(address),
+  );
   if (tenantName !== undefined && tenantName !== keyTenant) throw tenantMismatch();
   const tenant = await service.directory.tenant(keyTenant);
   const key = tenant && (await service.directory.key(tenant.id, jti));
   if (tenant === undefined || key === undefined || !key.usable)
-    throw unauthenticated('The API key is revoked or has expired.');
+    throw unauthenticated('The API key has been revoked or has expired.');
+  const limits = await service.rateLimit.take(operation, `${tenant.id}/${jti}`);
   const claims = { sub: key.apiUserId, client_id: jti, tenant: tenant.name, roles: key.roles, staffId: key.staffId };
   const token = await service.tokens.signAccessToken(claims, uuidv7());
+  await service.directory.markUsed(tenant.id, jti, key).catch((error: unknown) => {
+    service.log.warn({ err: error }, 'The last use of an API key was not recorded.');
+  });
   return {
     status: 200,
-    headers: { 'Cache-Control': 'no-store' },
+    headers: { 'Cache-Control': 'no-store', ...limits },
     body: { access_token: token, token_type: 'Bearer', expires_in: accessTokenLifetime },
   };
 };

@@ -1,12 +1,8 @@
-import { sql } from 'kysely';
-import { defineEntity, type Entity } from '../../entity/entity.ts';
+import { embedCount } from '../../entity/embed.ts';
+import { defineEntity } from '../../entity/entity.ts';
 
 /** A family or a group of companies. Clients join it by their own `clientGroupId`. */
-export const clientGroup: Entity = defineEntity({
-  type: 'ClientGroup',
+export const clientGroup = defineEntity('ClientGroup', {
   table: 'client_group',
-  computed: {
-    memberCount: (row) => sql`(select count(*)::integer from client member
-      where member.tenant_id = ${sql.ref(`${row}.tenant_id`)} and member.client_group_id = ${sql.ref(`${row}.id`)} and member.active)`,
-  },
+  embeds: { memberCount: embedCount('Client', 'clientGroupId', { onChange: 'version' }) },
 });

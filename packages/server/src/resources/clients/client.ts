@@ -1,38 +1,32 @@
 import { sql } from 'kysely';
+import { checkAncestors } from '../../entity/ancestors.ts';
+import { zero } from '../../entity/decimal.ts';
 import { defineEntity, type Entity, many, one } from '../../entity/entity.ts';
-import type { Draft } from '../../entity/rules.ts';
-import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import type { Lookup } from '../../entity/loaded-rows.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
+import type { PendingChange } from '../../entity/rules.ts';
 import { invalidField, Violation } from '../../entity/violation.ts';
-import type { Row } from '../../query/read.ts';
-import { contactClient } from '../contacts/contact-client.ts';
-import { job } from '../projects/job.ts';
-import { staff } from '../staff/staff.ts';
-import { clientGroup } from './client-group.ts';
+import { clientType, org } from './reference-data.ts';
 
 /** Days after the invoice, where neither the client nor its type says otherwise. */
 const standardPaymentTerms = 30;
 
 /** A party that the firm works for. */
-export const client: Entity = defineEntity({
-  type: 'Client',
+export const client: Entity<'Client'> = defineEntity('Client', {
   table: 'client',
   relations: {
-    contactClients: many(() => contactClient, 'clientId'),
-    partner: one(() => staff, 'partnerId'),
-    manager: one(() => staff, 'managerId'),
-    jobs: many(() => job, 'clientId'),
+    contactClients: many('ContactClient', 'clientId'),
+    partner: one('Staff', 'partnerId'),
+    manager: one('Staff', 'managerId'),
+    jobs: many('Job', 'clientId'),
   },
+  sumsUp: ['wip_entry', 'invoice', 'payment'],
+  computed: { overdueBalance },
   rules: {
     complete,
-    beforeRemoval: (_unit, _draft, row) => {
-      if (!isSettled(row)) {
-        throw new Violation(
-          'INVALID_STATE',
-          'The client has receivables or work in progress. Bill and collect these first.',
-        );
-      }
-    },
-    shownIn: ({ previous, values }) => groupsThatCount(previous, values),
+    beforeRemoval: ({ values }) => checkSettled(values),
+    conditions: { isSettled: ({ values }) => checkSettled(values, '/status') },
     constraints: {
       client_status_settled: {
         code: 'INVALID_STATE',
@@ -48,68 +42,92 @@ export const client: Entity = defineEntity({
   },
 });
 
-async function complete(unit: UnitOfWork, draft: Draft): Promise<void> {
-  await completeReference(unit, draft);
-  sealTaxId(unit, draft);
-  const { values, previous } = draft;
-  if (previous !== undefined) return;
-  values.orgId ??= await onlyOrg(unit);
-  values.currency ??= await currencyOf(unit, values.orgId);
-  values.paymentTermsDays ??= (await termsOf(unit, values.clientTypeId)) ?? standardPaymentTerms;
+/** Whether there are rows that the balances of a client add up, in its currency. */
+const clientsWithMoney: Lookup<boolean> = {
+  name: 'clients with money',
+  async load(transaction, tenantId, ids) {
+    const has = ['invoice', 'payment', 'wip_entry'].map(
+      (table) =>
+        sql`exists (select from ${sql.table(table)} t where t.tenant_id = ${tenantId} and t.client_id = client.id)`,
+    );
+    const found = await transaction.all<{ id: string }>(sql`
+      select id from unnest(${ids}::uuid[]) as client (id) where ${sql.join(has, sql` or `)}`);
+    return new Map(found.map(({ id }) => [id, true]));
+  },
+};
+
+/** SQL of what is past its due date today. The other balances are kept with the client, in its currency. */
+function overdueBalance(row: string) {
+  return sql`(select coalesce(sum(i.amount_due), 0)::numeric(16, 2) from invoice i
+    where i.tenant_id = ${sql.ref(`${row}.tenant_id`)} and i.client_id = ${sql.ref(`${row}.id`)}
+      and i.currency = ${sql.ref(`${row}.currency`)} and i.status in ('POSTED', 'PARTIALLY_PAID') and i.due_date < today())`;
+}
+
+function complete(change: PendingChange<'Client'>, plan: Plan): void {
+  completeReference(change, plan);
+  encryptTaxId(change, plan);
+  checkAncestors(change, plan, client, 'parentClientId');
+  const { values, previous } = change;
+  if (previous !== undefined) {
+    if (values.currency !== previous.currency && plan.lookup(clientsWithMoney, previous.id) === true)
+      throw new Violation(
+        'INVALID_STATE',
+        'The currency cannot change, because the client has invoices, payments or work in progress.',
+        '/currency',
+      );
+    return;
+  }
+  values.orgId ??= onlyOrg(plan);
+  values.currency ??= plan.get(org, values.orgId)?.currency ?? plan.tenant.currency;
+  values.paymentTermsDays ??= paymentTermsOf(plan, values.clientTypeId);
 }
 
 /** `clientRef` and `pmsRef` are two names of one value; a new client without either gets the next number. */
-async function completeReference(unit: UnitOfWork, { values, given, previous }: Draft): Promise<void> {
-  if ('clientRef' in given && 'pmsRef' in given && values.clientRef !== values.pmsRef) {
-    throw invalidField('pmsRef', 'clientRef and pmsRef hold the same value; give one of them, or the same in both.');
-  }
-  const reference = 'clientRef' in given ? values.clientRef : 'pmsRef' in given ? values.pmsRef : previous?.clientRef;
-  values.clientRef =
-    reference ?? (await unit.freeReference('client', 'client_ref', (number) => `C-${String(number).padStart(5, '0')}`));
+function completeReference({ values, input, previous }: PendingChange<'Client'>, plan: Plan): void {
+  const { clientRef, pmsRef } = input;
+  if (clientRef !== undefined && pmsRef !== undefined && clientRef !== pmsRef)
+    throw invalidField('pmsRef', 'clientRef and pmsRef hold the same value. Send one of them, or the same in both.');
+  values.clientRef = clientRef ?? pmsRef ?? previous?.clientRef ?? plan.nextReference(clientNumber);
   values.pmsRef = values.clientRef;
 }
 
-/** The tax id is kept encrypted; answers show its last four characters. */
-function sealTaxId(unit: UnitOfWork, { given, hidden }: Draft): void {
-  if (!('taxId' in given)) return;
-  const { taxId } = given;
-  hidden.tax_id_encrypted = typeof taxId === 'string' ? unit.origin.vault.encrypt('tax-id', taxId) : null;
-  hidden.tax_id_last4 = typeof taxId === 'string' ? taxId.slice(-4) : null;
+const clientNumber = {
+  counter: 'client.client_ref',
+  entity: client,
+  fields: ['clientRef'],
+  format: (number: number) => `C-${String(number).padStart(5, '0')}`,
+};
+
+function checkSettled({ outstandingBalance, unbilledWip }: Row<'Client'>, pointer?: string): void {
+  if (outstandingBalance.eq(zero) && unbilledWip.eq(zero)) return;
+  throw new Violation(
+    'INVALID_STATE',
+    'The client has receivables or work in progress. Bill and collect these first.',
+    pointer,
+  );
 }
 
-async function onlyOrg(unit: UnitOfWork): Promise<string> {
-  const orgs = await unit.transaction.all<{ id: string }>(sql`
-    select id from org where tenant_id = ${unit.tenantId} and active limit 2`);
-  const [org, another] = orgs;
-  if (org === undefined)
-    throw invalidField('orgId', 'The tenant has no org yet. Write one as a record of the type Org first.');
-  if (another !== undefined)
-    throw invalidField('orgId', 'The tenant has several orgs: say which one bills the client.');
-  return org.id;
+/** The tax ID is stored encrypted; responses show its last four characters. */
+function encryptTaxId({ input, values, privateColumns }: PendingChange<'Client'>, plan: Plan): void {
+  const { taxId } = input;
+  if (taxId === undefined) return;
+  privateColumns.tax_id_encrypted = taxId === null ? null : hex(plan.origin.vault.encrypt('tax-id', taxId));
+  values.taxIdLast4 = taxId === null ? null : taxId.slice(-4);
 }
 
-async function currencyOf(unit: UnitOfWork, orgId: unknown): Promise<string | undefined> {
-  const org = await unit.transaction.first<{ currency: string }>(sql`
-    select currency from org where tenant_id = ${unit.tenantId} and id = ${orgId}`);
-  return org?.currency;
+/** Bytes as PostgreSQL reads them from text. */
+function hex(bytes: Buffer): string {
+  return `\\x${bytes.toString('hex')}`;
 }
 
-async function termsOf(unit: UnitOfWork, clientTypeId: unknown): Promise<number | null | undefined> {
-  if (clientTypeId === null) return undefined;
-  const type = await unit.transaction.first<{ days: number | null }>(sql`
-    select default_payment_terms_days as days from client_type where tenant_id = ${unit.tenantId} and id = ${clientTypeId}`);
-  return type?.days;
+function onlyOrg(plan: Plan): string {
+  const [first, second] = plan.all(org, 'active', 'true');
+  if (first === undefined) throw invalidField('orgId', 'The tenant has no org. Create a record of the type Org first.');
+  if (second !== undefined) throw invalidField('orgId', 'orgId is required because this tenant has several orgs.');
+  return first.id;
 }
 
-function isSettled(row: Row): boolean {
-  return row.outstandingBalance === '0.00' && row.unbilledWip === '0.00';
-}
-
-/** Groups count their members, so a client that joins, leaves, goes or comes back changes them. */
-function groupsThatCount(previous: Row | undefined, values: Draft['values']) {
-  const ids = new Set([previous?.clientGroupId, values.clientGroupId]);
-  const stays =
-    previous?.clientGroupId === values.clientGroupId && previous?.active === true && values.active === undefined;
-  if (stays) return [];
-  return [...ids].filter((id) => typeof id === 'string').map((id) => ({ entity: clientGroup, id }));
+function paymentTermsOf(plan: Plan, clientTypeId: string | null): number {
+  const type = clientTypeId === null ? undefined : plan.get(clientType, clientTypeId);
+  return type?.defaultPaymentTermsDays ?? standardPaymentTerms;
 }

@@ -1,57 +1,56 @@
-import { sql } from 'kysely';
-import { defineEntity, type Entity } from '../../entity/entity.ts';
-import type { Draft } from '../../entity/rules.ts';
-import type { UnitOfWork } from '../../entity/unit-of-work.ts';
-import { invalidField, Violation } from '../../entity/violation.ts';
-import { derive } from '../../entity/write.ts';
-import { address, spreadAddress } from './address.ts';
+import { type AnyEntity, defineEntity } from '../../entity/entity.ts';
+import type { Plan } from '../../entity/plan.ts';
+import { entityNamed } from '../../entity/registry.ts';
+import type { RowInput } from '../../entity/row.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { invalidField } from '../../entity/violation.ts';
+import { completeAddress } from './address.ts';
 import { client } from './client.ts';
 
-/** The tables of those who can own a contact info. */
-const owners: Readonly<Record<string, string>> = { CLIENT: 'client', CONTACT: 'contact', OFFICE: 'office' };
-
-/** The kinds that a client names as its own, and the field that names them. */
-const namedByClient: Readonly<Record<string, string>> = { PRIMARY: 'clientContactInfoId', BILLING: 'billingAddressId' };
+/** The fields of a client that name its contact info of a kind. */
+const namedByClient = { PRIMARY: 'clientContactInfoId', BILLING: 'billingAddressId' } as const;
 
 /** How a client, a contact or an office is reached; one of a kind for each. */
-export const contactInfo: Entity = defineEntity({
-  type: 'ContactInfo',
+export const contactInfo = defineEntity('ContactInfo', {
   table: 'contact_info',
-  computed: { address },
+  spread: ['address'],
   rules: {
-    complete,
-    follow: nameInfoOfClient,
+    complete(change, plan) {
+      const { values, previous } = change;
+      values.address = completeAddress(values.address);
+      if (previous === undefined) plan.checkActive(ownerEntity(change), values.ownerId, '/ownerId');
+      else if (values.ownerType !== previous.ownerType || values.ownerId !== previous.ownerId)
+        throw invalidField(
+          'ownerId',
+          'The owner of a contact info cannot change. Create another one for the new owner.',
+        );
+    },
+    afterWrite: nameInfoOfClient,
     constraints: {
       contact_info_owner_id_kind_unique: {
         code: 'DUPLICATE_REF',
         field: 'kind',
-        detail: 'The owner has an active contact info of this kind already. Change that one.',
+        detail: 'The owner already has an active contact info of this kind. Update that one.',
       },
     },
   },
 });
 
-async function complete(unit: UnitOfWork, draft: Draft): Promise<void> {
-  spreadAddress(draft);
-  const { values, previous } = draft;
-  if (previous !== undefined && values.ownerType === previous.ownerType && values.ownerId === previous.ownerId) return;
-  if (previous !== undefined)
-    throw invalidField('ownerId', 'A contact info keeps its owner. Make another for the new one.');
-  const table = owners[String(values.ownerType)];
-  if (table === undefined || values.ownerId === undefined) return;
-  const owner = await unit.transaction.first<{ active: boolean }>(sql`
-    select active from ${sql.table(table)} where tenant_id = ${unit.tenantId} and id = ${values.ownerId}`);
-  if (owner?.active !== true)
-    throw new Violation('REFERENCE_NOT_FOUND', 'There is no such owner, or it is inactive.', '/ownerId');
+function ownerEntity({ values }: PendingChange<'ContactInfo'>): AnyEntity {
+  return entityNamed({ CLIENT: 'Client', CONTACT: 'Contact', OFFICE: 'Office' }[values.ownerType]);
 }
 
 /** A client names its own contact info and its billing address. */
-async function nameInfoOfClient(unit: UnitOfWork, { id, values, previous }: Draft, active: boolean): Promise<void> {
+function nameInfoOfClient({ id, values, previous }: PendingChange<'ContactInfo'>, plan: Plan): void {
   if (values.ownerType !== 'CLIENT') return;
-  const derived: Record<string, unknown> = {};
-  const before = previous?.active === true ? namedByClient[String(previous.kind)] : undefined;
-  const after = active ? namedByClient[String(values.kind)] : undefined;
-  if (before !== undefined) derived[before] = null;
-  if (after !== undefined) derived[after] = id;
-  if (Object.keys(derived).length > 0) await derive(unit, client, String(values.ownerId), derived);
+  const names: Record<string, string | null> = {};
+  const before = previous?.active === true ? nameOf(previous.kind) : undefined;
+  const after = values.active ? nameOf(values.kind) : undefined;
+  if (before !== undefined) names[before] = null;
+  if (after !== undefined) names[after] = id;
+  if (Object.keys(names).length > 0) plan.setSystemFields(client, values.ownerId, names as RowInput<'Client'>);
+}
+
+function nameOf(kind: string): string | undefined {
+  return kind === 'PRIMARY' || kind === 'BILLING' ? namedByClient[kind] : undefined;
 }

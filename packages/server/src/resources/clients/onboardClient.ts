@@ -1,8 +1,9 @@
 import type { Handler } from '../../context.ts';
 import type { Input } from '../../contract/handler.ts';
-import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import { visibleTo } from '../../entity/field-access.ts';
+import type { Plan } from '../../entity/plan.ts';
 import { Violation } from '../../entity/violation.ts';
-import { create, findForUpdate } from '../../entity/write.ts';
+import { entityTag } from '../../query/entity-tag.ts';
 import { contact } from '../contacts/contact.ts';
 import { contactClient } from '../contacts/contact-client.ts';
 import { findByEmail } from '../contacts/find-contact.ts';
@@ -10,79 +11,55 @@ import { client } from './client.ts';
 import { contactInfo } from './contact-info.ts';
 
 type Body = Input<'onboardClient'>['body'];
+type Address = Body['address'];
 type ContactInput = NonNullable<Body['preferredContact']>;
-type Role = 'PREFERRED' | 'BILLING' | 'SECONDARY';
 
-/** A client with its addresses and contacts, all or nothing. */
+const contactRoles = [
+  ['PREFERRED', 'preferredContact'],
+  ['BILLING', 'billingContact'],
+  ['SECONDARY', 'secondaryContact'],
+] as const;
+
+/** Creates a client with its addresses and contacts, all or nothing. */
 export const onboardClient: Handler<'onboardClient'> = (context, { body }) =>
   context.write(async (unit) => {
-    const { systemRef, address, billingAddress, preferredContact, billingContact, secondaryContact, ...fields } = body;
-    const made = await create(unit, client, { onboardedAt: unit.now, ...fields }, systemRef);
-    const infoId = await addInfo(unit, made.id, 'PRIMARY', address, '/address');
-    const billingInfoId =
-      billingAddress && (await addInfo(unit, made.id, 'BILLING', billingAddress, '/billingAddress'));
-
-    const wanted: [Role, string, ContactInput | undefined][] = [
-      ['PREFERRED', 'preferredContact', preferredContact],
-      ['BILLING', 'billingContact', billingContact],
-      ['SECONDARY', 'secondaryContact', secondaryContact],
-    ];
-    const contacts: { role: Role; contactId: string; created: boolean }[] = [];
-    for (const [role, property, input] of wanted) {
-      if (input !== undefined) contacts.push({ role, ...(await findOrMake(unit, input, `/${property}`)) });
-    }
-    // One person may fill several roles, on one link.
-    for (const [contactId, group] of Map.groupBy(contacts, (one) => one.contactId)) {
-      await create(unit, contactClient, { contactId, clientId: made.id, roles: group.map((one) => one.role) });
-    }
-
-    const row = await findForUpdate(unit, client, { id: made.id });
-    return {
-      status: 201,
-      headers: { Location: `/gql/v1/client/${made.id}` },
-      body: {
-        clientId: made.id,
-        clientRef: String(row?.clientRef),
-        clientContactInfoId: infoId,
-        billingAddressId: billingInfoId ?? null,
-        contacts,
-      },
-    };
+    const result = await unit.plan((plan) => onboard(plan, body));
+    const created = visibleTo(context.holds, client, await unit.storedRow(client, result.clientId));
+    const headers = { Location: `/gql/v1/client/${result.clientId}`, ETag: entityTag(created) };
+    return { status: 201, headers, body: result };
   });
 
-async function addInfo(
-  unit: UnitOfWork,
-  clientId: string,
-  kind: string,
-  address: object,
-  pointer: string,
-): Promise<string> {
-  const made = await under(pointer, () =>
-    create(unit, contactInfo, { ownerType: 'CLIENT', ownerId: clientId, kind, address }),
-  );
-  return made.id;
+function onboard(plan: Plan, body: Body) {
+  const { systemRef, address, billingAddress, preferredContact, billingContact, secondaryContact, ...fields } = body;
+  const { row } = plan.create(client, { onboardedAt: plan.now, ...fields }, { systemRef });
+  const clientId = row.id;
+  const clientContactInfoId = addInfo(plan, clientId, 'PRIMARY', address, '/address');
+  const billingAddressId =
+    billingAddress === undefined ? null : addInfo(plan, clientId, 'BILLING', billingAddress, '/billingAddress');
+
+  const contacts = contactRoles.flatMap(([role, property]) => {
+    const input = body[property];
+    return input === undefined ? [] : [{ role, ...plan.at(`/${property}`, () => findOrCreateContact(plan, input)) }];
+  });
+  // One person may fill several roles, on one link.
+  for (const [contactId, group] of Map.groupBy(contacts, (one) => one.contactId))
+    plan.create(contactClient, { contactId, clientId, roles: group.map((one) => one.role) });
+  return { clientId, clientRef: row.clientRef, clientContactInfoId, billingAddressId, contacts };
 }
 
-/** The contact that the input names, the one with its e-mail address, or a new one. */
-async function findOrMake(unit: UnitOfWork, input: ContactInput, pointer: string) {
+function addInfo(plan: Plan, clientId: string, kind: 'PRIMARY' | 'BILLING', address: Address, pointer: string): string {
+  const input = { ownerType: 'CLIENT', ownerId: clientId, kind, address } as const;
+  return plan.at(pointer, () => plan.create(contactInfo, input).row.id);
+}
+
+/** The contact with the given `pmsRef`, the one with the same email address, or a new one. */
+function findOrCreateContact(plan: Plan, input: ContactInput): { contactId: string; created: boolean } {
   if (input.pmsRef !== undefined) {
-    const named = await findForUpdate(unit, contact, { pmsRef: input.pmsRef });
-    if (named?.active !== true) {
-      throw new Violation('REFERENCE_NOT_FOUND', 'There is no active contact with this pmsRef.', `${pointer}/pmsRef`);
-    }
-    return { contactId: named.id, created: false };
+    const known = plan.find(contact, 'pmsRef', input.pmsRef);
+    if (known?.active === true) return { contactId: known.id, created: false };
+    throw new Violation('REFERENCE_NOT_FOUND', 'No active contact with this pmsRef exists.', '/pmsRef');
   }
-  const known = typeof input.email === 'string' ? await findByEmail(unit, input.email) : undefined;
+  const known = typeof input.email === 'string' ? findByEmail(plan, input.email) : undefined;
   if (known !== undefined) return { contactId: known, created: false };
-  const made = await under(pointer, () => create(unit, contact, input));
-  return { contactId: made.id, created: true };
-}
-
-/** Tells a violation at the place of the request where its values stand. */
-async function under<T>(pointer: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    throw error instanceof Violation ? error.under(pointer) : error;
-  }
+  return { contactId: plan.create(contact, input).row.id, created: true };
 }

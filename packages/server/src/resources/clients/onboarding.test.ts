@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../../test/service.ts';
-import { create } from '../../entity/write.ts';
 import { asOperator } from '../../operator/tenants.ts';
 import { clientType } from './reference-data.ts';
 
@@ -223,8 +222,8 @@ describe('a tax id', () => {
 });
 
 test('what a client is not given, its type and its org give', async () => {
-  const type = await asOperator(service, tenant, 'test', (unit) =>
-    create(unit, clientType, { name: 'Quick', code: 'Q', defaultPaymentTermsDays: 7 }),
+  const { row: type } = await asOperator(service, tenant, 'test', (unit) =>
+    unit.plan((plan) => plan.create(clientType, { name: 'Quick', code: 'Q', defaultPaymentTermsDays: 7 })),
   );
   const { body } = await handle('onboardClient', { body: { name: 'Typed', address: {}, clientTypeId: type.id } });
   expect(await read('client', body.clientId)).toMatchObject({

@@ -1,32 +1,42 @@
+import { checkAncestors } from '../../entity/ancestors.ts';
 import { defineEntity, type Entity } from '../../entity/entity.ts';
-import { address, normalizeRegion, spreadAddress } from './address.ts';
+import { abbreviatedState, completeAddress } from './address.ts';
 
-/** The lists that classify clients and the firm. They have few rules: what must be unique or in range, the database holds. */
+/** The lists that classify clients and the firm. They have few rules: the database checks uniqueness and ranges. */
 
-export const org: Entity = defineEntity({ type: 'Org', table: 'org' });
+export const org = defineEntity('Org', { table: 'org' });
 
-export const office: Entity = defineEntity({
-  type: 'Office',
+export const office = defineEntity('Office', {
   table: 'office',
-  computed: { address },
-  rules: { complete: (_unit, draft) => spreadAddress(draft) },
+  spread: ['address'],
+  rules: {
+    complete({ values }) {
+      values.address = completeAddress(values.address);
+    },
+  },
 });
 
-export const department: Entity = defineEntity({ type: 'Department', table: 'department' });
-
-export const serviceLine: Entity = defineEntity({ type: 'ServiceLine', table: 'service_line' });
-
-export const industry: Entity = defineEntity({ type: 'Industry', table: 'industry' });
-
-export const clientType: Entity = defineEntity({ type: 'ClientType', table: 'client_type' });
-
-export const clientBusinessEntity: Entity = defineEntity({
-  type: 'ClientBusinessEntity',
-  table: 'client_business_entity',
+export const department: Entity<'Department'> = defineEntity('Department', {
+  table: 'department',
+  rules: { complete: (change, plan) => checkAncestors(change, plan, department, 'parentId') },
 });
 
-export const taxRegion: Entity = defineEntity({
-  type: 'TaxRegion',
+export const serviceLine = defineEntity('ServiceLine', { table: 'service_line' });
+
+export const industry: Entity<'Industry'> = defineEntity('Industry', {
+  table: 'industry',
+  rules: { complete: (change, plan) => checkAncestors(change, plan, industry, 'parentId') },
+});
+
+export const clientType = defineEntity('ClientType', { table: 'client_type' });
+
+export const clientBusinessEntity = defineEntity('ClientBusinessEntity', { table: 'client_business_entity' });
+
+export const taxRegion = defineEntity('TaxRegion', {
   table: 'tax_region',
-  rules: { complete: (_unit, draft) => normalizeRegion(draft.values) },
+  rules: {
+    complete({ values }) {
+      values.state = abbreviatedState(values.country, values.state);
+    },
+  },
 });

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { testService } from '../../../test/service.ts';
-import { create, findForUpdate, remove, update } from '../../entity/write.ts';
+import type { Plan } from '../../entity/plan.ts';
 import { asOperator } from '../../operator/tenants.ts';
 import { client } from '../clients/client.ts';
 import { clientGroup } from '../clients/client-group.ts';
@@ -115,8 +115,9 @@ test('calls that change the same contacts in opposite order both succeed', async
 });
 
 test('a group rises and is announced with every client that joins, leaves, goes or comes back, also at once', async () => {
-  const change = <T>(work: Parameters<typeof asOperator<T>>[3]) => asOperator(service, tenant, 'test', work);
-  const group = (await change((unit) => create(unit, clientGroup, { name: 'Family' }))).id;
+  const change = <T>(work: (plan: Plan) => T) =>
+    asOperator(service, tenant, 'test', (unit) => unit.plan((plan) => work(plan)));
+  const group = (await change((plan) => plan.create(clientGroup, { name: 'Family' }))).row.id;
   const read = async () =>
     (await rows<{ version: number }>(sql`select version from client_group where id = ${group}`))[0]?.version;
   const shown = async () => {
@@ -127,17 +128,12 @@ test('a group rises and is announced with every client that joins, leaves, goes 
   expect([await shown(), await read()]).toEqual([5, 6]);
   const [first, second] = joined.map((answer) => answer.body.clientId);
   const on = (id: string | undefined, work: 'leave' | 'go' | 'rename' | 'return') =>
-    change(async (unit) => {
-      const row = await findForUpdate(unit, client, { id: id ?? '' });
-      if (row === undefined) throw new Error('There is no such client.');
-      if (work === 'go') await remove(unit, client, row);
-      else
-        await update(
-          unit,
-          client,
-          row,
-          work === 'leave' ? { clientGroupId: null } : work === 'rename' ? { name: 'Renamed' } : {},
-        );
+    change((plan) => {
+      if (id === undefined) throw new Error('There is no such client.');
+      if (work === 'go') plan.remove(client, id);
+      else if (work === 'leave') plan.update(client, id, { clientGroupId: null });
+      else if (work === 'rename') plan.update(client, id, { name: 'Renamed' });
+      else plan.update(client, id, {}, { system: { active: true } });
     });
   await on(first, 'leave');
   expect([await shown(), await read()]).toEqual([4, 7]);
@@ -157,10 +153,7 @@ test('a group rises and is announced with every client that joins, leaves, goes 
 test('a tax id is cleared by null, and kept where it is left out', async () => {
   const { body } = await onboard({ taxId: '98-7654321' });
   const write = (attributes: object) =>
-    asOperator(service, tenant, 'test', async (unit) => {
-      const row = await findForUpdate(unit, client, { id: body.clientId });
-      if (row !== undefined) await update(unit, client, row, attributes as Record<string, unknown>);
-    });
+    asOperator(service, tenant, 'test', (unit) => unit.plan((plan) => plan.update(client, body.clientId, attributes)));
   const state = async () =>
     rows<{ last4: string | null; sealed: boolean }>(sql`
     select tax_id_last4 as last4, tax_id_encrypted is not null as sealed from client where id = ${body.clientId}`);

@@ -1,40 +1,44 @@
-import { sql } from 'kysely';
-import { defineEntity, type Entity, many } from '../../entity/entity.ts';
-import type { Draft } from '../../entity/rules.ts';
-import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import { embedMany, embedValue } from '../../entity/embed.ts';
+import { defineEntity, many } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/violation.ts';
-import { contactClient } from './contact-client.ts';
 
 /** A person whom the firm talks to. */
-export const contact: Entity = defineEntity({
-  type: 'Contact',
+export const contact = defineEntity('Contact', {
   table: 'contact',
-  computed: {
-    clients: (row) => sql`(
-      select coalesce(json_agg(json_build_object('clientId', link.client_id, 'clientRef', linked.client_ref,
-        'active', link.active, 'roles', link.roles, 'isPrimary', link.is_primary) order by link.id), '[]')
-      from contact_client link
-      join client linked on linked.tenant_id = link.tenant_id and linked.id = link.client_id
-      where link.tenant_id = ${sql.ref(`${row}.tenant_id`)} and link.contact_id = ${sql.ref(`${row}.id`)})`,
+  embeds: {
+    clients: embedMany('ContactClient', 'contactId', {
+      onChange: 'version',
+      embeds: { clientRef: embedValue('Client', 'clientId', 'clientRef', { onChange: 'version' }) },
+    }),
   },
-  relations: { contactClients: many(() => contactClient, 'contactId') },
-  rules: { complete },
+  relations: { contactClients: many('ContactClient', 'contactId') },
+  rules: {
+    complete({ values, input, previous }, plan) {
+      if (values.email !== null) values.email = values.email.toLowerCase();
+      if (previous === undefined && values.lastName === null && values.displayName === undefined)
+        throw invalidField('lastName', 'A contact requires a lastName or a displayName.');
+      // A composed name follows its parts; a provided one stays.
+      const composed = previous === undefined ? undefined : composedName(previous);
+      if (input.displayName === undefined && (previous === undefined || previous.displayName === composed))
+        values.displayName = composedName(values) || values.displayName;
+      values.pmsRef ??= plan.nextReference(contactNumber);
+    },
+  },
 });
 
-async function complete(unit: UnitOfWork, draft: Draft): Promise<void> {
-  const { values, given, previous } = draft;
-  if (typeof values.email === 'string') values.email = values.email.toLowerCase();
-  if (previous === undefined && values.lastName === null && values.displayName === undefined) {
-    throw invalidField('lastName', 'A contact needs a lastName or a displayName.');
-  }
-  // A name that was composed follows its parts; one that was given stays.
-  const composed = previous === undefined ? undefined : composedName(previous);
-  if (!('displayName' in given) && (previous === undefined || previous.displayName === composed)) {
-    values.displayName = composedName(values) || values.displayName;
-  }
-  values.pmsRef ??= await unit.freeReference('contact', 'pms_ref', (number) => `P-${String(number).padStart(5, '0')}`);
+const contactNumber = {
+  counter: 'contact.pms_ref',
+  entity: contact,
+  fields: ['pmsRef'],
+  format: (number: number) => `P-${String(number).padStart(5, '0')}`,
+};
+
+interface NameParts {
+  readonly firstName: string | null;
+  readonly middleName: string | null;
+  readonly lastName: string | null;
 }
 
-function composedName(values: Readonly<Record<string, unknown>>): string {
-  return [values.firstName, values.middleName, values.lastName].filter((part) => typeof part === 'string').join(' ');
+function composedName({ firstName, middleName, lastName }: NameParts): string {
+  return [firstName, middleName, lastName].filter((part) => part !== null).join(' ');
 }

@@ -1,10 +1,7 @@
-import { sql } from 'kysely';
-import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import type { Plan } from '../../entity/plan.ts';
+import { contact } from './contact.ts';
 
-/** The oldest active contact with exactly this e-mail address, which several may share. */
-export async function findByEmail(unit: UnitOfWork, email: string): Promise<string | undefined> {
-  const row = await unit.transaction.first<{ id: string }>(sql`
-    select id from contact where tenant_id = ${unit.tenantId} and email = ${email.toLowerCase()} and active
-    order by id limit 1`);
-  return row?.id;
+/** The oldest active contact with exactly this email address, which several contacts may share. */
+export function findByEmail(plan: Plan, email: string): string | undefined {
+  return plan.all(contact, 'email', email.toLowerCase()).find((row) => row.active)?.id;
 }

@@ -4,9 +4,9 @@ import { listContactsByClient } from './listContactsByClient.ts';
 import { upsertContacts } from './upsertContacts.ts';
 
 export const contacts = {
-  listContacts: pageOf<'listContacts'>(contact),
-  searchContacts: pageOf<'searchContacts'>(contact),
-  getContact: byId<'getContact'>(contact),
+  listContacts: pageOf(contact),
+  searchContacts: pageOf(contact),
+  getContact: byId(contact),
   listContactsByClient,
   upsertContacts,
 };

@@ -1,24 +1,22 @@
 import { sql } from 'kysely';
 import type { Handler } from '../../context.ts';
 import { Problem } from '../../http/problem.ts';
-import { pageResult } from '../../query/handlers.ts';
-import { readPage } from '../../query/read.ts';
+import { pageScope } from '../../query/handlers.ts';
+import { pageReader } from '../../query/read.ts';
 import { contact } from './contact.ts';
 
 /** The contacts of a client where contact, link and client are all active. */
 export const listContactsByClient: Handler<'listContactsByClient'> = (context, { path, query }) =>
   context.read(async (session) => {
-    const tenantId = context.tenant.id;
     const client = await session.first(
-      sql`select 1 from client where tenant_id = ${tenantId} and id = ${path.clientId}`,
+      sql`select 1 from client where tenant_id = ${context.tenant.id} and id = ${path.clientId}`,
     );
-    if (client === undefined) throw new Problem('NOT_FOUND', 'There is no client with this id in your tenant.');
+    if (client === undefined) throw new Problem('NOT_FOUND', 'Your tenant has no client with this ID.');
     const condition = sql<boolean>`e.active and exists (
       select 1 from contact_client link
       join client linked on linked.tenant_id = link.tenant_id and linked.id = link.client_id
       where link.tenant_id = e.tenant_id and link.contact_id = e.id and link.client_id = ${path.clientId}
         and link.active and linked.active)`;
-    const name = `${context.operation.id}/${path.clientId}`;
-    const scope = { tenantId, vault: context.service.vault, name, condition, place: 'query' } as const;
-    return pageResult<'listContactsByClient'>(await readPage(session, scope, contact, query));
+    const scope = { ...pageScope(context), name: `${context.operation.id}/${path.clientId}`, condition };
+    return { status: 200, body: await pageReader(scope, contact, query)(session) };
   });

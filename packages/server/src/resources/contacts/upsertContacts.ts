@@ -1,10 +1,8 @@
 import type { components } from '@financial-automation/spec';
-import { sql } from 'kysely';
 import type { Handler } from '../../context.ts';
 import type { Input } from '../../contract/handler.ts';
-import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import type { Plan } from '../../entity/plan.ts';
 import { Violation } from '../../entity/violation.ts';
-import { create, findForUpdate, lockInOrder, remove, update } from '../../entity/write.ts';
 import { client } from '../clients/client.ts';
 import { contact } from './contact.ts';
 import { contactClient } from './contact-client.ts';
@@ -12,69 +10,46 @@ import { contactClient } from './contact-client.ts';
 type Entry = Input<'upsertContacts'>['body']['contacts'][number];
 type Link = NonNullable<Entry['clients']>[number];
 
-/** Makes and changes contacts, each entry on its own: one that fails leaves nothing behind and stops no other. */
+/** Creates and updates contacts. Each entry is processed on its own: one that fails changes nothing and stops no other. */
 export const upsertContacts: Handler<'upsertContacts'> = (context, { body }) =>
   context.write(async (unit) => {
     const succeeded: components['schemas']['UpsertedContact'][] = [];
     const failed: components['schemas']['ItemFailure'][] = [];
-    const named = body.contacts.flatMap(({ pmsRef }) => pmsRef ?? []);
-    const linked = body.contacts.flatMap(({ clients = [] }) => clients.map((link) => link.clientRef));
-    await lockInOrder(unit, contact, sql`e.pms_ref = any(${named})`);
-    await lockInOrder(unit, client, sql`e.client_ref = any(${linked})`);
-    for (const [index, entry] of body.contacts.entries()) {
-      try {
-        succeeded.push({ index, ...(await unit.item(() => upsert(unit, entry))) });
-      } catch (error) {
-        if (!(error instanceof Violation)) throw error;
-        const { code, message, pointer } = error.under(`/contacts/${index}`);
-        failed.push({ index, code, detail: message, pointer: pointer ?? null });
+    const outcomes = await unit.items(body.contacts, (plan, entry, index) =>
+      plan.at(`/contacts/${index}`, () => upsertContact(plan, entry)),
+    );
+    for (const [index, outcome] of outcomes.entries()) {
+      if ('result' in outcome) succeeded.push({ index, ...outcome.result });
+      else {
+        const { code, message, pointer = null } = outcome.violation;
+        failed.push({ index, code, detail: message, pointer });
       }
     }
     return { status: 200, body: { succeeded, failed } };
   });
 
-async function upsert(unit: UnitOfWork, { pmsRef, clients = [], ...fields }: Entry) {
-  const previous = pmsRef === undefined ? undefined : await findForUpdate(unit, contact, { pmsRef });
+function upsertContact(plan: Plan, { pmsRef, clients = [], ...fields }: Entry) {
+  const previous = pmsRef === undefined ? undefined : plan.findForUpdate(contact, 'pmsRef', pmsRef);
   if (pmsRef !== undefined && previous?.active !== true) {
-    throw new Violation(
-      'RECORD_NOT_FOUND',
-      'There is no contact with this pmsRef. Leave it out to make a new one.',
-      '/pmsRef',
-    );
+    const detail = 'No active contact with this pmsRef exists. Omit pmsRef to create a contact.';
+    throw new Violation('RECORD_NOT_FOUND', detail, '/pmsRef');
   }
-  const { id } =
-    previous === undefined ? await create(unit, contact, fields) : await update(unit, contact, previous, fields);
-  for (const [index, link] of clients.entries()) {
-    try {
-      await applyLink(unit, id, link);
-    } catch (error) {
-      throw error instanceof Violation ? error.under(`/clients/${index}`) : error;
-    }
-  }
-  const row = previous ?? (await findForUpdate(unit, contact, { id }));
-  return { id, pmsRef: String(row?.pmsRef), created: previous === undefined };
+  const { row } = previous === undefined ? plan.create(contact, fields) : plan.update(contact, previous.id, fields);
+  for (const [index, link] of clients.entries()) plan.at(`/clients/${index}`, () => applyLink(plan, row.id, link));
+  return { id: row.id, pmsRef: row.pmsRef, created: previous === undefined };
 }
 
-async function applyLink(
-  unit: UnitOfWork,
-  contactId: string,
-  { clientRef, active = true, ...given }: Link,
-): Promise<void> {
-  const wanted = await unit.transaction.first<{ id: string; active: boolean }>(sql`
-    select id, active from client where tenant_id = ${unit.tenantId} and client_ref = ${clientRef}`);
-  if (wanted === undefined)
-    throw new Violation('REFERENCE_NOT_FOUND', 'There is no client with this clientRef.', '/clientRef');
-
-  const existing = await unit.transaction.first<{ id: string }>(sql`
-    select id from contact_client
-    where tenant_id = ${unit.tenantId} and contact_id = ${contactId} and client_id = ${wanted.id}`);
-  const link = existing && (await findForUpdate(unit, contactClient, { id: existing.id }));
+function applyLink(plan: Plan, contactId: string, { clientRef, active = true, ...fields }: Link): void {
+  const linked = plan.find(client, 'clientRef', clientRef);
+  if (linked === undefined)
+    throw new Violation('REFERENCE_NOT_FOUND', 'No client with this clientRef exists.', '/clientRef');
+  const link = plan.all(contactClient, 'contactId', contactId).find((row) => row.clientId === linked.id);
   if (!active) {
-    if (link?.active === true) await remove(unit, contactClient, link);
+    if (link?.active === true) plan.remove(contactClient, link.id);
     return;
   }
-  if (!wanted.active)
+  if (!linked.active)
     throw new Violation('REFERENCE_NOT_FOUND', 'The client is inactive and cannot be newly linked.', '/clientRef');
-  if (link === undefined) await create(unit, contactClient, { contactId, clientId: wanted.id, ...given });
-  else await update(unit, contactClient, link, given);
+  if (link === undefined) plan.create(contactClient, { contactId, clientId: linked.id, ...fields });
+  else plan.update(contactClient, link.id, fields, { system: { active: true } });
 }

@@ -1,4 +1,111 @@
-import { defineEntity, type Entity } from '../../entity/entity.ts';
+import { checkDateOrder } from '../../entity/date-order.ts';
+import { zero } from '../../entity/decimal.ts';
+import { defineEntity } from '../../entity/entity.ts';
+import type { Plan } from '../../entity/plan.ts';
+import { entityNamed } from '../../entity/registry.ts';
+import type { Row } from '../../entity/row.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { invalidField, Violation } from '../../entity/violation.ts';
+import { client } from '../clients/client.ts';
+import { checkEngagement, followJob } from '../engagements/engagement-jobs.ts';
+import { isOpenTask } from '../time/open-task.ts';
+import { outstandingOf } from '../time/outstanding.ts';
 
-/** Work that is agreed with a client. For now clients are searched by their jobs; its own operations follow. */
-export const job: Entity = defineEntity({ type: 'Job', table: 'job', writable: false });
+/** The billing types whose jobs have an agreed fee. */
+const feeTypes: readonly string[] = ['FIXED_FEE', 'RECURRING'];
+
+/** A piece of work for a client. */
+export const job = defineEntity('Job', {
+  table: 'job',
+  sumsUp: ['time_entry', 'wip_entry'],
+  rules: {
+    complete,
+    afterWrite: followJob,
+    beforeRemoval({ id }, plan) {
+      if (workOf(plan, id).some(isOutstanding))
+        throw new Violation('INVALID_STATE', 'The job has work in progress. Bill or write it off first.');
+    },
+    conditions: {
+      reviewIsAutomatic(_change, plan) {
+        if (!plan.tenant.settings.reviewCompletedJobs)
+          throw new Violation('INVALID_STATE', 'This tenant moves jobs to review manually.', '/status');
+      },
+      noOpenTasks({ id }, plan) {
+        if (plan.all(entityNamed('Task'), 'jobId', id).some(isOpenTask))
+          throw new Violation('INVALID_STATE', 'The job has open tasks. Complete or cancel them first.', '/status');
+      },
+      noOpenWip({ id }, plan) {
+        if (!workOf(plan, id).some(isOutstanding)) return;
+        const detail = 'The job has open work in progress. Bill or write it off first.';
+        throw new Violation('INVALID_STATE', detail, '/status');
+      },
+      nothingBilled({ id }, plan) {
+        if (workOf(plan, id).some((row) => !row.billedAmount.eq(zero)))
+          throw new Violation('INVALID_STATE', 'Work on the job is billed. Void its invoices first.', '/status');
+      },
+    },
+  },
+});
+
+/** Whether nobody works on the job any more. */
+export function isFinished(found: Row<'Job'> | undefined): boolean {
+  return found === undefined || !found.active || found.status === 'CLOSED' || found.status === 'CANCELLED';
+}
+
+function complete(change: PendingChange<'Job'>, plan: Plan): void {
+  const { values, input, previous } = change;
+  if (previous === undefined) {
+    values.jobRef ??= plan.nextReference(jobNumber(plan.today.slice(0, 4)));
+    if (input.pmsRef === undefined) values.pmsRef = values.jobRef;
+    values.currency ??= plan.get(client, values.clientId)?.currency ?? plan.tenant.currency;
+  } else {
+    checkWithoutWork(change, plan);
+  }
+  checkEngagement(change, plan);
+  checkFee(change);
+  checkDateOrder(change, 'periodStartDate', 'periodEndDate');
+  checkDateOrder(change, 'startDate', 'dueDate');
+  if (values.status === previous?.status) return;
+  if (values.status === 'COMPLETED') values.completedAt = plan.now;
+  if (values.status === 'IN_PROGRESS') values.completedAt = null;
+  if (values.status === 'CLOSED') values.closedAt = plan.now;
+}
+
+/** Work in progress and invoices name the client and are in the currency of the job. */
+function checkWithoutWork({ id, values, previous }: PendingChange<'Job'>, plan: Plan): void {
+  for (const field of ['clientId', 'currency'] as const) {
+    if (values[field] === previous?.[field] || workOf(plan, id).length === 0) continue;
+    const detail = `${field} cannot change, because the job has work in progress, billed or not.`;
+    throw new Violation('INVALID_STATE', detail, `/${field}`);
+  }
+}
+
+function checkFee({ values }: PendingChange<'Job'>): void {
+  const hasFee = feeTypes.includes(values.billingType);
+  if (hasFee && values.feeAmount === null)
+    throw invalidField('feeAmount', `feeAmount is required for the billing type ${values.billingType}.`);
+  if (!hasFee && values.feeAmount !== null)
+    throw invalidField(
+      'feeAmount',
+      `The billing type ${values.billingType} has no fee. Omit feeAmount or set it to null.`,
+    );
+}
+
+/** Work in progress of the job, billed or not. */
+function workOf(plan: Plan, id: string): readonly Row<'WipEntry'>[] {
+  return plan.all(entityNamed('WipEntry'), 'jobId', id).filter((row) => row.status !== 'REVERSED');
+}
+
+/** The sum of the job would not do: a progress bill may run ahead of the work by as much as is open. */
+function isOutstanding(row: Row<'WipEntry'>): boolean {
+  return !outstandingOf(row).eq(zero);
+}
+
+function jobNumber(year: string) {
+  return {
+    counter: `job.job_ref.${year}`,
+    entity: job,
+    fields: ['jobRef', 'pmsRef'],
+    format: (number: number) => `J-${year}-${String(number).padStart(5, '0')}`,
+  };
+}

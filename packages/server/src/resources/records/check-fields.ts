@@ -1,11 +1,13 @@
-import { entityOf } from '../../entity/entity.ts';
+import { sql } from 'kysely';
+import { entityOf } from '../../entity/registry.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import { Violation } from '../../entity/violation.ts';
+import { findUnstorable } from '../../http/body.ts';
 import { Problem, type ProblemDetail } from '../../http/problem.ts';
 import { type CustomField, type CustomFieldInput, completeField, keysOfType } from './custom-field.ts';
-import { checkReference } from './custom-record.ts';
+import { targetOf } from './custom-record.ts';
 import { findCustomTypes } from './custom-type.ts';
-import { compileChecks, longestTextOf, normalize } from './custom-values.ts';
+import { compileChecks, lengthsOf, longestTextOf, normalize } from './custom-values.ts';
 import { compareDecimals } from './decimal.ts';
 import { compilePattern, PatternFault } from './pattern.ts';
 import { isStandardType } from './standard-types.ts';
@@ -44,7 +46,7 @@ function detailOf(index: number, [rule, code, detail]: Finding): ProblemDetail {
 
 function refuse(code: 'VALIDATION_ERROR' | 'REFERENCE_NOT_FOUND', errors: readonly ProblemDetail[]): void {
   if (errors.length === 0) return;
-  throw new Problem(code, 'The definition of a field is wrong.', { errors });
+  throw new Problem(code, 'The definition of a field is invalid.', { errors });
 }
 
 const texts = ['STRING', 'TEXT', 'EMAIL', 'URL'];
@@ -69,24 +71,20 @@ function faultsOf(field: CustomField): Finding[] {
   const { type, unique, required, nullable, defaultValue } = field;
   const findings = rulesOfTypes
     .filter(([rule, types]) => !types.includes(type) && isGiven(field[rule]))
-    .map(([rule]): Finding => [rule, 'NOT_APPLICABLE', `A field of the type ${type} has no such rule.`]);
+    .map(([rule]): Finding => [rule, 'NOT_APPLICABLE', `This rule does not apply to the type ${type}.`]);
   if (choices.includes(type) && field.enumValues.length === 0)
-    findings.push(['enumValues', 'REQUIRED', `A field of the type ${type} needs its values.`]);
+    findings.push(['enumValues', 'REQUIRED', `A field of the type ${type} requires enumValues.`]);
   if (type === 'REFERENCE' && field.referencedEntityType === null)
-    findings.push(['referencedEntityType', 'REQUIRED', 'A reference needs the type that it leads to.']);
+    findings.push(['referencedEntityType', 'REQUIRED', 'A REFERENCE requires referencedEntityType.']);
   if (unique && (type === 'MULTI_ENUM' || type === 'JSON'))
     findings.push(['unique', 'NOT_APPLICABLE', `A field of the type ${type} cannot be unique.`]);
   if (unique && defaultValue !== null)
-    findings.push([
-      'defaultValue',
-      'NOT_APPLICABLE',
-      'A value that must be unique cannot be what every new record gets.',
-    ]);
+    findings.push(['defaultValue', 'NOT_APPLICABLE', 'A unique field cannot have a default value.']);
   if (!required && !nullable && defaultValue === null)
     findings.push([
       'nullable',
       'NO_VALUE',
-      'A record without a value would fit neither: require one, name a default, or allow null.',
+      'A record without a value would be invalid. Set required or nullable to true, or provide a defaultValue.',
     ]);
   return [...findings, ...boundFaults(field), ...patternFaults(field)];
 }
@@ -100,6 +98,11 @@ function boundFaults(field: CustomField): Finding[] {
   const findings: Finding[] = [];
   if (minLength !== null && maxLength !== null && minLength > maxLength)
     findings.push(['maxLength', 'BOUNDS', 'It is below minLength.']);
+  const { least, greatest } = lengthsOf(type);
+  if (minLength !== null && minLength > greatest)
+    findings.push(['minLength', 'BOUNDS', `A field of the type ${type} has at most ${greatest} characters.`]);
+  if (maxLength !== null && maxLength < least)
+    findings.push(['maxLength', 'BOUNDS', `A field of the type ${type} has at least ${least} characters.`]);
   if (minimum !== null && maximum !== null && compareDecimals(minimum, maximum) > 0)
     findings.push(['maximum', 'BOUNDS', 'It is below minimum.']);
   const places = type === 'INTEGER' ? 0 : (scale ?? 0);
@@ -116,7 +119,7 @@ function patternFaults(field: CustomField): Finding[] {
   if (compiled instanceof PatternFault) return [['pattern', 'PATTERN', compiled.detail]];
   const longest = longestTextOf(field);
   if (Math.max(field.maxLength ?? 0, field.minLength ?? 0) > longest) {
-    const detail = `A pattern of this size is tested on texts of up to ${longest} characters. Bound maxLength, or simplify it.`;
+    const detail = `A pattern of this size supports texts of up to ${longest} characters. Reduce maxLength, or simplify the pattern.`;
     return [['pattern', 'PATTERN', detail]];
   }
   return [];
@@ -141,7 +144,9 @@ async function unknownTypes(
   return fields.flatMap(({ referencedEntityType: type, referenceKeys }, index) => {
     if (type === null) return [];
     if (!known.has(type))
-      return [detailOf(index, ['referencedEntityType', 'REFERENCE_NOT_FOUND', `There is no record type ${type}.`])];
+      return [
+        detailOf(index, ['referencedEntityType', 'REFERENCE_NOT_FOUND', `The record type ${type} does not exist.`]),
+      ];
     const keys = keysOfType(type);
     const odd = referenceKeys.find((key) => !keys.includes(key));
     if (odd === undefined) return [];
@@ -154,14 +159,24 @@ async function withDefault(unit: UnitOfWork, field: CustomField, index: number):
   const { name, defaultValue } = field;
   if (defaultValue === null) return field;
   try {
+    const unstorable = findUnstorable(defaultValue);
+    if (unstorable !== undefined) throw new Violation('VALIDATION_ERROR', unstorable.detail);
     compileChecks([field])({ [name]: defaultValue });
-    if (typeof defaultValue === 'string') await checkReference(unit, field, defaultValue);
+    if (field.referencedEntityType !== null)
+      await checkDefaultReference(unit, field.referencedEntityType, defaultValue);
     return { ...field, defaultValue: normalize(field, defaultValue) };
   } catch (error) {
     if (!(error instanceof Violation)) throw error;
     const detail = `It does not fit the field: ${error.message}`;
-    throw new Problem('VALIDATION_ERROR', 'The definition of a field is wrong.', {
+    throw new Problem('VALIDATION_ERROR', 'The definition of a field is invalid.', {
       errors: [detailOf(index, ['defaultValue', error.code, detail])],
     });
   }
+}
+
+async function checkDefaultReference(unit: UnitOfWork, type: string, id: unknown): Promise<void> {
+  const target = targetOf(type);
+  const row = await unit.transaction.first<{ active: boolean }>(sql`
+    select e.active from ${sql.table(target.table)} e where ${target.within('e', unit.tenantId)} and e.id = ${id}`);
+  if (row?.active !== true) throw new Violation('REFERENCE_NOT_FOUND', `No active ${type} with this ID exists.`);
 }

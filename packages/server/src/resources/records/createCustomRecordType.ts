@@ -1,8 +1,7 @@
 import type { Handler } from '../../context.ts';
-import { create } from '../../entity/write.ts';
+import { entityTag } from '../../query/entity-tag.ts';
 import { readFields } from './check-fields.ts';
-import { customRecordType } from './custom-type.ts';
-import { answerOf, customTypeNamed } from './custom-type-answer.ts';
+import { customRecordType, customTypeNamed } from './custom-type.ts';
 import { checkTypeName } from './type-names.ts';
 
 /** Defines a type of record. */
@@ -11,7 +10,7 @@ export const createCustomRecordType: Handler<'createCustomRecordType'> = (contex
     const { name, fields: inputs, ...labels } = body;
     checkTypeName(name);
     const fields = await readFields(unit, name, inputs);
-    await create(unit, customRecordType, labels, undefined, { name, fields });
+    await unit.plan((plan) => plan.create(customRecordType, labels, { system: { name, fields } }));
     const row = await customTypeNamed(unit.transaction, unit.tenantId, name);
-    return { status: 201, headers: { Location: `/api/v1/records/custom/${name}` }, body: answerOf(row) };
+    return { status: 201, headers: { Location: `/api/v1/records/custom/${name}`, ETag: entityTag(row) }, body: row };
   });

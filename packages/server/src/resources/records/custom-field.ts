@@ -1,13 +1,13 @@
 import type { components } from '@financial-automation/spec';
-import { referenceKeysOf } from './field-definitions.ts';
-import type { FieldDefinition } from './record-type.ts';
+import { referenceKeysOf } from '../../bulk/field-definitions.ts';
+import type { FieldDefinition } from '../../bulk/record-type.ts';
 import { isStandardType } from './standard-types.ts';
 
 /** A field of a custom type, as a caller sends it. */
 export type CustomFieldInput = components['schemas']['CustomFieldInput'];
 
-/** A field of a custom type, as it is stored and answered: nothing is left out. */
-export type CustomField = { readonly [Rule in keyof CustomFieldInput]-?: Exclude<CustomFieldInput[Rule], undefined> };
+/** A field of a custom type, as it is stored and returned: nothing is left out. */
+export type CustomField = components['schemas']['CustomField'];
 
 /** The field with everything that was left out, as the contract's `x-on-create` says. */
 export function completeField(input: CustomFieldInput): CustomField {
@@ -44,7 +44,7 @@ function referenceKeysFor({ type, referencedEntityType, referenceKeys = [] }: Cu
 
 /** The keys by which rows of a type can be referred to; records of custom types have no `pmsRef`. */
 export function keysOfType(type: string): FieldDefinition['referenceKeys'] {
-  return referenceKeysOf(isStandardType(type) ? type : 'RecordRow');
+  return referenceKeysOf(isStandardType(type) ? type : 'CustomRecordRow');
 }
 
 /** A field of a custom type as the schema of a record type tells it. */

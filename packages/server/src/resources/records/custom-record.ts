@@ -1,71 +1,87 @@
+import type { CustomTypeName } from '@financial-automation/spec';
 import { sql } from 'kysely';
-import { type Attributes, resolveReference } from '../../entity/attributes.ts';
-import { type Entity, entityOf, makeEntity } from '../../entity/entity.ts';
-import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import { resolveReference } from '../../entity/attributes.ts';
+import { type AnyEntity, type Entity, makeEntity } from '../../entity/entity.ts';
+import type { Plan } from '../../entity/plan.ts';
+import { entityOf } from '../../entity/registry.ts';
+import type { AnyInput, AnyRow } from '../../entity/row.ts';
 import { invalidField } from '../../entity/violation.ts';
-import type { Row } from '../../query/read.ts';
 import type { CustomField } from './custom-field.ts';
 import { compileChecks, normalize } from './custom-values.ts';
 import { isStandardType } from './standard-types.ts';
 import { holdUniqueValues } from './unique-values.ts';
 
-/** The entity of a custom type: its rows lie in one table with those of the other custom types. */
-export function customRecordEntity(name: string, fields: readonly CustomField[]): Entity {
+/** The entity of a custom type: its rows share a table with those of the other custom types. */
+export function customRecordEntity(name: string, fields: readonly CustomField[]): Entity<'CustomRecordRow'> {
   const used = fields.filter((field) => field.active);
   const check = compileChecks(used);
-  return makeEntity({
-    ...placeOf(name),
-    read: (unit, attributes, previous) => readRecord(unit, fields, check, attributes, previous),
-    rules: {
-      complete: (_unit, draft) => {
-        draft.values.type = name;
+  return makeEntity(
+    'CustomRecordRow',
+    {
+      table: 'custom_record',
+      rules: {
+        complete({ values }) {
+          values.type = name as CustomTypeName;
+        },
+        afterWrite: (change, plan) => holdUniqueValues(plan, fields, change),
       },
-      follow: (unit, draft, active) => holdUniqueValues(unit, fields, draft, active),
     },
-  });
+    { ...placeOf(name), read: (plan, attributes, previous) => readRecord(plan, fields, check, attributes, previous) },
+  );
 }
 
-/** Where the rows of a type are that a REFERENCE leads to. */
-export function targetOf(type: string): Entity {
-  return (isStandardType(type) ? entityOf(type) : undefined) ?? makeEntity(placeOf(type));
+/** The entity of the rows that a REFERENCE of this type refers to. */
+export function targetOf(type: string): AnyEntity {
+  return (isStandardType(type) ? entityOf(type) : undefined) ?? referencedEntity(type);
 }
+
+const referenced = new Map<string, AnyEntity>();
+
+/** One object for each type, because what a plan has read is kept by entity. */
+function referencedEntity(type: string): AnyEntity {
+  let entity = referenced.get(type);
+  if (entity === undefined) {
+    entity = makeEntity('CustomRecordRow', { table: 'custom_record' }, placeOf(type));
+    if (referenced.size < mostReferencedTypes) referenced.set(type, entity);
+  }
+  return entity;
+}
+
+/** Tenants define types without end; those beyond this number are made anew each time. */
+const mostReferencedTypes = 1_000;
 
 function placeOf(name: string) {
-  return {
-    type: name,
-    schema: 'RecordRow',
-    table: 'custom_record',
-    only: (row: string) => sql<boolean>`${sql.ref(`${row}.type`)} = ${name}`,
-  };
+  return { name, only: (row: string) => sql<boolean>`${sql.ref(`${row}.type`)} = ${name}` };
 }
 
-/** What a caller writes on a record, and what it leaves as it is, as the row will hold it. */
-async function readRecord(
-  unit: UnitOfWork,
+/** The attributes of a record as the row will hold them: provided values, and stored ones where none is provided. */
+function readRecord(
+  plan: Plan,
   fields: readonly CustomField[],
-  check: (attributes: Attributes) => void,
-  attributes: Attributes,
-  previous: Row | undefined,
-): Promise<Record<string, unknown>> {
+  check: (attributes: AnyInput) => void,
+  attributes: AnyInput,
+  previous: AnyRow | undefined,
+): AnyInput {
   const stored = withoutPrototype(previous?.attributes);
-  const given = withoutPrototype(attributes);
+  const provided = withoutPrototype(attributes);
   for (const field of fields) {
     const { name } = field;
-    if (!field.active && name in given) throw invalidField(name, 'The type does not use this field any more.');
-    if (field.active && previous === undefined && !(name in given)) {
-      if (field.defaultValue !== null) given[name] = field.defaultValue;
-      else if (field.required) throw invalidField(name, 'It is missing.');
+    if (!field.active && name in provided) throw invalidField(name, 'The field is inactive.');
+    if (field.active && previous === undefined && !(name in provided)) {
+      if (field.defaultValue !== null) provided[name] = field.defaultValue;
+      else if (field.required) throw invalidField(name, `${name} is required.`);
     }
-    if (name in given) given[name] = await idOfReference(unit, field, given[name]);
+    if (name in provided) provided[name] = idOfReference(plan, field, provided[name]);
   }
-  check(given);
+  check(provided);
   const values = withoutPrototype({});
   for (const field of fields) {
     const { name } = field;
-    const value = given[name];
-    values[name] = name in given ? normalize(field, value) : (stored[name] ?? null);
-    // A reference that does not change may go on pointing at an inactive row.
-    if (typeof value === 'string' && value !== stored[name]) await checkReference(unit, field, value);
+    const value = provided[name];
+    values[name] = name in provided ? normalize(field, value) : (stored[name] ?? null);
+    // A reference that does not change may be to an inactive row.
+    if (field.referencedEntityType !== null && typeof value === 'string' && value !== stored[name])
+      plan.checkActive(targetOf(field.referencedEntityType), value, `/${name}`);
   }
   return { attributes: values };
 }
@@ -75,15 +91,9 @@ function withoutPrototype(attributes: unknown): Record<string, unknown> {
   return Object.assign(Object.create(null), attributes);
 }
 
-/** A reference that is written as an object, as an id; every other value as it is. */
-async function idOfReference(unit: UnitOfWork, field: CustomField, value: unknown): Promise<unknown> {
+/** A reference that is written as an object, as an ID; every other value as it is. */
+function idOfReference(plan: Plan, field: CustomField, value: unknown): unknown {
   const type = field.referencedEntityType;
   if (type === null || typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return resolveReference(unit, targetOf(type), value, `/${field.name}`, field.referenceKeys);
-}
-
-/** @throws Violation `REFERENCE_NOT_FOUND` where the id is not of an active row of the type. */
-export async function checkReference(unit: UnitOfWork, field: CustomField, id: string): Promise<void> {
-  if (field.referencedEntityType === null) return;
-  await resolveReference(unit, targetOf(field.referencedEntityType), { id }, `/${field.name}`);
+  return resolveReference(plan, targetOf(type), value, `/${field.name}`, field.referenceKeys);
 }

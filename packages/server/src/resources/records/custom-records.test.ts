@@ -56,7 +56,7 @@ test('a custom type goes from its definition to its end', async () => {
   expect(won.map((item) => item.error?.code ?? item.attributes?.stage)).toEqual(['WON', 'RECORD_NOT_FOUND']);
 
   const extended = await change('Opportunity', { fields: [...opportunity, { name: 'closeDate', type: 'DATE' }] });
-  expect([extended.status, extended.headers.get('etag')]).toEqual([200, '"2"']);
+  expect([extended.status, extended.headers.get('etag')]).toEqual([200, expect.stringMatching(/-2"$/)]);
   const dated = only(
     await update([{ type: 'Opportunity', systemRef: 'O-1', attributes: { closeDate: '2026-10-15' } }]),
   );

@@ -1,39 +1,35 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { defineEntity, type Entity } from '../../entity/entity.ts';
-import { type Row, selection } from '../../query/read.ts';
+import type { FieldDefinition, RecordType } from '../../bulk/record-type.ts';
+import { type AnyEntity, defineEntity } from '../../entity/entity.ts';
+import type { StoredRow } from '../../entity/row.ts';
+import { selection } from '../../entity/select.ts';
+import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import { Problem } from '../../http/problem.ts';
 import type { Session } from '../../store/store.ts';
 import { type CustomField, definitionOfCustomField } from './custom-field.ts';
 import { customRecordEntity } from './custom-record.ts';
-import { type FieldDefinition, type RecordType, schemaUrlOf } from './record-type.ts';
 
+const schemaUrl = '/api/v1/records/schema/';
 const recordsUrl = '/api/v1/records/batch/';
 const taken = {
   code: 'DUPLICATE_REF',
   field: 'name',
-  detail: 'Your tenant has a custom record type of this name already. Names stay taken after deactivation.',
+  detail: 'Your tenant already has a custom record type with this name. Names cannot be reused after deactivation.',
 } as const;
 
-/** A type of record that a tenant has defined. */
-export const customRecordType: Entity = defineEntity({
-  type: 'CustomRecordType',
+/** A type of record that a tenant defined. */
+export const customRecordType = defineEntity('CustomRecordType', {
   table: 'custom_record_type',
   computed: {
     isCustom: () => sql`true`,
-    schemaUrl: (row) => sql`${sql.lit(schemaUrlOf(''))} || ${sql.ref(`${row}.name`)}`,
+    schemaUrl: (row) => sql`${sql.lit(schemaUrl)} || ${sql.ref(`${row}.name`)}`,
     recordsUrl: (row) => sql`${sql.lit(recordsUrl)} || ${sql.ref(`${row}.name`)}`,
   },
   rules: { constraints: { custom_record_type_name_unique: taken, custom_record_type_name_exact_unique: taken } },
 });
 
-/** A row of it. */
-export interface CustomTypeRow extends Row {
-  readonly name: string;
-  readonly displayName: string | null;
-  readonly description: string | null;
-  readonly active: boolean;
-  readonly fields: readonly CustomField[];
-}
+export type CustomTypeRow = StoredRow<'CustomRecordType'>;
 
 /** More types than a list can hold. */
 const mostTypes = 9_900;
@@ -52,7 +48,7 @@ export function listCustomTypes(
 }
 
 /**
- * The custom types with these names, also inactive ones.
+ * The custom types with these names, active or not.
  *
  * @param lock keeps them as they are until the transaction ends: `share` lets other calls write records meanwhile.
  */
@@ -69,10 +65,25 @@ export function findCustomTypes(
   );
 }
 
-/** Entities of types, by tenant, type and version; the checks of their fields are compiled once. */
-const entities = new LRUCache<string, Entity>({ max: 500 });
+/** The custom type with the name, active or not. @throws Problem `NOT_FOUND`. */
+export async function customTypeNamed(session: Session, tenantId: number, name: string): Promise<CustomTypeRow> {
+  return found(name, await findCustomTypes(session, tenantId, [name]));
+}
 
-/** A custom type as a type of record. The row must be one that is committed. */
+/** The same, locked: no call writes records of the type until the transaction ends. */
+export async function customTypeForUpdate(unit: UnitOfWork, name: string): Promise<CustomTypeRow> {
+  return found(name, await findCustomTypes(unit.transaction, unit.tenantId, [name], 'update'));
+}
+
+function found(name: string, [row]: readonly CustomTypeRow[]): CustomTypeRow {
+  if (row === undefined) throw new Problem('NOT_FOUND', `Your tenant has no custom record type ${name}.`);
+  return row;
+}
+
+/** Entities of types, by tenant, type and version; the checks of their fields are compiled once. */
+const entities = new LRUCache<string, AnyEntity>({ max: 500 });
+
+/** A custom type as a type of record. The row must be committed. */
 export function recordTypeOf(tenantId: number, row: CustomTypeRow): RecordType {
   const { id, version, name, fields } = row;
   const key = `${tenantId}/${id}/${version}`;
@@ -90,6 +101,7 @@ export function recordTypeOf(tenantId: number, row: CustomTypeRow): RecordType {
     operations: ['UPSERT', 'UPDATE', 'DELETE'],
     readRoles: [],
     writeRoles: [],
+    schemaUrl: `${schemaUrl}${name}`,
     recordsUrl: `${recordsUrl}${name}`,
     entity,
     fields: () => byRank(fields),
@@ -100,7 +112,7 @@ export function recordTypeOf(tenantId: number, row: CustomTypeRow): RecordType {
   };
 }
 
-/** Those without a rank come last, in the order in which they were given. */
+/** Fields without a rank come last, in the order in which they were sent. */
 function byRank(fields: readonly CustomField[]): FieldDefinition[] {
   return fields
     .toSorted((left, right) => (left.rank ?? Infinity) - (right.rank ?? Infinity) || 0)

@@ -56,6 +56,12 @@ export function longestTextOf({ pattern, maxLength }: CustomField): number {
   return Math.min(maxLength ?? longestText, testable, longestText);
 }
 
+/** The lengths that the type of a field allows by itself, in characters. */
+export function lengthsOf(type: CustomField['type']): { readonly least: number; readonly greatest: number } {
+  const own = type === 'EMAIL' ? schemaOf('NullableEmail') : type === 'URL' ? schemaOf('NullableUrl') : {};
+  return { least: own.minLength ?? 0, greatest: own.maxLength ?? longestText };
+}
+
 function schemaOfField(field: CustomField): object {
   const { nullable, enumValues, minimum, maximum } = field;
   const orNull = (type: string) => (nullable ? [type, 'null'] : type);

@@ -1,12 +1,14 @@
 import type { Handler } from '../../context.ts';
-import { remove } from '../../entity/write.ts';
-import { customRecordType } from './custom-type.ts';
-import { answerOf, customTypeForUpdate, customTypeNamed } from './custom-type-answer.ts';
+import { checkVersion } from '../../http/headers.ts';
+import { entityTag } from '../../query/entity-tag.ts';
+import { customRecordType, customTypeForUpdate, customTypeNamed } from './custom-type.ts';
 
-/** Takes a custom type out of use; its records are kept. */
+/** Deactivates a custom type; its records are kept. */
 export const deactivateCustomRecordType: Handler<'deactivateCustomRecordType'> = (context, { path }) =>
   context.write(async (unit) => {
     const row = await customTypeForUpdate(unit, path.name);
-    if (row.active) await remove(unit, customRecordType, row);
-    return { status: 200, body: answerOf(await customTypeNamed(unit.transaction, unit.tenantId, path.name)) };
+    checkVersion(context.ifMatch, row.version);
+    if (row.active) await unit.plan((plan) => plan.remove(customRecordType, row.id));
+    const stored = await customTypeNamed(unit.transaction, unit.tenantId, path.name);
+    return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };
   });

@@ -1,6 +1,7 @@
+import { writeRecords } from '../../bulk/write-records.ts';
 import type { Handler } from '../../context.ts';
-import { writeRecords } from './write-records.ts';
+import { recordTypesForWriting } from './record-types.ts';
 
 /** Deactivates records. */
 export const deleteRecords: Handler<'deleteRecords'> = (context, { body }) =>
-  writeRecords(context, 'DELETE', body.records);
+  writeRecords(context, 'DELETE', body.records, recordTypesForWriting);

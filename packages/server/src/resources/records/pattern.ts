@@ -41,7 +41,7 @@ function compile(source: string): Pattern | PatternFault {
   try {
     new RegExp(source);
   } catch {
-    return new PatternFault('It is not a regular expression (ECMA-262).');
+    return new PatternFault('The pattern is not a regular expression (ECMA-262).');
   }
   let program: RE2JS;
   try {
@@ -49,11 +49,13 @@ function compile(source: string): Pattern | PatternFault {
   } catch (error) {
     if (!(error instanceof RE2JSException)) throw error;
     return new PatternFault(
-      'It cannot be matched in a time that grows with the text alone, or repeats too much. Leave out lookarounds, back references and large counts.',
+      'The pattern cannot be matched in linear time, or repeats too much. Remove lookarounds, back references and large counts.',
     );
   }
   const size = program.programSize();
   if (size > largestProgram)
-    return new PatternFault('It is too large. Take smaller counts, and bound the length by minLength and maxLength.');
+    return new PatternFault(
+      'The pattern is too large. Use smaller counts, and limit the length with minLength and maxLength.',
+    );
   return { longestText: Math.floor(mostSteps / size), test: (text) => program.test(text) };
 }

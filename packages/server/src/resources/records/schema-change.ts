@@ -12,7 +12,7 @@ export function breakingChanges(before: readonly CustomField[], after: readonly 
   const known = new Set(before.map((field) => field.name));
   const removed = before
     .filter((field) => !left.has(field.name))
-    .map((field) => inUse('/fields', `The field ${field.name} is left out.`));
+    .map((field) => inUse('/fields', `The field ${field.name} is missing.`));
   const changed = before.flatMap((field) => {
     const now = left.get(field.name);
     return now === undefined ? [] : narrowings(field, now.field).map((detail) => inUse(now.pointer, detail));

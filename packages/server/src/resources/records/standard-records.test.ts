@@ -22,17 +22,24 @@ test('a record is made, changed, left as it is, deleted and brought back', async
   expect(revived).toMatchObject({ status: 'UPDATED', version: 4, active: true, id: made.id });
 });
 
-test('what was done is audited and announced under the type', async () => {
-  const { id } = await make('Industry', { name: 'Told of' }, 'told');
-  await update([{ type: 'Industry', systemRef: 'told', attributes: { code: '99' } }]);
-  const events = await service.store.read(service.tenant.id, (session) =>
-    session.all(sql`
-      select entity_type, operation, sequence, changed_fields from outbox_event where entity_id = ${id} order by sequence`),
-  );
-  expect(events).toEqual([
-    { entity_type: 'Industry', operation: 'CREATE', sequence: 1, changed_fields: null },
-    { entity_type: 'Industry', operation: 'UPDATE', sequence: 2, changed_fields: ['code'] },
-  ]);
+test('writes are audited, and sent as events where the catalog enables them', async () => {
+  const group = await make('ClientGroup', { name: 'Sent' }, 'sent');
+  await update([{ type: 'ClientGroup', systemRef: 'sent', attributes: { description: 'Changed' } }]);
+  const industry = await make('Industry', { name: 'Not sent' }, 'not sent');
+  const traces = (id: string) =>
+    service.store.read(service.tenant.id, async (session) => ({
+      events: await session.all(sql`
+        select entity_type, operation, sequence, changed_fields from outbox_event where entity_id = ${id} order by sequence`),
+      audited: (await session.all(sql`select 1 from audit_log where entity_id = ${id}`)).length,
+    }));
+  expect(await traces(group.id)).toEqual({
+    events: [
+      { entity_type: 'ClientGroup', operation: 'CREATE', sequence: 1, changed_fields: null },
+      { entity_type: 'ClientGroup', operation: 'UPDATE', sequence: 2, changed_fields: ['description'] },
+    ],
+    audited: 2,
+  });
+  expect(await traces(industry.id)).toEqual({ events: [], audited: 1 });
 });
 
 test('without a systemRef a standard record is new each time', async () => {
@@ -95,7 +102,7 @@ test('each item fails for itself, with its code and its pointer', async () => {
     { type: 'Industry', attributes: { name: 'X', parentId: unknownId } },
     { type: 'Industry', attributes: { name: 'X', parentId: { pmsRef: 'X' } } },
     { type: 'Nonsense', attributes: {} },
-    { type: 'Invoice', attributes: {} },
+    { type: 'WorkCode', attributes: {} },
     { type: 'Client', attributes: { name: 'X', status: 'NEW' } },
     { type: 'Client', attributes: { name: 'Good' } },
   ]);
@@ -114,8 +121,8 @@ test('each item fails for itself, with its code and its pointer', async () => {
     'VALIDATION_ERROR /records/10/attributes/status',
     'good',
   ]);
-  expect(items[9]?.error?.detail).toContain('Invoice cannot be written yet');
-  expect(items[10]?.error?.detail).toBe('It must be one of PROSPECT, ACTIVE, INACTIVE, ARCHIVED.');
+  expect(items[9]?.error?.detail).toBe('Records of the type WorkCode cannot be written here.');
+  expect(items[10]?.error?.detail).toBe('The value must be one of PROSPECT, ACTIVE, INACTIVE, ARCHIVED.');
 });
 
 test('names that are longer than a pointer do not break the answer', async () => {
@@ -179,6 +186,34 @@ test('a client that owes is not deleted, and what is refused leaves nothing behi
   expect(kept).toMatchObject({ status: 'FAILED', id, error: { code: 'INVALID_STATE', pointer: null } });
 });
 
+test('upsertRecords and updateRecords move a client only by the transitions of its state machine', async () => {
+  const { id } = await make('Client', { name: 'Moves', status: 'ACTIVE' }, 'moves');
+  const statusTo = (status: string) => [{ type: 'Client', systemRef: 'moves', attributes: { status } }];
+  const back = only(await upsert(statusTo('PROSPECT')));
+  expect(back).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/status' },
+  });
+  expect(back.error?.detail).toMatch(
+    /ACTIVE and cannot become PROSPECT\. From ACTIVE it can become INACTIVE or ARCHIVED\.$/,
+  );
+  expect(only(await update(statusTo('INACTIVE')))).toMatchObject({ status: 'UPDATED' });
+
+  const owes = (amount: number) =>
+    service.store.write(service.tenant.id, (transaction) =>
+      transaction.all(
+        sql`update client set unbilled_wip = ${amount} where tenant_id = ${service.tenant.id} and id = ${id}`,
+      ),
+    );
+  await owes(5);
+  expect(only(await update(statusTo('ARCHIVED')))).toMatchObject({
+    status: 'FAILED',
+    error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/status' },
+  });
+  await owes(0);
+  expect(only(await update(statusTo('ARCHIVED')))).toMatchObject({ status: 'UPDATED', version: 3 });
+});
+
 test('the type asks for its own role too', async () => {
   const clerk = recordsOf(await service.signIn({ roles: ['RECORD_W', 'RECORD_R', 'CLNT_W'] }));
   const items = await clerk.upsert([
@@ -205,7 +240,7 @@ test('records are looked up by number of page, inactive ones included', async ()
   ]);
   expect(last.body).toMatchObject({ hasMore: false, data: [{ systemRef: 'department-4', type: 'Department' }] });
   expect(last.body.data[0]?.attributes).toMatchObject({ name: 'Department 4', headId: null });
-  for (const type of ['Nonsense', 'Invoice', 'WorkCode']) expect((await lookup(type)).status).toBe(404);
+  for (const type of ['Nonsense', 'WorkCode']) expect((await lookup(type)).status).toBe(404);
 });
 
 function department(index: number) {

@@ -1,8 +1,9 @@
 import type { components } from '@financial-automation/spec';
 import type { HttpAnswer, TestCaller } from '../../../test/service.ts';
 
-export type WriteResult = components['schemas']['RecordWriteResult'];
-export type WriteItem = components['schemas']['RecordWriteItem'];
+/** With attributes of any type, as those of a custom type are. */
+export type WriteItem = components['schemas']['CustomRecordWriteItem'];
+export type WriteResult = Omit<components['schemas']['RecordWriteResult'], 'records'> & { records: WriteItem[] };
 type RecordItem = Readonly<Record<string, unknown>>;
 
 /** Calls of this room by their short names, over HTTP. */

@@ -1,23 +1,17 @@
-import { contract, type Schema } from '../../contract/contract.ts';
+import { contract } from '../../contract/contract.ts';
 import { invalid } from '../../http/problem.ts';
 
 /** The names of the service's own types - rows, records, codes, entries, events - in lower case. */
 const vocabulary: ReadonlySet<string> = new Set(
   Object.entries(contract.components.schemas)
-    .filter(
-      ([, schema]) => isEntity(schema) || 'x-record' in schema || 'x-code-type' in schema || 'x-entry-type' in schema,
-    )
+    .filter(([, schema]) => schema['x-entity'] === true)
     .map(([name]) => name)
-    .concat(Object.values(contract.webhooks ?? {}).map((webhook) => webhook.post['x-event'].entityType))
+    .concat(Object.values(contract.webhooks).map((webhook) => webhook.post['x-event'].entityType))
     .map((name) => name.toLowerCase()),
 );
-
-function isEntity(schema: Schema): boolean {
-  return (schema.allOf ?? []).some((part) => part.$ref?.endsWith('/EntityBase'));
-}
 
 /** @throws Problem `VALIDATION_ERROR` where a tenant cannot give this name to a type of its own. */
 export function checkTypeName(name: string): void {
   if (!vocabulary.has(name.toLowerCase())) return;
-  throw invalid('/name', 'RESERVED', 'It is a name of the service. Take another.');
+  throw invalid('/name', 'RESERVED', 'The name is reserved. Choose another one.');
 }

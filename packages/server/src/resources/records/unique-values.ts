@@ -1,51 +1,79 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Draft } from '../../entity/rules.ts';
+import type { Lookup } from '../../entity/loaded-rows.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { PendingChange } from '../../entity/rules.ts';
 import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import { Violation } from '../../entity/violation.ts';
 import type { CustomField } from './custom-field.ts';
 import { identityOf } from './custom-values.ts';
 
+const table = 'custom_record_value';
+
+/** The key of a unique value: the columns of the table's primary key. */
+interface ValueKey {
+  readonly [column: string]: string;
+  readonly type: string;
+  readonly field: string;
+  readonly digest: string;
+}
+
+/** The record that holds a unique value, by the value's key as JSON. */
+const holders: Lookup<string> = {
+  name: 'holders of unique values',
+  async load(transaction, tenantId, keys) {
+    const rows = await transaction.all<ValueKey & { id: string }>(sql`
+      select v.type, v.field, v.digest, v.record_id as id
+      from custom_record_value v
+      join jsonb_to_recordset(${`[${keys.join()}]`}::jsonb) as wanted (type text, field text, digest text)
+        using (type, field, digest)
+      where v.tenant_id = ${tenantId}`);
+    return new Map(rows.map(({ type, field, digest, id }) => [keyText({ type, field, digest }), id]));
+  },
+};
+
 /**
- * Keeps the table of unique values in step with a record that was stored: an active record holds the values of its unique
- * fields, an inactive one none. Two transactions that want the same value wait for each other at the table's key.
+ * Keeps the table of unique values in step with a record: an active record holds the values of its unique fields, an
+ * inactive one none. Two transactions that write the same value wait for each other at the table's primary key.
  *
  * @throws Violation `DUPLICATE_REF` where another active record holds a value.
  */
-export async function holdUniqueValues(
-  unit: UnitOfWork,
+export function holdUniqueValues(
+  plan: Plan,
   fields: readonly CustomField[],
-  { entity, id, previous, values }: Draft,
-  active: boolean,
-): Promise<void> {
+  { entity, id, previous, values }: PendingChange<'CustomRecordRow'>,
+): void {
   const unique = fields.filter((field) => field.unique && field.active);
-  if (unique.length === 0) return;
   const before = previous?.active === true ? digestsOf(unique, previous.attributes) : new Map<string, string>();
-  const after = active ? digestsOf(unique, values.attributes) : new Map<string, string>();
-  const given = [...before.keys()].filter((name) => before.get(name) !== after.get(name));
-  const taken = [...after.keys()].filter((name) => before.get(name) !== after.get(name));
-  if (given.length > 0) {
-    await unit.transaction.all(sql`
-      delete from custom_record_value where tenant_id = ${unit.tenantId} and record_id = ${id} and field = any(${given})`);
+  const after = values.active ? digestsOf(unique, values.attributes) : new Map<string, string>();
+  for (const { name } of unique) {
+    const [released, taken] = [before.get(name), after.get(name)];
+    if (released === taken) continue;
+    if (released !== undefined)
+      plan.deletePlain({ entity, table, key: { type: entity.type, field: name, digest: released } });
+    if (taken !== undefined) take(plan, { type: entity.type, field: name, digest: taken }, id, entity);
   }
-  if (taken.length === 0) return;
-  const wanted = taken.map((field) => ({ field, digest: after.get(field) }));
-  const held = await unit.transaction.all<{ field: string }>(sql`
-    insert into custom_record_value (tenant_id, type, field, digest, record_id)
-    select ${unit.tenantId}, ${entity.type}, field, digest, ${id}
-    from jsonb_to_recordset(${JSON.stringify(wanted)}::jsonb) as wanted (field text, digest text)
-    order by field
-    on conflict do nothing returning field`);
-  const refused = taken.find((name) => !held.some(({ field }) => field === name));
-  if (refused === undefined) return;
-  throw new Violation('DUPLICATE_REF', `Another active ${entity.type} has this ${refused} already.`, `/${refused}`);
 }
 
-/** Forgets the values of fields that are unique no longer. */
+function take(plan: Plan, key: ValueKey, id: string, entity: PendingChange<'CustomRecordRow'>['entity']): void {
+  const planned = plan.plainRow(table, key);
+  const holder = planned === undefined ? plan.lookup(holders, keyText(key)) : planned?.record_id;
+  if (holder !== undefined && holder !== null && holder !== id) {
+    const detail = `Another active ${key.type} already has this ${key.field}.`;
+    throw new Violation('DUPLICATE_REF', detail, `/${key.field}`);
+  }
+  plan.insertPlain({ entity, table, key, columns: { record_id: id } });
+}
+
+/** Deletes the values of fields that are no longer unique. */
 export async function dropUniqueValues(unit: UnitOfWork, type: string, fields: readonly string[]): Promise<void> {
   if (fields.length === 0) return;
   await unit.transaction.all(sql`
     delete from custom_record_value where tenant_id = ${unit.tenantId} and type = ${type} and field = any(${fields})`);
+}
+
+function keyText({ type, field, digest }: ValueKey): string {
+  return JSON.stringify({ type, field, digest });
 }
 
 function digestsOf(fields: readonly CustomField[], attributes: unknown): Map<string, string> {

@@ -1,18 +1,17 @@
 import { sql } from 'kysely';
 import type { Handler } from '../../context.ts';
-import { sameValue, type UnitOfWork } from '../../entity/unit-of-work.ts';
-import { remove, update } from '../../entity/write.ts';
+import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import { sameValue } from '../../entity/values.ts';
 import { checkVersion } from '../../http/headers.ts';
 import { Problem } from '../../http/problem.ts';
-import { etag } from '../../query/handlers.ts';
+import { entityTag } from '../../query/entity-tag.ts';
 import { readFields } from './check-fields.ts';
 import type { CustomField } from './custom-field.ts';
-import { type CustomTypeRow, customRecordType } from './custom-type.ts';
-import { answerOf, customTypeForUpdate, customTypeNamed } from './custom-type-answer.ts';
+import { type CustomTypeRow, customRecordType, customTypeForUpdate, customTypeNamed } from './custom-type.ts';
 import { breakingChanges } from './schema-change.ts';
 import { dropUniqueValues } from './unique-values.ts';
 
-/** Changes a custom type, takes it into use again, or deactivates it. */
+/** Updates a custom type, reactivates it, or deactivates it. */
 export const updateCustomRecordType: Handler<'updateCustomRecordType'> = (context, { path, body }) =>
   context.write(async (unit) => {
     const { name } = path;
@@ -22,13 +21,15 @@ export const updateCustomRecordType: Handler<'updateCustomRecordType'> = (contex
     const fields = inputs === undefined ? row.fields : await readFields(unit, name, inputs, row.fields);
     if (!sameValue(fields, row.fields)) await changeFields(unit, row, fields);
 
-    await update(unit, customRecordType, row, labels, { fields, active: active || row.active });
-    if (!active && row.active) await remove(unit, customRecordType, row);
+    await unit.plan((plan) => {
+      plan.update(customRecordType, row.id, labels, { system: { fields, active: active || row.active } });
+      if (!active && row.active) plan.remove(customRecordType, row.id);
+    });
     const stored = await customTypeNamed(unit.transaction, unit.tenantId, name);
-    return { status: 200, headers: { ETag: etag(stored.version) }, body: answerOf(stored) };
+    return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };
   });
 
-/** @throws Problem `CONFLICT` where records are stored that the new fields do not fit. */
+/** @throws Problem `CONFLICT` where stored records do not fit the new fields. */
 async function changeFields(unit: UnitOfWork, row: CustomTypeRow, fields: readonly CustomField[]): Promise<void> {
   const record = await unit.transaction.first(sql`
     select 1 from custom_record where tenant_id = ${unit.tenantId} and type = ${row.name} limit 1`);
@@ -36,7 +37,7 @@ async function changeFields(unit: UnitOfWork, row: CustomTypeRow, fields: readon
   if (errors.length > 0) {
     throw new Problem(
       'CONFLICT',
-      'The type has records, so a field can be neither left out nor narrowed. Set its active to false instead.',
+      'The type has records, so its fields cannot be removed or restricted. Set active of the field to false instead.',
       { errors },
     );
   }

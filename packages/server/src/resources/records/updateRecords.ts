@@ -1,6 +1,7 @@
+import { writeRecords } from '../../bulk/write-records.ts';
 import type { Handler } from '../../context.ts';
-import { writeRecords } from './write-records.ts';
+import { recordTypesForWriting } from './record-types.ts';
 
-/** Changes records that exist. */
+/** Updates records that exist. */
 export const updateRecords: Handler<'updateRecords'> = (context, { body }) =>
-  writeRecords(context, 'UPDATE', body.records);
+  writeRecords(context, 'UPDATE', body.records, recordTypesForWriting);

@@ -1,6 +1,7 @@
+import { writeRecords } from '../../bulk/write-records.ts';
 import type { Handler } from '../../context.ts';
-import { writeRecords } from './write-records.ts';
+import { recordTypesForWriting } from './record-types.ts';
 
-/** Makes records, or changes those with the same `systemRef`; deleted ones come back. */
+/** Creates records, or updates those with the same `systemRef`; deleted ones become active again. */
 export const upsertRecords: Handler<'upsertRecords'> = (context, { body }) =>
-  writeRecords(context, 'UPSERT', body.records);
+  writeRecords(context, 'UPSERT', body.records, recordTypesForWriting);

@@ -1,4 +1,52 @@
-import { defineEntity, type Entity } from '../../entity/entity.ts';
+import { checkDateOrder } from '../../entity/date-order.ts';
+import { defineEntity, one } from '../../entity/entity.ts';
+import type { Plan } from '../../entity/plan.ts';
+import { entityNamed } from '../../entity/registry.ts';
+import type { Row } from '../../entity/row.ts';
+import { Violation } from '../../entity/violation.ts';
+import { isFinished, job } from '../projects/job.ts';
+import { currentRates, writeRates } from './rates.ts';
 
-/** A person of the firm. For now other entities refer to staff and search by it; its own operations follow. */
-export const staff: Entity = defineEntity({ type: 'Staff', table: 'staff', writable: false });
+/** A person who works for the firm. */
+export const staff = defineEntity('Staff', {
+  table: 'staff',
+  relations: {
+    staffType: one('StaffType', 'staffTypeId'),
+    department: one('Department', 'departmentId'),
+    office: one('Office', 'officeId'),
+  },
+  computed: { rateCardAssignment: currentRates },
+  rules: {
+    complete(change, plan) {
+      const { values, input, previous } = change;
+      values.email = values.email.toLowerCase();
+      values.displayName = `${values.firstName} ${values.lastName}`;
+      if (previous === undefined && input.pmsRef === undefined) values.pmsRef = values.staffRef;
+      checkDateOrder(change, 'hireDate', 'terminationDate');
+      writeRates(change, plan);
+    },
+    beforeRemoval({ id }, plan) {
+      const assignments = plan.all(entityNamed('StaffJobAssignment'), 'staffId', id).filter((one) => one.active);
+      if (assignments.every(({ jobId }) => isFinished(plan.get(job, jobId)))) return;
+      throw new Violation(
+        'INVALID_STATE',
+        'The staff member is assigned to open jobs. Remove these assignments first.',
+      );
+    },
+  },
+});
+
+/** Whether somebody can be assigned to work. Who is on leave will be back. */
+export function isEmployed(person: Row<'Staff'> | undefined): boolean {
+  return person?.active === true && person.status !== 'TERMINATED';
+}
+
+/**
+ * Checks that a person who gets work has not left the firm. Whether there is such a person is checked with all references.
+ *
+ * @throws Violation `INVALID_STATE`
+ */
+export function checkEmployed(plan: Plan, staffId: string, pointer: string): void {
+  if (plan.get(staff, staffId)?.status !== 'TERMINATED') return;
+  throw new Violation('INVALID_STATE', 'The staff member is TERMINATED and cannot be assigned to work.', pointer);
+}

@@ -1,0 +1,162 @@
+/**
+ * Measures what one tenant can do to the others: how fast a quiet tenant reads by id, and whether the service is ready, while
+ * another tenant does its worst. `--seconds N` and `--only NAME` narrow it; `--unlimited` switches rate limits off.
+ */
+import { type ChildProcess, fork, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { pino } from 'pino';
+import { ensureBundle } from '../scripts/bundle.ts';
+import { readConfig } from '../src/config.ts';
+import { createApiKey } from '../src/operator/api-keys.ts';
+import { createTenant } from '../src/operator/tenants.ts';
+import { createService } from '../src/service.ts';
+import { openStore } from '../src/store/store.ts';
+import { databaseUrl, dropDatabase, runOn } from '../test/postgres-server.ts';
+import { findServer } from '../test/postgres-setup.ts';
+import type { AttackOrder, AttackReport } from './attacker.ts';
+import { attacks } from './attacks.ts';
+import { largeTenant, seedLargeTenant } from './large-tenant.ts';
+import { Probe, type Seen } from './probe.ts';
+
+const { values } = parseArgs({
+  options: {
+    attack: { type: 'boolean' },
+    seconds: { type: 'string', default: '60' },
+    only: { type: 'string', default: '' },
+    unlimited: { type: 'boolean', default: false },
+  },
+});
+const seconds = Number(values.seconds);
+const port = 40_000 + (process.pid % 10_000);
+const address = `http://127.0.0.1:${port}`;
+
+console.log('Starting PostgreSQL …');
+const postgres = await findServer();
+const database = `attack_${process.pid}`;
+await runOn(postgres.url, `create database ${database} template template0`);
+const environment = {
+  ...process.env,
+  DATABASE_URL: databaseUrl(postgres.url, database),
+  MASTER_KEY: randomBytes(32).toString('base64'),
+  PORT: String(port),
+  LOG_LEVEL: 'warn',
+  RATE_LIMIT_FACTOR: values.unlimited ? '0' : '1',
+};
+
+let server: ChildProcess | undefined;
+try {
+  const { quietKey, attackKeys, clientId } = await prepare();
+  server = await startServer();
+  const quiet = { token: await tokenOf(quietKey), tenant: 'quiet' };
+  const probe = new Probe(address, quiet, `/gql/v1/client/${clientId}`);
+  console.log(`Measuring the quiet tenant alone for ${seconds} s …`);
+  // What the process compiles and caches in the beginning is no part of the measurement.
+  await probe.watch(5);
+  const alone = await probe.watch(seconds);
+  const rows: Record<string, object> = { 'no attack': rowOf(alone, alone) };
+  for (const attack of attacks.filter(({ name }) => name.includes(values.only))) {
+    console.log(`${attack.name}: ${seconds} s …`);
+    // A user of its own, so that the attack before has used up no limit.
+    const token = await tokenOf(attackKeys.get(attack.name) ?? '');
+    const attacker = await startAttacker({ address, token, tenant: 'noisy', attack: attack.name });
+    // The attack is under way before the measurement begins, and still is when it ends.
+    await pause(2_000);
+    const seen = await probe.watch(seconds);
+    const resident = await residentMemory();
+    rows[attack.name] = { ...rowOf(seen, alone), MB: resident, 'the attacker got': await stopAttacker(attacker) };
+    await pause(3_000);
+  }
+  const again = await probe.watch(Math.min(seconds, 20));
+  rows['no attack, afterwards'] = rowOf(again, alone);
+  await probe.close();
+  console.table(rows);
+} finally {
+  server?.kill();
+  await dropDatabase(postgres.url, database);
+  await postgres.stop();
+}
+
+/** Two tenants, one of them large, and what their API users sign in with. */
+async function prepare() {
+  console.log(`Filling a tenant with ${largeTenant.contacts} contacts and ${largeTenant.links} links …`);
+  // Filling the large tenant takes longer than a request may.
+  const store = await openStore({ databaseUrl: environment.DATABASE_URL, limits: { statement: 600_000 } });
+  const service = await createService(readConfig(environment), store, pino({ level: 'silent' }));
+  const place = { currency: 'USD', timeZone: 'UTC', country: 'US' };
+  const quiet = await createTenant({ service }, { name: 'quiet', displayName: 'Quiet', ...place });
+  const noisy = await createTenant({ service }, { name: 'noisy', displayName: 'Noisy', ...place });
+  await seedLargeTenant(store, noisy.id, largeTenant);
+  const { clientId } = await seedLargeTenant(store, quiet.id, { clients: 500, contacts: 1_000, links: 2_000 });
+  const keyOf = async (tenant: string, user: string, roles: string[]) =>
+    (await createApiKey({ service }, { tenant, user, roles, days: 1, description: undefined })).key;
+  const quietKey = await keyOf('quiet', 'crm', ['CLNT_R']);
+  const attackKeys = new Map<string, string>();
+  for (const { name, role } of attacks)
+    attackKeys.set(name, await keyOf('noisy', name.replaceAll(/\W+/g, '-'), [role]));
+  await store.close();
+  await runOn(environment.DATABASE_URL, 'vacuum analyze');
+  return { quietKey, attackKeys, clientId };
+}
+
+/** The server as an operator starts it, with all its limits. */
+async function startServer(): Promise<ChildProcess> {
+  await ensureBundle();
+  const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+  const child = spawn(process.execPath, [cli, 'serve'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
+  for (;;) {
+    const isReady = await fetch(`${address}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+    if (isReady) return child;
+    if (child.exitCode !== null) throw new Error('The server did not start.');
+    await pause(100);
+  }
+}
+
+async function tokenOf(apiKey: string): Promise<string> {
+  const headers = { 'Content-Type': 'application/json' };
+  const answer = await fetch(`${address}/v1/auth/token`, { method: 'POST', headers, body: JSON.stringify({ apiKey }) });
+  if (answer.status !== 200) throw new Error(`The API key was not exchanged: ${answer.status}`);
+  return ((await answer.json()) as { access_token: string }).access_token;
+}
+
+async function startAttacker(order: AttackOrder): Promise<ChildProcess> {
+  const child = fork(new URL('attacker.ts', import.meta.url));
+  child.send(order);
+  await once(child, 'message');
+  return child;
+}
+
+/** What the attacker was answered, by status. */
+async function stopAttacker(child: ChildProcess): Promise<string> {
+  child.send('stop');
+  const [report] = (await once(child, 'message')) as [AttackReport];
+  child.kill();
+  return Object.entries(report)
+    .map(([outcome, count]) => `${outcome}: ${count}`)
+    .join(', ');
+}
+
+/** The memory of the server, as Linux tells it; empty elsewhere. */
+async function residentMemory(): Promise<string> {
+  const status = await readFile(`/proc/${server?.pid}/status`, 'utf8').catch(() => '');
+  const kilobytes = /^VmRSS:\s+(\d+)/m.exec(status)?.[1];
+  return kilobytes === undefined ? '' : String(Math.round(Number(kilobytes) / 1024));
+}
+
+function rowOf(seen: Seen, alone: Seen) {
+  return {
+    'p50, ms': seen.p50.toFixed(1),
+    'p99, ms': seen.p99.toFixed(1),
+    'p99 to quiet': (seen.p99 / alone.p99).toFixed(1),
+    reads: seen.reads,
+    errors: seen.errors,
+    'not ready': seen.notReady,
+  };
+}

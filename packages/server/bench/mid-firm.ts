@@ -1,0 +1,62 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Directory } from '../src/auth/directory.ts';
+import { Vault } from '../src/auth/vault.ts';
+import { readConfig } from '../src/config.ts';
+import { makeDemoTenants } from '../src/demo-data/profiles/make-demo-tenants.ts';
+import { isProfile } from '../src/demo-data/profiles/profile.ts';
+import { onDatabase } from '../src/operator/run-commands.ts';
+import { tenantNamed } from '../src/operator/tenants.ts';
+import type { PageScope } from '../src/query/read.ts';
+import { openStore, type Store } from '../src/store/store.ts';
+import { databaseUrl, dropDatabase, runOn } from '../test/postgres-server.ts';
+import { findServer } from '../test/postgres-setup.ts';
+
+/** A tenant with the demo data of a large firm. */
+export interface MidFirm {
+  readonly store: Store;
+  readonly scope: Omit<PageScope, 'name'>;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the firm of a profile on PostgreSQL: in the database that `pnpm demo-data` has filled, or in one that is filled for this
+ * run, which takes minutes.
+ */
+export async function openMidFirm(database: string | undefined, profile: string): Promise<MidFirm> {
+  if (!isProfile(profile)) throw new Error(`There is no profile ${profile}.`);
+  const vault = new Vault(randomBytes(32));
+  const made = database === undefined ? await fillDatabase(profile) : { url: database, drop: async () => {} };
+  // A page of any size is to be measured, and not to be cut off.
+  const store = await openStore({ databaseUrl: made.url, limits: { read: 600_000, firstConnect: 60_000 } });
+  const tenant = await tenantNamed({ service: { directory: new Directory(store) } }, `demo_${profile}`);
+  return {
+    store,
+    scope: { tenantId: tenant.id, holds: () => true, vault, paging: 'offset', place: 'body' },
+    async close() {
+      await store.close();
+      await made.drop();
+    },
+  };
+}
+
+async function fillDatabase(profile: Parameters<typeof makeDemoTenants>[0]['profile']) {
+  const postgres = await findServer();
+  const name = `bench_firm_${process.pid}`;
+  await runOn(postgres.url, `create database ${name} template template0`);
+  const url = databaseUrl(postgres.url, name);
+  const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
+  const config = readConfig({ DATABASE_URL: url, DATA_DIR: dataDir, MASTER_KEY: randomBytes(32).toString('base64') });
+  const wanted = { databaseUrl: url, profile, name: `demo_${profile}`, log: console.log };
+  await onDatabase(config, (operator) => makeDemoTenants({ operator, ...wanted }));
+  return {
+    url,
+    async drop() {
+      await dropDatabase(postgres.url, name);
+      await postgres.stop();
+      await rm(dataDir, { recursive: true, force: true });
+    },
+  };
+}

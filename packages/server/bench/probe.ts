@@ -1,0 +1,76 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Agent } from 'undici';
+
+export interface Seen {
+  /** Milliseconds from when a read was due. */
+  readonly p50: number;
+  readonly p99: number;
+  readonly reads: number;
+  /** Reads without 200. */
+  readonly errors: number;
+  /** Questions for readiness without 200. */
+  readonly notReady: number;
+}
+
+/** Below the rate limit of one API user, so that all that is measured could come from a tenant that behaves. */
+const readsPerSecond = 18;
+
+/**
+ * Reads by id at a fixed rate, whatever the service does: a read that has to wait for the one before counts from when it was
+ * due, as it would for a caller of its own.
+ */
+export class Probe {
+  readonly #address: string;
+  readonly #caller: { readonly token: string; readonly tenant: string };
+  readonly #path: string;
+  readonly #agent = new Agent({ connections: 64, keepAliveTimeout: 2_000 });
+
+  constructor(address: string, caller: { readonly token: string; readonly tenant: string }, path: string) {
+    this.#address = address;
+    this.#caller = caller;
+    this.#path = path;
+  }
+
+  async watch(seconds: number): Promise<Seen> {
+    const times: number[] = [];
+    let errors = 0;
+    let notReady = 0;
+    const started = performance.now();
+    const { token, tenant } = this.#caller;
+    const headers = { authorization: `Bearer ${token}`, tenant };
+    const at = async (milliseconds: number, work: (due: number) => Promise<void>) => {
+      await pause(Math.max(0, milliseconds - (performance.now() - started)));
+      await work(started + milliseconds);
+    };
+    const reads = Array.from({ length: seconds * readsPerSecond }, (_, index) =>
+      at((index * 1_000) / readsPerSecond, async (due) => {
+        const status = await this.#status(this.#path, headers);
+        times.push(performance.now() - due);
+        if (status !== 200) errors += 1;
+      }),
+    );
+    const questions = Array.from({ length: seconds * 2 }, (_, index) =>
+      at(index * 500, async () => {
+        if ((await this.#status('/readyz')) !== 200) notReady += 1;
+      }),
+    );
+    await Promise.all([...reads, ...questions]);
+    const sorted = times.toSorted((left, right) => left - right);
+    const quantile = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
+    return { p50: quantile(0.5), p99: quantile(0.99), reads: sorted.length, errors, notReady };
+  }
+
+  close(): Promise<void> {
+    return this.#agent.close();
+  }
+
+  async #status(path: string, headers: Record<string, string> = {}): Promise<number> {
+    try {
+      const answer = await this.#agent.request({ origin: this.#address, path, method: 'GET', headers });
+      await answer.body.dump();
+      return answer.statusCode;
+    } catch {
+      return 0;
+    }
+  }
+}

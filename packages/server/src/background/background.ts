@@ -1,0 +1,112 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { Clock, type ClockTask, clockQueue } from './clock.ts';
+import type { BackgroundService, Job } from './job.ts';
+import { openBoss, type Queue } from './queue.ts';
+import { runJob } from './run-job.ts';
+import { Watch } from './watch.ts';
+import { type Outcome, type RunObserver, Worker } from './worker.ts';
+
+/** Everything that runs in the background. */
+export interface BackgroundWork {
+  readonly jobs: readonly Job[];
+  readonly clockTasks: readonly ClockTask[];
+}
+
+export interface Background {
+  /** Takes no more work, and returns to the queue what has not ended after this time. */
+  stop(graceMilliseconds: number): Promise<void>;
+}
+
+/** How often leases are renewed, in milliseconds: more than twice within the shortest one. */
+const renewEvery = 4_000;
+
+/** The queues that the work needs. @throws Error if two jobs have the same name */
+export function queuesOf({ jobs, clockTasks }: BackgroundWork): Queue[] {
+  const names = jobs.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`Two jobs have the name ${twice}.`);
+  return [...jobs, ...(clockTasks.length === 0 ? [] : [clockQueue])];
+}
+
+/**
+ * Runs jobs and the clock in this process. Processes on the same database share the work.
+ *
+ * @param now is the time for clock tasks.
+ */
+export async function startBackground(
+  service: BackgroundService,
+  work: BackgroundWork,
+  now: () => Temporal.Instant = () => Temporal.Now.instant(),
+): Promise<Background> {
+  const { store, log } = service;
+  const { jobs, clockTasks } = work;
+  if (queuesOf(work).length === 0) return { stop: async () => {} };
+  const boss = await openBoss(store, log);
+  const observer = observe(service, () => watch.lookSoon());
+  const workers = jobs.map((job) => new Worker(boss, job, (claim) => runJob(service, job, claim), observer));
+  let everyMinute: (() => Promise<void>) | undefined;
+  if (clockTasks.length > 0) {
+    const clock = new Clock(service, clockTasks, now);
+    const worker = new Worker(boss, clockQueue, (claim) => clock.tick(claim), observer);
+    workers.push(worker);
+    everyMinute = async () => {
+      // Every process adds the job; the database accepts one per minute.
+      await boss.send(clockQueue.name, {}, { singletonSeconds: 60 });
+      worker.wake();
+    };
+  }
+  // The embedded database has no other process: what it lists as running was interrupted when the last process ended.
+  if (store.engine === 'pglite') {
+    await store.ownerStatements(`update pgboss.job set heartbeat_on = '-infinity' where state = 'active'`);
+  }
+  const watch: Watch = new Watch(store, boss, log, workers, everyMinute);
+  await watch.start();
+  const renewals = setInterval(() => {
+    for (const worker of workers) {
+      worker.renewLeases().catch((error) => observer.failed(worker.queue.name, error));
+    }
+  }, renewEvery);
+  return {
+    async stop(graceMilliseconds) {
+      await watch.stop();
+      const deadline = pause(graceMilliseconds, undefined, { ref: false });
+      await Promise.all(workers.map((worker) => worker.stop(deadline)));
+      clearInterval(renewals);
+    },
+  };
+}
+
+/** @param onRetry is called when a job will run again. */
+function observe({ log, metrics }: BackgroundService, onRetry: () => void): RunObserver {
+  return {
+    started: ({ name }, lagSeconds) => metrics.jobStarted(name, lagSeconds),
+    ended(claim, outcome, seconds, error) {
+      metrics.jobEnded(claim.name, outcome);
+      if (outcome === 'retried') onRetry();
+      const line = { job: claim.name, jobId: claim.id, attempt: claim.attempt + 1, outcome, seconds };
+      if (outcome === 'completed') log[claim.name === clockQueue.name ? 'debug' : 'info'](line, 'A job ended.');
+      else log[levels[outcome]]({ ...line, err: error }, messages[outcome]);
+    },
+    failed: (queue, error) => log.warn({ job: queue, err: error }, 'The job queue is unavailable.'),
+  };
+}
+
+type Interruption = Exclude<Outcome, 'completed'>;
+
+const levels = {
+  retried: 'warn',
+  dead: 'error',
+  returned: 'info',
+  lost: 'warn',
+  unsettled: 'warn',
+} as const satisfies {
+  [outcome in Interruption]: string;
+};
+
+const messages: { readonly [outcome in Interruption]: string } = {
+  retried: 'A job failed, and will run again.',
+  dead: 'A job failed for the last time.',
+  returned: 'A job was returned to the queue because the process stops.',
+  lost: 'Another process has taken a job over.',
+  unsettled: 'A job ended while the database was unavailable. It runs again.',
+};

@@ -1,0 +1,195 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { backgroundService, counted, jobStates, runBackground, wait } from '../../test/background.ts';
+import { addTenant, testStore } from '../../test/database.ts';
+import { count } from '../../test/rows.ts';
+import { Clock, type ClockTask, clockQueue, defineClockTask, type Tick } from './clock.ts';
+import { JobLost } from './job.ts';
+import type { Claim } from './worker.ts';
+
+const { store, tenantId, otherTenantId } = await testStore();
+const other = await testStore();
+const service = backgroundService(store);
+await store.system((transaction) =>
+  transaction.all(sql`update tenant set time_zone = 'Pacific/Kiritimati' where id = ${otherTenantId}`),
+);
+const zones = { alpha: 'America/New_York', beta: 'Pacific/Kiritimati' };
+
+/** A clock that ticks when the test says so, at the time that the test says. */
+function clockOf(...tasks: ClockTask[]) {
+  let now = Temporal.Instant.fromEpochMilliseconds(0);
+  const clock = new Clock(service, tasks, () => now);
+  return {
+    tickAt: (instant: Temporal.Instant) => {
+      now = instant;
+      return clock.tick(claim);
+    },
+  };
+}
+
+/** The job of the minute, which this process holds for as long as the tests run. */
+const claim: Claim = await (async () => {
+  const background = await runBackground(store, {
+    clockTasks: [defineClockTask({ name: 'none', every: 'minute', run: async () => {} })],
+  });
+  await background.stop(10_000);
+  const { rows } = await store.ownerStatements(
+    `insert into pgboss.job (name, state, policy, singleton_key, started_on, heartbeat_on)
+     values ('clock', 'active', 'exclusive', 'held by the tests', now(), 'infinity') returning id, retry_count`,
+  );
+  return {
+    name: 'clock',
+    id: String(rows[0]?.id),
+    attempt: 0,
+    data: {},
+    signal: new AbortController().signal,
+    completed: false,
+  };
+})();
+
+const midnight = (day: string, zone: string) => Temporal.PlainDate.from(day).toZonedDateTime(zone).toInstant();
+
+test('a tick tells each tenant the day in its own time zone, which changes at midnight there', async () => {
+  const seen: string[] = [];
+  const { tickAt } = clockOf(
+    defineClockTask({
+      name: 'day',
+      every: 'minute',
+      run: async ({ tenant, today }) => void seen.push(`${tenant.name} ${today}`),
+    }),
+  );
+  // Midnight in New York, on a day of 23 hours, is 18:00 or 19:00 in Kiritimati, one day ahead.
+  for (const day of ['2026-03-08', '2026-03-09']) {
+    const begins = midnight(day, zones.alpha);
+    for (const instant of [begins.subtract({ milliseconds: 1 }), begins]) await tickAt(instant);
+  }
+  const own = (name: string) => seen.filter((line) => line.startsWith(name)).map((line) => line.slice(name.length + 1));
+  expect(own('alpha')).toEqual(['2026-03-07', '2026-03-08', '2026-03-08', '2026-03-09']);
+  expect(own('beta')).toEqual(['2026-03-08', '2026-03-08', '2026-03-09', '2026-03-09']);
+});
+
+test('a daily task runs once a day for each tenant, in the first minute of its day, whichever process ticks', async () => {
+  const ran: string[] = [];
+  const days: string[] = [];
+  const task = defineClockTask({
+    name: 'daily',
+    every: 'day',
+    run: async ({ tenant, today, lastDay }) => {
+      ran.push(`${tenant.name} ${today}`);
+      if (tenant.name === 'alpha') days.push(`${lastDay} ${today}`);
+    },
+  });
+  const processes = [clockOf(task), clockOf(task)];
+  const begins = midnight('2026-11-01', zones.alpha);
+  for (const minutes of [-2, -1, 0, 1, 2, 600, 601]) {
+    for (const { tickAt } of processes) await tickAt(begins.add({ minutes }));
+  }
+  expect(ran.filter((line) => line.startsWith('alpha'))).toEqual(['alpha 2026-10-31', 'alpha 2026-11-01']);
+  // In Kiritimati the day begins ten hours before; at this time of the year it is 18:00 there.
+  expect(ran.filter((line) => line.startsWith('beta'))).toEqual(['beta 2026-11-01', 'beta 2026-11-02']);
+  // After days without a clock, a run is told since when.
+  await clockOf(task).tickAt(begins.add({ hours: 24 * 5 }));
+  expect(days).toEqual(['undefined 2026-10-31', '2026-10-31 2026-11-01', '2026-11-01 2026-11-05']);
+});
+
+test('a daily task that failed runs again in the next minute', async () => {
+  let failures = 2;
+  const ran: string[] = [];
+  const task = defineClockTask({
+    name: 'failing daily',
+    every: 'day',
+    run: async ({ tenant, write }) => {
+      if (tenant.name !== 'alpha') return;
+      await write(({ transaction }) => transaction.all(count(tenantId, 'daily attempts')));
+      if (failures-- > 0) throw new Error('Not yet.');
+      ran.push(tenant.name);
+    },
+  });
+  const { tickAt } = clockOf(task);
+  for (const minutes of [0, 1, 2, 3, 4]) await tickAt(midnight('2026-06-01', zones.alpha).add({ minutes }));
+  expect(ran).toEqual(['alpha']);
+  expect(await counted(store, tenantId, 'daily ')).toEqual({ attempts: 3 });
+});
+
+test('one tenant that fails or hangs, and one task, hold up no other', async () => {
+  const ran: string[] = [];
+  const record = async ({ tenant }: Tick) => void ran.push(tenant.name);
+  const hang = Promise.withResolvers<void>();
+  const late: unknown[] = [];
+  let hanging = 0;
+  const { tickAt } = clockOf(
+    defineClockTask({
+      name: 'first',
+      every: 'minute',
+      run: async (tick) => {
+        if (tick.tenant.name === 'alpha') {
+          hanging += 1;
+          await hang.promise;
+          await tick
+            .write(({ transaction }) => transaction.all(count(tenantId, 'late')))
+            .catch((error) => late.push(error));
+        }
+        if (tick.tenant.name === 'beta') throw new Error('Broken.');
+        await record(tick);
+      },
+    }),
+    defineClockTask({ name: 'second', every: 'minute', run: record }),
+  );
+  await addTenant(store, 'gamma');
+  const ticking = tickAt(Temporal.Now.instant());
+  await expect.poll(() => ran.toSorted()).toEqual(['alpha', 'beta', 'gamma', 'gamma']);
+  expect(await service.metrics.registry.metrics()).toContain('clock_tasks_total{task="first",outcome="failed"} 1');
+
+  // The next tick does not begin what still hangs, and runs everything else.
+  await tickAt(Temporal.Now.instant());
+  expect(ran.toSorted()).toEqual(['alpha', 'alpha', 'beta', 'beta', 'gamma', 'gamma', 'gamma', 'gamma']);
+  expect(hanging).toBe(1);
+
+  // Another process has the clock by now.
+  await store.ownerStatements(`update pgboss.job set retry_count = 1 where id = $1`, [claim.id]);
+  hang.resolve();
+  await expect.poll(() => late).toEqual([expect.any(JobLost)]);
+  expect(await counted(store, tenantId, 'late')).toEqual({});
+  await store.ownerStatements(`update pgboss.job set retry_count = 0 where id = $1`, [claim.id]);
+  await ticking;
+});
+
+test('a closed tenant is skipped', async () => {
+  const ran: string[] = [];
+  const { tickAt } = clockOf(
+    defineClockTask({ name: 'closed', every: 'minute', run: async ({ tenant }) => void ran.push(tenant.name) }),
+  );
+  await addTenant(store, 'delta');
+  await store.system((transaction) => transaction.all(sql`update tenant set active = false where name = 'delta'`));
+  await tickAt(Temporal.Now.instant());
+  expect(ran).toContain('alpha');
+  expect(ran).not.toContain('delta');
+});
+
+test('of two processes one ticks, each minute once', async () => {
+  await store.ownerStatements(`delete from pgboss.job where name = 'clock'`);
+  const task = defineClockTask({
+    name: 'shared',
+    every: 'minute',
+    run: async ({ tenant, write, signal }) => {
+      await wait(20, signal);
+      await write(({ transaction }) => transaction.all(count(tenant.id, 'shared tick')));
+    },
+  });
+  const processes = await Promise.all([1, 2, 3].map(() => runBackground(store, { clockTasks: [task] })));
+  await expect.poll(() => counted(store, tenantId, 'shared ')).toMatchObject({ tick: expect.any(Number) });
+  await Promise.all(processes.map((background) => background.stop(10_000)));
+  const { tick } = await counted(store, tenantId, 'shared ');
+  expect(await jobStates(store, clockQueue.name)).toEqual({ completed: tick });
+  const { rows } = await store.ownerStatements(
+    `select count(*) = count(distinct singleton_on) as once from pgboss.job where name = 'clock'`,
+  );
+  expect(rows).toEqual([{ once: true }]);
+});
+
+test('without tasks there is neither a queue nor a tick', async () => {
+  const background = await runBackground(other.store, {});
+  const { rows } = await other.store.ownerStatements('select name from pgboss.queue');
+  expect(rows).toEqual([]);
+  await background.stop(0);
+});

@@ -1,0 +1,170 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import type { Tenant } from '../auth/caller.ts';
+import type { UnitOfWork } from '../entity/unit-of-work.ts';
+import type { Session } from '../store/store.ts';
+import type { BackgroundService } from './job.ts';
+import type { Queue } from './queue.ts';
+import { holdClaim } from './run-job.ts';
+import type { Claim } from './worker.ts';
+import { writeAsSystem } from './write-as-system.ts';
+
+/**
+ * Work that is due for a tenant when time has passed, such as expiring links. A task finds what is due and does it, so a run
+ * that failed or was missed is made up for by the next one.
+ */
+export interface ClockTask {
+  readonly name: string;
+  /** `day`: as soon as the day begins in the tenant's time zone, and then each minute until it has succeeded. */
+  readonly every: 'minute' | 'day';
+  run(tick: Tick): Promise<void>;
+}
+
+/** One run of a task for one tenant. It reaches data of that tenant only. */
+export interface Tick {
+  readonly tenant: Tenant;
+  readonly now: Temporal.Instant;
+  /** The day of `now` in the tenant's time zone. */
+  readonly today: Temporal.PlainDate;
+  /** The last day on which a daily task succeeded before; undefined where it never has. */
+  readonly lastDay?: Temporal.PlainDate | undefined;
+  /** Aborted when the run must end, before the next minute. What is left is done in the next run. */
+  readonly signal: AbortSignal;
+  readonly log: Logger;
+  readonly service: BackgroundService;
+  read<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** One transaction, audited as the system's. It rolls back if another process has taken over. @throws JobLost */
+  write<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;
+}
+
+/** Declares a task. It runs if it is listed in `resources/jobs.ts`. */
+export function defineClockTask(task: ClockTask): ClockTask {
+  return task;
+}
+
+/** One job per minute, which runs the tasks of all tenants in whichever process takes it. */
+export const clockQueue: Queue = {
+  name: 'clock',
+  single: true,
+  settings: {
+    concurrency: 1,
+    concurrencyPerTenant: 1,
+    retries: 1,
+    retryDelaySeconds: 1,
+    longestRetryDelaySeconds: 1,
+    timeoutSeconds: 120,
+    leaseSeconds: 20,
+  },
+};
+
+/** How many runs of tasks start at the same time. */
+const lanes = 4;
+/** After this time, in milliseconds, a run no longer keeps others from starting. */
+const slowAfter = 5_000;
+/** After this time, in milliseconds, the tick ends, and runs that have not ended are aborted. */
+const tickEndsAfter = 50_000;
+
+export class Clock {
+  readonly #service: BackgroundService;
+  readonly #tasks: readonly ClockTask[];
+  readonly #now: () => Temporal.Instant;
+  /** By task and tenant. A run that ignores the end of its tick can write nothing, but no second one must start beside it. */
+  readonly #running = new Set<string>();
+  /** The last day on which a daily task succeeded, by task and tenant. */
+  readonly #days = new Map<string, string>();
+
+  constructor(service: BackgroundService, tasks: readonly ClockTask[], now: () => Temporal.Instant) {
+    this.#service = service;
+    this.#tasks = tasks;
+    this.#now = now;
+  }
+
+  /** Runs every task for every open tenant. A run that fails or is slow does not affect others. */
+  async tick(claim: Claim): Promise<void> {
+    const now = this.#now();
+    const tenants = await this.#service.directory.tenantNames();
+    const ended = new AbortController();
+    const signal = AbortSignal.any([claim.signal, ended.signal]);
+    const runs: Promise<void>[] = [];
+    const queue = this.#tasks.flatMap((task) => tenants.map((tenant) => ({ task, tenant }))).values();
+    const lane = async (): Promise<void> => {
+      for (const { task, tenant } of queue) {
+        if (signal.aborted) return;
+        const run = this.#runOnce(task, tenant, now, claim, signal);
+        runs.push(run);
+        await within(slowAfter, run);
+      }
+    };
+    const all = Promise.all(Array.from({ length: lanes }, lane)).then(() => Promise.all(runs));
+    await within(tickEndsAfter, all);
+    ended.abort(new Error('The tick has ended. What is left is done in the next one.'));
+  }
+
+  /** Never rejects. */
+  async #runOnce(
+    task: ClockTask,
+    name: string,
+    now: Temporal.Instant,
+    claim: Claim,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, metrics, directory } = this.#service;
+    const key = `${task.name}/${name}`;
+    if (this.#running.has(key)) return;
+    this.#running.add(key);
+    const log = this.#service.log.child({ task: task.name, tenant: name, jobId: claim.id });
+    try {
+      const tenant = await directory.tenant(name);
+      // It was closed a moment ago.
+      if (tenant === undefined) return;
+      const origin = { operation: `clock ${task.name}`, requestId: claim.id };
+      const tick: Tick = {
+        tenant,
+        now,
+        today: now.toZonedDateTimeISO(tenant.timeZone).toPlainDate(),
+        signal,
+        log,
+        service: this.#service,
+        read: (work) => store.read(tenant.id, work),
+        write: (work) =>
+          writeAsSystem(this.#service, tenant, origin, work, (transaction) => holdClaim(transaction, claim)),
+      };
+      if (task.every === 'minute') await task.run(tick);
+      else await this.#runDaily(task, tick, key);
+      metrics.clockTaskRan(task.name, 'completed');
+    } catch (error) {
+      metrics.clockTaskRan(task.name, 'failed');
+      log.error({ err: error }, 'A clock task failed for a tenant. It runs again in a minute.');
+    } finally {
+      this.#running.delete(key);
+    }
+  }
+
+  async #runDaily(task: ClockTask, tick: Tick, key: string): Promise<void> {
+    const { tenant, today } = tick;
+    const day = today.toString();
+    if (this.#days.get(key) === day) return;
+    const last = await tick.read((session) =>
+      session.first(sql<{ day: string }>`
+        select day from clock_day where tenant_id = ${tenant.id} and task = ${task.name}`),
+    );
+    if (last === undefined || last.day < day) {
+      await task.run({ ...tick, lastDay: last && Temporal.PlainDate.from(last.day) });
+      await tick.write(({ transaction }) =>
+        transaction.all(sql`
+          insert into clock_day (tenant_id, task, day) values (${tenant.id}, ${task.name}, ${day})
+          on conflict (tenant_id, task) do update set day = excluded.day`),
+      );
+    }
+    this.#days.set(key, day);
+  }
+}
+
+/** Waits for work, but no longer than this. */
+async function within(milliseconds: number, work: Promise<unknown>): Promise<void> {
+  const timer = new AbortController();
+  const limit = pause(milliseconds, undefined, { signal: timer.signal, ref: false }).catch(() => undefined);
+  await Promise.race([work, limit]);
+  timer.abort();
+}

@@ -1,0 +1,76 @@
+import { type Field, fieldOf, fieldsOf, membersOf, propertiesOf } from '../contract/fields.ts';
+import { referenceKeysAmong } from '../entity/attributes.ts';
+import type { FieldDefinition } from './record-type.ts';
+
+/** Texts that may be longer than this have many lines. */
+const longestLine = 500;
+
+/** Fields of the contract as the schema of a record type tells them, in their order. */
+export function definitionsOf(fields: readonly Field[]): FieldDefinition[] {
+  return fields.map((field, index) => definitionOf(field, (index + 1) * 10));
+}
+
+function definitionOf(field: Field, rank: number): FieldDefinition {
+  const isArray = field.kind === 'list';
+  // Of a list, the rules are those of its elements.
+  const value = isArray ? fieldOf(field.name, field.schema.items, field.written?.items) : field;
+  const { schema } = value;
+  const type = typeOf(value, field.references);
+  const isText = type === 'STRING' || type === 'TEXT' || type === 'EMAIL' || type === 'URL';
+  return {
+    name: field.name,
+    displayName: null,
+    description: field.schema.description?.trim() ?? null,
+    type,
+    isArray,
+    fields: type === 'OBJECT' ? definitionsOf(requiredMembersOf(value)) : [],
+    required: field.requiredOnCreate,
+    nullable: field.nullable,
+    unique: field.unique,
+    readOnly: field.readOnly,
+    defaultValue: field.initial ?? null,
+    minLength: (isText ? schema.minLength : undefined) ?? null,
+    maxLength: (isText ? schema.maxLength : undefined) ?? null,
+    pattern: (isText || type === 'DECIMAL' ? schema.pattern : undefined) ?? null,
+    minimum: bound(schema.minimum),
+    maximum: bound(schema.maximum),
+    scale: type === 'DECIMAL' ? (schema['x-scale'] ?? null) : null,
+    enumValues: schema.enum?.filter((one) => one !== null) ?? [],
+    referencedEntityType: field.references ?? null,
+    referenceKeys: field.references === undefined ? [] : referenceKeysOf(field.references),
+    rank,
+    active: true,
+  };
+}
+
+/** The keys by which rows of a type of the contract can be referred to. */
+export function referenceKeysOf(type: string): FieldDefinition['referenceKeys'] {
+  return referenceKeysAmong(fieldsOf(type).map((field) => field.name));
+}
+
+function typeOf({ kind, schema }: Field, references: string | undefined): FieldDefinition['type'] {
+  if (references !== undefined) return 'REFERENCE';
+  if (schema.enum !== undefined) return 'ENUM';
+  if (kind === 'decimal') return 'DECIMAL';
+  if (kind === 'integer') return 'INTEGER';
+  if (kind === 'boolean') return 'BOOLEAN';
+  if (kind === 'date') return 'DATE';
+  if (kind === 'instant') return 'DATETIME';
+  if (kind === 'object') return Object.keys(propertiesOf(schema)).length > 0 ? 'OBJECT' : 'JSON';
+  if (kind === 'list') return 'JSON';
+  if (schema.format === 'email') return 'EMAIL';
+  if (schema.format === 'uri') return 'URL';
+  return (schema.maxLength ?? 0) > longestLine ? 'TEXT' : 'STRING';
+}
+
+/** The members of an object. The object says which are required, not they. */
+function requiredMembersOf(object: Field): Field[] {
+  return membersOf(object).map((field) => ({
+    ...field,
+    requiredOnCreate: object.written?.required?.includes(field.name) === true,
+  }));
+}
+
+function bound(limit: number | undefined): string | null {
+  return limit === undefined ? null : String(limit);
+}

@@ -1,0 +1,34 @@
+import type { components } from '@financial-automation/spec';
+import type { Context } from '../context.ts';
+import type { AnyStoredRow } from '../entity/row.ts';
+import { Problem } from '../http/problem.ts';
+import { pageScope } from '../query/handlers.ts';
+import { anyPageReader, type Page, type PageRequest } from '../query/read.ts';
+import type { Session } from '../store/store.ts';
+import { baseFields, type RecordType } from './record-type.ts';
+
+type RecordRow = components['schemas']['RecordRow'];
+
+/**
+ * One page of the rows of a type, active or not, by page number.
+ *
+ * @throws Problem `FORBIDDEN` where the caller may not read rows of the type.
+ */
+export async function readRecords(
+  session: Session,
+  context: Context,
+  type: RecordType,
+  request: PageRequest,
+): Promise<Page<RecordRow>> {
+  const { name, readRoles, entity } = type;
+  if (readRoles.length > 0 && !context.holds(readRoles))
+    throw new Problem('FORBIDDEN', `Reading ${name} records requires the ${readRoles.join(' or ')} role.`);
+  const page = await anyPageReader(pageScope(context), entity, request)(session);
+  return { ...page, data: page.data.map((row) => recordRow(type, row)) };
+}
+
+/** Base fields beside `attributes`. That they are as the contract describes is checked where responses are validated. */
+function recordRow(type: RecordType, row: AnyStoredRow): RecordRow {
+  const base = Object.entries(row).filter(([name]) => baseFields.has(name));
+  return { ...Object.fromEntries(base), type: type.name, attributes: type.attributesOf(row) } as RecordRow;
+}

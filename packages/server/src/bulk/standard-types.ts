@@ -1,0 +1,66 @@
+import { contract, type Schema } from '../contract/contract.ts';
+import { fieldsOf } from '../contract/fields.ts';
+import { entityOf, fromAllEntities } from '../entity/registry.ts';
+import { definitionsOf } from './field-definitions.ts';
+import { baseFields, type RecordType } from './record-type.ts';
+
+/** How the contract marks the types that an interface writes row by row. */
+export type TypeExtension = 'x-record' | 'x-code-type' | 'x-entry-type';
+
+/** Where the fields of a type are described. */
+export const schemaUrls: Readonly<Record<TypeExtension, string>> = {
+  'x-record': '/api/v1/records/schema/',
+  'x-code-type': '/api/v1/codes/schema/',
+  'x-entry-type': '/api/v1/entries/schema/',
+};
+
+const found = fromAllEntities(() => new Map<TypeExtension, ReadonlyMap<string, RecordType>>());
+
+/** The types of the contract with this extension, by name; those whose entity is not written yet are left out. */
+export function typesWith(extension: TypeExtension): ReadonlyMap<string, RecordType> {
+  let types = found().get(extension);
+  if (types === undefined) {
+    types = new Map(
+      Object.entries(contract.components.schemas)
+        .map(([name, schema]) => typeOf(extension, name, schema))
+        .filter((type) => type !== undefined)
+        .map((type) => [type.name, type]),
+    );
+    found().set(extension, types);
+  }
+  return types;
+}
+
+/** The type of the contract with this extension and name. */
+export function typeNamed(extension: TypeExtension, name: string): RecordType {
+  const type = typesWith(extension).get(name);
+  if (type === undefined) throw new Error(`The contract has no type ${name} with ${extension}.`);
+  return type;
+}
+
+function typeOf(extension: TypeExtension, name: string, schema: Schema): RecordType | undefined {
+  const rows = schema[extension];
+  const entity = entityOf(name);
+  if (rows === undefined || entity === undefined || !entity.writable) return undefined;
+  const fields = fieldsOf(name).filter((field) => !baseFields.has(field.name));
+  return {
+    name,
+    displayName: inWords(name),
+    description: schema.description?.trim() ?? null,
+    isCustom: false,
+    active: true,
+    operations: rows.operations,
+    readRoles: rows.readRoles,
+    writeRoles: rows.writeRoles,
+    schemaUrl: `${schemaUrls[extension]}${name}`,
+    recordsUrl: rows.recordsUrl,
+    entity,
+    fields: () => definitionsOf(fields),
+    attributesOf: (row) => Object.fromEntries(Object.entries(row).filter(([key]) => !baseFields.has(key))),
+  };
+}
+
+/** `ClientGroup` is called "Client group". */
+function inWords(name: string): string {
+  return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
+}

@@ -1,0 +1,192 @@
+import type { components } from '@financial-automation/spec';
+import { sql } from 'kysely';
+import type { Context } from '../context.ts';
+import { readAttributes } from '../entity/attributes.ts';
+import { visibleToWriter } from '../entity/field-access.ts';
+import type { AnyWritten, Plan } from '../entity/plan.ts';
+import type { AnyInput, AnyStoredRow } from '../entity/row.ts';
+import type { ItemOutcome, UnitOfWork } from '../entity/unit-of-work.ts';
+import { Violation } from '../entity/violation.ts';
+import type { RecordOperation, RecordType } from './record-type.ts';
+
+type WriteItem = components['schemas']['RecordWriteItem'];
+type WriteResult = components['schemas']['RecordWriteResult'];
+
+/** One record of a request; a deletion has no attributes. */
+export interface RecordItem {
+  readonly type: string;
+  readonly systemRef?: string;
+  readonly attributes?: AnyInput;
+}
+
+/** The types that the items of a call name; what is missing does not exist. */
+type FindTypes = (unit: UnitOfWork, names: readonly string[]) => Promise<ReadonlyMap<string, RecordType>>;
+
+/** Does what one item of a call requests of an existing row or of a new one, in place of an upsert by attributes. */
+type WriteItemOf = (plan: Plan, type: RecordType, item: RecordItem) => AnyWritten;
+
+/**
+ * Writes the records of a call in their order. One that fails changes nothing and stops no other.
+ *
+ * @param write processes one item; by default, as records do.
+ */
+export function writeRecords(
+  context: Context,
+  operation: RecordOperation,
+  items: readonly RecordItem[],
+  findTypes: FindTypes,
+  write: WriteItemOf = (plan, type, item) => writeRecord(plan, type, operation, item),
+): Promise<{ status: 200; body: WriteResult }> {
+  return context.write(async (unit) => {
+    const types = await findTypes(unit, [...new Set(items.map((item) => item.type))]);
+    const outcomes = await unit.items(items, (plan, item, index) =>
+      plan.at(`/records/${index}`, () => {
+        const type = typeFor(plan, types.get(item.type), operation, item);
+        return { type, written: write(plan, type, item) };
+      }),
+    );
+    const stored = await storedRows(unit, outcomes);
+    const known = await idsOfFailed(unit, items, outcomes, types);
+    const records = outcomes.map((outcome, index): WriteItem => {
+      const item = items[index];
+      if ('violation' in outcome) return failedItem(index, item, known.get(index) ?? null, outcome.violation);
+      const { type, written } = outcome.result;
+      const row = stored.get(written.row.id);
+      if (row === undefined) throw new Error(`A ${type.name} was written and is not stored.`);
+      return writtenItem(index, type, written.status, visibleToWriter(context.holds, type.entity, row));
+    });
+    return { status: 200, body: { summary: summaryOf(records), records } };
+  });
+}
+
+/** The type of an item. @throws Violation where the item cannot be processed whatever its row is. */
+function typeFor(
+  plan: Plan,
+  type: RecordType | undefined,
+  operation: RecordOperation,
+  { type: name, systemRef }: RecordItem,
+): RecordType {
+  if (type === undefined)
+    throw new Violation('VALIDATION_ERROR', `Records of the type ${name} cannot be written here.`, '/type');
+  if (!type.operations.includes(operation))
+    throw new Violation('VALIDATION_ERROR', `${name} records do not support ${operation}.`, '/type');
+  if (type.writeRoles.length > 0) plan.requires(type.writeRoles, `Writing ${name} records`, '/type');
+  if (!type.active)
+    throw new Violation('INVALID_STATE', `The type ${name} is deactivated. Its records cannot be written.`, '/type');
+  if (type.isCustom && systemRef === undefined)
+    throw new Violation('VALIDATION_ERROR', 'Records of custom types require a systemRef.', '/systemRef');
+  return type;
+}
+
+/** Creates, updates or deactivates a record. @throws Violation with a pointer from the item. */
+export function writeRecord(
+  plan: Plan,
+  { name, entity }: RecordType,
+  operation: RecordOperation,
+  { systemRef, attributes = {} }: RecordItem,
+): AnyWritten {
+  const row = systemRef === undefined ? undefined : plan.untyped.findForUpdate(entity, 'systemRef', systemRef);
+  if (operation !== 'UPSERT' && row?.active !== true)
+    throw new Violation('RECORD_NOT_FOUND', `No active ${name} with this systemRef exists.`, '/systemRef');
+  if (operation === 'DELETE' && row !== undefined) return plan.untyped.remove(entity, row.id);
+  return plan.at('/attributes', () => {
+    const input = readAttributes(plan, entity, attributes, row);
+    // A deleted record that is written again is active again.
+    return row === undefined
+      ? plan.untyped.create(entity, input, { systemRef })
+      : plan.untyped.update(entity, row.id, input, { system: { active: true } });
+  });
+}
+
+type Outcome = ItemOutcome<{ readonly type: RecordType; readonly written: AnyWritten }>;
+
+async function storedRows(unit: UnitOfWork, outcomes: readonly Outcome[]): Promise<Map<string, AnyStoredRow>> {
+  const written = outcomes.flatMap((outcome) => ('result' in outcome ? [outcome.result] : []));
+  const rows = new Map<string, AnyStoredRow>();
+  for (const [entity, group] of Map.groupBy(written, ({ type }) => type.entity)) {
+    const stored = await unit.stored(entity, [...new Set(group.map((one) => one.written.row.id))]);
+    for (const [id, row] of stored) rows.set(id, row);
+  }
+  return rows;
+}
+
+/** The ids of stored rows that failed items name, by the index of the item. */
+async function idsOfFailed(
+  unit: UnitOfWork,
+  items: readonly RecordItem[],
+  outcomes: readonly Outcome[],
+  types: ReadonlyMap<string, RecordType>,
+): Promise<ReadonlyMap<number, string>> {
+  const ids = new Map<number, string>();
+  const failed = outcomes.flatMap((outcome, index) => {
+    const systemRef = items[index]?.systemRef;
+    const entity = types.get(items[index]?.type ?? '')?.entity;
+    if (!('violation' in outcome) || systemRef === undefined || entity === undefined) return [];
+    return outcome.violation.code === 'RECORD_NOT_FOUND' ? [] : [{ index, entity, systemRef }];
+  });
+  for (const [entity, group] of Map.groupBy(failed, (one) => one.entity)) {
+    const rows = await unit.transaction.all<{ id: string; systemRef: string }>(sql`
+      select e.id, e.system_ref as "systemRef" from ${sql.table(entity.table)} e
+      where ${entity.within('e', unit.tenantId)} and e.system_ref = any(${group.map((one) => one.systemRef)})`);
+    const known = new Map(rows.map((row) => [row.systemRef, row.id]));
+    for (const { index, systemRef } of group) {
+      const id = known.get(systemRef);
+      if (id !== undefined) ids.set(index, id);
+    }
+  }
+  return ids;
+}
+
+/** That an item is as the contract describes its type is checked where responses are validated. */
+function writtenItem(index: number, type: RecordType, status: WriteItem['status'], row: AnyStoredRow): WriteItem {
+  const { id, systemRef, version, active } = row;
+  return {
+    index,
+    type: type.name,
+    systemRef,
+    id,
+    status,
+    version,
+    active,
+    attributes: type.attributesOf(row),
+    error: null,
+  } as WriteItem;
+}
+
+function failedItem(index: number, item: RecordItem | undefined, id: string | null, violation: Violation): WriteItem {
+  const { type = '', systemRef = null } = item ?? {};
+  const { code, message, pointer } = violation;
+  const detail = message.length > longestText ? `${message.slice(0, longestText - 1)}…` : message;
+  const error = { code, detail, pointer: pointer === undefined ? null : shortened(pointer) };
+  return {
+    index,
+    type,
+    systemRef,
+    id,
+    status: 'FAILED',
+    version: null,
+    active: null,
+    attributes: null,
+    error,
+  } as WriteItem;
+}
+
+/** The contract's bounds of a detail and of a pointer. */
+const longestText = 1_000;
+
+/** A pointer that is too long points at the object that contains the value. */
+function shortened(pointer: string): string {
+  return pointer.length <= longestText ? pointer : shortened(pointer.slice(0, pointer.lastIndexOf('/')));
+}
+
+function summaryOf(records: readonly WriteItem[]): WriteResult['summary'] {
+  const count = (status: WriteItem['status']) => records.filter((record) => record.status === status).length;
+  return {
+    total: records.length,
+    created: count('CREATED'),
+    updated: count('UPDATED'),
+    unchanged: count('UNCHANGED'),
+    deleted: count('DELETED'),
+    failed: count('FAILED'),
+  };
+}

@@ -1,0 +1,579 @@
+import { sql } from 'kysely';
+import { type Bill, type Billed, makeBills, sharesOf } from './bills.ts';
+import { dateText, instantAt, instantText, lastDay, yearOf } from './calendar.ts';
+import { saveCounters } from './counters.ts';
+import type { Firm } from './firm.ts';
+import type { JobSeed } from './jobs.ts';
+import { makePayments, type Outcome } from './money.ts';
+import type { ClientSeed } from './parties.ts';
+import { rowId } from './row-id.ts';
+import type { EntityRow, Loader, Value } from './table-loader.ts';
+import type { Work } from './time.ts';
+
+/** Loads bills, what they take from the work in progress, payments and links. */
+export async function loadBilling(
+  loader: Loader,
+  firm: Firm,
+  clients: readonly ClientSeed[],
+  jobs: readonly JobSeed[],
+  work: Work,
+  apiUserId: string,
+): Promise<void> {
+  const counter = `invoice.invoice_number.${firm.orgId}.`;
+  const counted = await loader.all<{ name: string; value: number }>(
+    sql`select name, value from tenant_counter where tenant_id = ${loader.tenantId} and name like ${`${counter}%`}`,
+  );
+  const first = new Map(counted.map(({ name, value }) => [Number(name.slice(counter.length)), value]));
+  const { bills, billed, lastNumbers } = makeBills(firm, clients, jobs, work, first);
+  const { payments, outcomes, links } = makePayments(bills, loader.tenantId);
+  // A voided invoice gives back what it billed.
+  for (const [index, { bill }] of billed) if (outcomes.get(bill)?.status === 'VOIDED') billed.delete(index);
+  const paymentOfLink = new Map(payments.map((payment) => [payment.link, payment]));
+  const posted = bills.filter((bill) => bill.invoiceId !== undefined);
+
+  await loader.entities(
+    'draft_invoice',
+    [
+      'draft_number',
+      'client_id',
+      'job_ids',
+      'status',
+      'bill_through_date',
+      'proposed_invoice_date',
+      'due_date',
+      'standard_amount',
+      'adjustment_amount',
+      'subtotal',
+      'discount_total',
+      'tax_total',
+      'total',
+      'currency',
+      'prepared_by_id',
+      'submitted_at',
+      'approved_at',
+      'rejected_at',
+      'invoice_id',
+      'rejection_reason',
+    ],
+    draftRows(bills, clients, firm),
+  );
+  const lineColumns = [
+    'position',
+    'id',
+    'line_type',
+    'job_id',
+    'description',
+    'quantity',
+    'unit_amount',
+    'amount',
+    'taxable',
+    'tax_rate_percent',
+    'tax_amount',
+  ];
+  await loader.rows(
+    'draft_invoice_line',
+    ['draft_invoice_id', ...lineColumns],
+    lineRows(bills, 52, (bill) => bill.draftId),
+  );
+  await loader.entities(
+    'invoice',
+    [
+      'invoice_number',
+      'pms_ref',
+      'client_id',
+      'org_id',
+      'job_ids',
+      'draft_invoice_id',
+      'status',
+      'invoice_date',
+      'due_date',
+      'posted_at',
+      'paid_at',
+      'overdue_at',
+      'write_off_reason',
+      'voided_at',
+      'void_reason',
+      'subtotal',
+      'discount_total',
+      'tax_total',
+      'total',
+      'amount_paid',
+      'amount_pending',
+      'amount_written_off',
+      'currency',
+      'tax_region_id',
+      'city',
+      'country',
+      'memo',
+    ],
+    invoiceRows(posted, outcomes, clients, firm),
+  );
+  await loader.rows(
+    'invoice_line',
+    ['invoice_id', ...lineColumns],
+    lineRows(posted, 53, (bill) => bill.invoiceId ?? ''),
+  );
+  await loader.entities(
+    'wip_entry',
+    [
+      'wip_type',
+      'client_id',
+      'job_id',
+      'staff_id',
+      'task_id',
+      'code',
+      'work_date',
+      'hours',
+      'billing_rate',
+      'amount',
+      'time_entry_id',
+      'expense_entry_id',
+      'status',
+      'currency',
+      'billed_amount',
+      'write_up_amount',
+      'write_off_amount',
+      'draft_invoice_id',
+      'invoice_id',
+      'posted_at',
+      'billed_at',
+    ],
+    wipRows(work, billed, clients, jobs, firm),
+  );
+  const linkColumns = ['line_id', 'position', 'wip_entry_id'];
+  await loader.rows('draft_invoice_line_wip', linkColumns, lineWorkRows(bills, 52, work));
+  await loader.rows('invoice_line_wip', linkColumns, lineWorkRows(posted, 53, work));
+  await loader.rows(
+    'wip_relief',
+    ['invoice_id', 'wip_entry_id', 'billed', 'write_up', 'write_off'],
+    reliefRows(posted, work),
+  );
+  await loader.entities(
+    'draft_invoice_history',
+    [
+      'draft_invoice_id',
+      'revision',
+      'action',
+      'from_status',
+      'to_status',
+      'changed_by_id',
+      'changed_at',
+      'changes',
+      'client_id',
+      'job_ids',
+      'invoice_id',
+      'total',
+      'draft_invoice',
+    ],
+    historyRows(bills, clients, firm),
+  );
+
+  await loader.entities(
+    'quick_payment_link',
+    [
+      'url',
+      'token_hash',
+      'client_id',
+      'amount',
+      'currency',
+      'note',
+      'status',
+      'active',
+      'expires_at',
+      'created_by_api_user_id',
+      'payment_id',
+      'used_at',
+    ],
+    links.map(({ id, token, tokenHash, bill, day, status, number }): EntityRow => {
+      const paid = status === 'USED' ? paymentOfLink.get(number) : undefined;
+      return [
+        id,
+        instantAt(day, 17) + number,
+        `https://api.financial-automation.example/pay/${token}`,
+        tokenHash,
+        clients[bill.client]?.id ?? '',
+        money(bill.total),
+        'USD',
+        'Thank you for your prompt payment.',
+        status,
+        status !== 'CANCELLED',
+        instantText(instantAt(day + 30, 17)),
+        apiUserId,
+        paid?.id ?? null,
+        paid === undefined ? null : instantText(instantAt(paid.day, 19)),
+      ];
+    }),
+  );
+  await loader.rows(
+    'quick_payment_link_invoice',
+    ['quick_payment_link_id', 'position', 'invoice_id', 'amount_due_at_creation'],
+    links.map(({ id, bill }) => [id, 0, bill.invoiceId ?? '', money(bill.total)]),
+  );
+  const numbers = new Map<number, number>();
+  await loader.entities(
+    'payment',
+    [
+      'payment_number',
+      'pms_ref',
+      'client_id',
+      'payment_date',
+      'amount',
+      'currency',
+      'method',
+      'status',
+      'source',
+      'quick_payment_link_id',
+      'processor',
+      'processor_ref',
+      'card_brand',
+      'last4',
+      'fee_amount',
+      'refunded_amount',
+      'failure_code',
+      'failure_message',
+      'settled_at',
+      'returned_at',
+      'refunded_at',
+      'check_number',
+    ],
+    payments.map(({ id, bill, day, amount, method, status, link }, index): EntityRow => {
+      const year = yearOf(day);
+      const number = (numbers.get(year) ?? 1000) + 1;
+      numbers.set(year, number);
+      const ref = `PAY-${year}-${String(number).padStart(5, '0')}`;
+      const [at, isSettled] = [instantAt(day, 19) + (index % 100_000), status !== 'PENDING' && status !== 'FAILED'];
+      const isCard = method === 'CARD';
+      return [
+        id,
+        at,
+        ref,
+        ref,
+        clients[bill.client]?.id ?? '',
+        dateText(day),
+        money(amount),
+        'USD',
+        method,
+        status,
+        link === undefined ? 'MANUAL' : 'QUICK_PAYMENT_LINK',
+        links[link ?? -1]?.id ?? null,
+        isCard ? 'sandbox' : null,
+        isCard ? `sbx_${index}` : null,
+        isCard ? 'Visa' : null,
+        isCard ? '4242' : null,
+        isCard ? money(Math.floor(amount * 0.029)) : '0.00',
+        status === 'REFUNDED' ? money(amount) : '0.00',
+        status === 'FAILED' ? 'R01' : null,
+        status === 'FAILED' ? 'Insufficient funds' : null,
+        isSettled ? instantText(at) : null,
+        status === 'RETURNED' ? instantText(at + 86_400_000) : null,
+        status === 'REFUNDED' ? instantText(at + 86_400_000) : null,
+        method === 'CHECK' ? String(20_000 + index) : null,
+      ];
+    }),
+  );
+  await loader.rows(
+    'payment_allocation',
+    ['payment_id', 'position', 'invoice_id', 'amount', 'allocated_at'],
+    payments.flatMap(({ id, bill, amount, status, day }, index) =>
+      status === 'COMPLETED' || status === 'PENDING'
+        ? [
+            [
+              id,
+              0,
+              bill.invoiceId ?? '',
+              money(amount),
+              status === 'PENDING' ? null : instantText(instantAt(day, 19) + (index % 100_000)),
+            ],
+          ]
+        : [],
+    ),
+  );
+  const paymentCounters = [...numbers].map(([year, value]) => [`payment.payment_number.${year}`, value] as const);
+  const invoiceCounters = [...lastNumbers].map(([year, value]) => [`${counter}${year}`, value] as const);
+  await saveCounters(loader, [...paymentCounters, ...invoiceCounters]);
+}
+
+function money(cents: number): string {
+  return (cents / 100).toFixed(2);
+}
+
+/** The totals of a bill, as documents show them. */
+function totalsOf({ lines, total }: Bill) {
+  const sum = (of: (line: Bill['lines'][number]) => number) => lines.reduce((all, line) => all + of(line), 0);
+  return {
+    subtotal: money(sum((line) => (line.lineType === 'DISCOUNT' ? 0 : line.amount))),
+    discountTotal: money(-sum((line) => (line.lineType === 'DISCOUNT' ? line.amount : 0))),
+    taxTotal: money(sum((line) => line.tax)),
+    total: money(total),
+  };
+}
+
+/** What drafts are worth more or less than standard. */
+function adjustmentOf({ lines, standard }: Bill): number {
+  return lines.reduce((sum, line) => sum + (line.work.length > 0 ? line.amount : 0), 0) - standard;
+}
+
+function draftNumberOf({ number, day }: Bill): string {
+  return `D-${yearOf(day)}-${100_000 + number}`;
+}
+
+/** When a draft was created, submitted, and approved or rejected. */
+function instantsOf({ day, number }: Bill) {
+  const at = instantAt(day, 16) + (number % 100_000);
+  return { createdAt: at, submittedAt: at + 1_800_000, decidedAt: at + 7_200_000 };
+}
+
+function* draftRows(bills: readonly Bill[], clients: readonly ClientSeed[], firm: Firm): Generator<EntityRow> {
+  for (const bill of bills) {
+    const { createdAt, submittedAt, decidedAt } = instantsOf(bill);
+    const { subtotal, discountTotal, taxTotal, total } = totalsOf(bill);
+    const [isPosted, isRejected] = [bill.draftStatus === 'POSTED', bill.draftStatus === 'REJECTED'];
+    yield [
+      bill.draftId,
+      createdAt,
+      draftNumberOf(bill),
+      clients[bill.client]?.id ?? '',
+      [bill.jobId],
+      bill.draftStatus,
+      dateText(bill.day),
+      dateText(bill.day),
+      dateText(bill.day + 30),
+      money(bill.standard),
+      money(adjustmentOf(bill)),
+      subtotal,
+      discountTotal,
+      taxTotal,
+      total,
+      'USD',
+      firm.people[2]?.id ?? null,
+      bill.draftStatus === 'DRAFT' ? null : instantText(submittedAt),
+      isPosted ? instantText(decidedAt) : null,
+      isRejected ? instantText(decidedAt) : null,
+      bill.invoiceId ?? null,
+      isRejected ? 'Split the work by month.' : null,
+    ];
+  }
+}
+
+/** The id of a line: of drafts and invoices apart, and of at most a thousand lines. */
+function lineId(kind: number, { number, day }: Bill, position: number): string {
+  return rowId(kind, number * 1000 + position, instantAt(day, 16));
+}
+
+function* lineRows(bills: readonly Bill[], kind: number, owner: (bill: Bill) => string): Generator<Value[]> {
+  for (const bill of bills)
+    for (const [position, { lineType, description, amount, tax }] of bill.lines.entries()) {
+      const isTaxable = bill.taxRate > 0 && lineType !== 'DISCOUNT';
+      yield [
+        owner(bill),
+        position,
+        lineId(kind, bill, position),
+        lineType,
+        bill.jobId,
+        description,
+        '1',
+        money(amount),
+        money(amount),
+        isTaxable,
+        isTaxable ? String(bill.taxRate / 1000) : '0',
+        money(tax),
+      ];
+    }
+}
+
+function* invoiceRows(
+  bills: readonly Bill[],
+  outcomes: ReadonlyMap<Bill, Outcome>,
+  clients: readonly ClientSeed[],
+  firm: Firm,
+): Generator<EntityRow> {
+  for (const bill of bills) {
+    const outcome = outcomes.get(bill);
+    if (outcome === undefined) throw new Error('There is an invoice without an outcome.');
+    const { status, paid, pending, paidDay } = outcome;
+    const postedAt = instantAt(bill.day, 18) + (bill.number % 100_000);
+    const { subtotal, discountTotal, taxTotal, total } = totalsOf(bill);
+    const isOpen = status === 'POSTED' || status === 'PARTIALLY_PAID';
+    const client = clients[bill.client];
+    yield [
+      bill.invoiceId ?? '',
+      postedAt,
+      bill.invoiceNumber,
+      bill.invoiceNumber,
+      client?.id ?? '',
+      firm.orgId,
+      [bill.jobId],
+      bill.draftId,
+      status,
+      dateText(bill.day),
+      dateText(bill.day + 30),
+      instantText(postedAt),
+      paidDay === undefined ? null : instantText(instantAt(paidDay, 19)),
+      isOpen && bill.day + 30 < lastDay ? instantText(instantAt(bill.day + 31, 7)) : null,
+      status === 'WRITTEN_OFF' ? 'The client is insolvent.' : null,
+      status === 'VOIDED' ? instantText(postedAt + 86_400_000) : null,
+      status === 'VOIDED' ? 'Billed to the wrong period.' : null,
+      subtotal,
+      discountTotal,
+      taxTotal,
+      total,
+      money(paid),
+      money(pending),
+      status === 'WRITTEN_OFF' ? money(bill.total) : '0.00',
+      'USD',
+      firm.taxRegions[client?.regionIndex ?? 0]?.id ?? null,
+      'Springfield',
+      'US',
+      isOpen && bill.number % 90 === 3 ? 'In dispute: the client asks for the time sheets.' : null,
+    ];
+  }
+}
+
+function* wipRows(
+  work: Work,
+  billed: ReadonlyMap<number, Billed>,
+  clients: readonly ClientSeed[],
+  jobs: readonly JobSeed[],
+  firm: Firm,
+): Generator<EntityRow> {
+  for (const [index, id] of work.ids.entries()) {
+    const job = jobs[work.jobs[index] ?? 0];
+    if (job === undefined) throw new Error('There is work without a job.');
+    const [day, amount, rate, hours] = [
+      work.days[index] ?? 0,
+      work.amounts[index] ?? 0,
+      work.rates[index] ?? 0,
+      work.hours[index] ?? 0,
+    ];
+    const on = billed.get(index);
+    const isBilled = on?.bill.invoiceId !== undefined;
+    const taken = isBilled ? on.billed : 0;
+    const postedAt = instantAt(day, 20) + (index % 100_000);
+    const kind = work.kinds[index] ?? 'TIME';
+    const isTime = kind === 'TIME';
+    const person = work.people[index];
+    const code = isTime ? firm.workCodes[index % 109] : kind === 'EXPENSE' ? firm.expenseCodes[index % 6] : undefined;
+    yield [
+      id,
+      postedAt,
+      kind,
+      clients[job.client]?.id ?? '',
+      job.id,
+      person === undefined ? null : (firm.people[person]?.id ?? null),
+      null,
+      code ?? null,
+      dateText(day),
+      isTime ? (hours / 100).toFixed(2) : null,
+      isTime ? money(rate) : null,
+      money(amount),
+      isTime ? (work.entryIds[index] ?? null) : null,
+      kind === 'EXPENSE' ? (work.entryIds[index] ?? null) : null,
+      on === undefined ? 'OPEN' : isBilled ? 'BILLED' : 'IN_DRAFT',
+      'USD',
+      money(taken),
+      money(isBilled ? Math.max(0, taken - amount) : 0),
+      money(isBilled ? Math.max(0, amount - taken) : 0),
+      on?.bill.draftId ?? null,
+      on?.bill.invoiceId ?? null,
+      instantText(postedAt),
+      isBilled ? instantText(instantsOf(on.bill).decidedAt) : null,
+    ];
+  }
+}
+
+function* lineWorkRows(bills: readonly Bill[], kind: number, work: Work): Generator<Value[]> {
+  for (const bill of bills)
+    for (const [position, line] of bill.lines.entries())
+      for (const [place, index] of line.work.entries())
+        yield [lineId(kind, bill, position), place, work.ids[index] ?? ''];
+}
+
+function* reliefRows(bills: readonly Bill[], work: Work): Generator<Value[]> {
+  for (const bill of bills)
+    for (const line of bill.lines)
+      for (const [index, taken] of sharesOf(work, line)) {
+        const amount = work.amounts[index] ?? 0;
+        yield [
+          bill.invoiceId ?? '',
+          work.ids[index] ?? '',
+          money(taken),
+          money(Math.max(0, taken - amount)),
+          money(Math.max(0, amount - taken)),
+        ];
+      }
+}
+
+/** The revisions of a draft up to its status. */
+const revisions = {
+  DRAFT: [['CREATED', 'DRAFT']],
+  IN_REVIEW: [
+    ['CREATED', 'DRAFT'],
+    ['SUBMITTED', 'IN_REVIEW'],
+  ],
+  REJECTED: [
+    ['CREATED', 'DRAFT'],
+    ['SUBMITTED', 'IN_REVIEW'],
+    ['REJECTED', 'REJECTED'],
+  ],
+  POSTED: [
+    ['CREATED', 'DRAFT'],
+    ['SUBMITTED', 'IN_REVIEW'],
+    ['APPROVED', 'APPROVED'],
+    ['POSTED', 'POSTED'],
+  ],
+} as const;
+
+function* historyRows(bills: readonly Bill[], clients: readonly ClientSeed[], firm: Firm): Generator<EntityRow> {
+  let count = 0;
+  for (const bill of bills) {
+    const { createdAt, submittedAt, decidedAt } = instantsOf(bill);
+    const { subtotal, discountTotal, taxTotal, total } = totalsOf(bill);
+    const clerk = firm.people[2]?.id ?? null;
+    let from: string | null = null;
+    for (const [place, [action, to]] of revisions[bill.draftStatus].entries()) {
+      const at = place === 0 ? createdAt : place === 1 ? submittedAt : decidedAt;
+      const invoiceId = to === 'POSTED' ? (bill.invoiceId ?? null) : null;
+      const isApproved = to === 'APPROVED' || to === 'POSTED';
+      const snapshot = {
+        id: bill.draftId,
+        draftNumber: draftNumberOf(bill),
+        status: to,
+        billThroughDate: dateText(bill.day),
+        proposedInvoiceDate: dateText(bill.day),
+        dueDate: dateText(bill.day + 30),
+        currency: 'USD',
+        subtotal,
+        discountTotal,
+        taxTotal,
+        interestTotal: '0.00',
+        total,
+        preparedById: clerk,
+        reviewerId: null,
+        approvedById: null,
+        submittedAt: place > 0 ? instantText(submittedAt) : null,
+        approvedAt: isApproved ? instantText(decidedAt) : null,
+        rejectedAt: to === 'REJECTED' ? instantText(decidedAt) : null,
+        rejectionReason: to === 'REJECTED' ? 'Split the work by month.' : null,
+      };
+      const changes = from === null ? {} : { status: { old: from, new: to } };
+      yield [
+        rowId(54, count++, at),
+        at,
+        bill.draftId,
+        place + 1,
+        action,
+        from,
+        to,
+        clerk,
+        instantText(at),
+        changes,
+        clients[bill.client]?.id ?? '',
+        [bill.jobId],
+        invoiceId,
+        total,
+        snapshot,
+      ];
+      from = to;
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/** Numbers that look random and are the same in every run with the same seed: mulberry32, which is fast and enough for demo data. */
+export class Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** From 0 up to, but not including, 1. */
+  next(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  /** A whole number from 0 up to, but not including, the end. */
+  below(end: number): number {
+    return Math.floor(this.next() * end);
+  }
+
+  /** A whole number from the first to the last, both included. */
+  between(first: number, last: number): number {
+    return first + this.below(last - first + 1);
+  }
+
+  chance(probability: number): boolean {
+    return this.next() < probability;
+  }
+
+  pick<const Value>(values: readonly [Value, ...Value[]]): Value {
+    return values[this.below(values.length)] ?? values[0];
+  }
+
+  /** One of the values, each as often as its weight says. */
+  weighted<const Value>(values: readonly (readonly [Value, number])[]): Value {
+    const total = values.reduce((sum, [, weight]) => sum + weight, 0);
+    let rest = this.next() * total;
+    for (const [value, weight] of values) {
+      rest -= weight;
+      if (rest < 0) return value;
+    }
+    const last = values.at(-1);
+    if (last === undefined) throw new RangeError('There is nothing to choose from.');
+    return last[0];
+  }
+
+  /** With this median; a spread of 1 is that of most amounts of money. */
+  logNormal(median: number, spread: number): number {
+    const normal = Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
+    return median * Math.exp(spread * normal);
+  }
+}

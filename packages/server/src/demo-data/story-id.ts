@@ -1,0 +1,46 @@
+/** The types of the story that the contract's examples tell, as their ids name them. */
+const types = {
+  Org: '0a01',
+  Office: '0a02',
+  Department: '0a03',
+  ServiceLine: '0a04',
+  Industry: '0a05',
+  ClientType: '0a06',
+  ClientBusinessEntity: '0a07',
+  TaxRegion: '0a08',
+  ClientGroup: '0a09',
+  Client: '0c01',
+  Contact: '0c02',
+  ContactInfo: '0c03',
+  ContactClient: '0c04',
+  Job: '0d01',
+  JobTemplate: '0d02',
+  StaffJobAssignment: '0d03',
+  StaffTaskAssignment: '0d04',
+  Task: '0d05',
+  TaskType: '0d06',
+  Engagement: '0d07',
+  EngagementBatch: '0d09',
+  LetterTemplate: '0d0a',
+  Staff: '0e01',
+  StaffType: '0e02',
+  RateCard: '0e03',
+  TimeEntry: '0f01',
+  ExpenseEntry: '0f02',
+  WorkCode: '0f03',
+  ExpenseCode: '0f04',
+  NonWorkCode: '0f05',
+  WipEntry: '0f06',
+  DraftInvoice: '1a01',
+  Invoice: '1a04',
+  Payment: '1a05',
+  QuickPaymentLink: '1a06',
+  File: '1b01',
+  EventSubscription: '1b02',
+  CustomRecordType: '1c01',
+} as const;
+
+/** The id of a row in the examples of the contract; openapi/examples/README.md says what is what. */
+export function storyId(type: keyof typeof types, number: number): string {
+  return `0199a1c2-${types[type]}-7c01-8a4f-5d2e9b60f1${String(number).padStart(2, '0')}`;
+}

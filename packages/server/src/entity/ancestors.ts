@@ -1,0 +1,32 @@
+import type { Entity } from './entity.ts';
+import type { Plan } from './plan.ts';
+import type { EntityType, Row } from './row.ts';
+import type { PendingChange } from './rules.ts';
+import { invalidField } from './violation.ts';
+
+/** How deep rows can be nested. */
+const mostLevels = 50;
+
+/**
+ * Checks that a row is not below itself. Its ancestors keep their parents until the transaction ends, so that no other
+ * transaction closes a circle at the same time.
+ *
+ * @param field refers to the row's parent, which is of the same entity.
+ * @throws Violation `VALIDATION_ERROR`
+ */
+export function checkAncestors<Type extends EntityType>(
+  { id, values, previous }: PendingChange<Type>,
+  plan: Plan,
+  entity: Entity<Type>,
+  field: keyof Row<Type> & string,
+): void {
+  const parentOf = (row: object | undefined): unknown => new Map(Object.entries(row ?? {})).get(field);
+  if (parentOf(values) === parentOf(previous)) return;
+  let ancestor = parentOf(values);
+  for (let level = 1; typeof ancestor === 'string'; level++) {
+    if (ancestor === id)
+      throw invalidField(field, `${field} must not be the ${entity.type} itself or one of its descendants.`);
+    if (level > mostLevels) throw invalidField(field, `The rows are nested more than ${mostLevels} levels deep.`);
+    ancestor = parentOf(plan.getForShare(entity, ancestor));
+  }
+}

@@ -1,0 +1,310 @@
+import { type RawBuilder, sql } from 'kysely';
+import { type Field, membersOf } from '../contract/fields.ts';
+import { CheckViolation, ForeignKeyViolation, UniqueViolation } from '../store/errors.ts';
+import type { Transaction } from '../store/store.ts';
+import { type ConstraintError, explain } from './constraints.ts';
+import { type Embed, membersShown, type Owned, type OwnedLink } from './embed.ts';
+import type { AnyEntity } from './entity.ts';
+import type { PendingRow, PendingRows, PlainRow } from './pending-rows.ts';
+import type { AnyRow, AnyStoredRow } from './row.ts';
+import { isChanged, isFieldChanged } from './row-changes.ts';
+import { shownColumns } from './select.ts';
+import { asJson } from './values.ts';
+import type { Violation } from './violation.ts';
+import { inWriteOrder } from './write-order.ts';
+
+type Columns = Readonly<Record<string, unknown>>;
+
+/** A constraint of the database rejected one of these rows. */
+export class RejectedRows extends Error {
+  override readonly name = 'RejectedRows';
+  readonly error: ConstraintError;
+  readonly rows: readonly { readonly entity: AnyEntity; readonly pointer: string }[];
+
+  constructor(error: ConstraintError, rows: RejectedRows['rows']) {
+    super(error.message, { cause: error });
+    this.error = error;
+    this.rows = rows;
+  }
+
+  /** The violation of the row, where it is known which one it is; else of the first. */
+  get violation(): Violation {
+    const [row] = this.rows;
+    if (row === undefined) throw this.error;
+    return explain(row.entity, this.error).under(row.pointer);
+  }
+}
+
+export interface ApplyOptions {
+  readonly tenantId: number;
+  readonly now: string;
+  /** Whether the row got a new version in this transaction already: what a transaction does to a row is one change. */
+  readonly hasNewVersion: (row: PendingRow) => boolean;
+  /** Writes each row with a statement of its own, to find the one that a constraint rejects. */
+  readonly oneByOne: boolean;
+}
+
+/** What was written. */
+export interface Applied {
+  readonly changed: readonly PendingRow[];
+  /** The changed rows as they are stored now, as far as that is known without reading them again. */
+  readonly stored: ReadonlyMap<AnyEntity, readonly AnyStoredRow[]>;
+}
+
+/**
+ * Writes planned changes with one statement for each table. The locks on changed rows are held.
+ *
+ * @throws RejectedRows where a constraint of the database rejects a row.
+ */
+export async function applyChanges(
+  transaction: Transaction,
+  pending: PendingRows,
+  options: ApplyOptions,
+): Promise<Applied> {
+  const changed = [...pending.all()].filter(needsWrite);
+  const byKey = Map.groupBy(changed, ({ entity }) => entity.key);
+  const entities = inWriteOrder([...byKey.values()].flatMap(([first]) => (first === undefined ? [] : [first.entity])));
+  const plain = [...pending.plainRows()].sort((one, other) => (keyText(one) < keyText(other) ? -1 : 1));
+  const tables = new Set([...entities.map(({ table }) => table), ...plain.map(({ table }) => table)]);
+  const writer = new Writer(transaction, options);
+  const stored = new Map<AnyEntity, readonly AnyStoredRow[]>();
+  for (const rows of Map.groupBy(plain, ({ table }) => table).values())
+    await writer.delete(rows.filter((row) => row.replaces));
+  for (const entity of entities) {
+    const rows = byKey.get(entity.key) ?? [];
+    const returning = isSettledWith(entity, tables) ? sql` returning ${shownColumns(entity)}` : sql``;
+    const updated = await writer.update(entity, rows.filter(isStored), returning);
+    const inserted = await writer.insert(entity, rows.filter(isNew), returning);
+    stored.set(entity, [...updated, ...inserted]);
+    for (const [field, owned] of entity.owned) await writer.replaceOwned(entity, field, owned, rows);
+  }
+  for (const rows of Map.groupBy(plain, ({ table }) => table).values()) await writer.insertPlain(rows);
+  await writer.claimReferences(changed.filter(isNew));
+  return { changed, stored };
+}
+
+interface StoredPendingRow extends PendingRow {
+  readonly loaded: NonNullable<PendingRow['loaded']>;
+}
+
+function isStored(row: PendingRow): row is StoredPendingRow {
+  return row.loaded !== undefined;
+}
+
+function isNew(row: PendingRow): boolean {
+  return row.loaded === undefined;
+}
+
+function needsWrite({ entity, loaded, row, isTouched, privateColumns }: PendingRow): boolean {
+  if (loaded === undefined || isTouched || Object.keys(privateColumns).length > 0) return true;
+  return isChanged(entity, loaded.row, row);
+}
+
+/** Whether all that a row shows is written with it, or before this transaction. */
+function isSettledWith({ showsBesides, embeds, sumsUp }: AnyEntity, written: ReadonlySet<string>): boolean {
+  const isWritten = (table: string) => written.has(table);
+  const isSettled = (embed: Embed, field: Field): boolean => {
+    const { table, sumsUp: summed, ownFields } = embed.to();
+    if ([table, ...summed].some(isWritten)) return false;
+    return membersShown(embed, field).every(({ name, member, embed: nested }) =>
+      nested === undefined ? ownFields.some((own) => own.name === name) : isSettled(nested, member),
+    );
+  };
+  const isEverySettled = [...embeds].every(([field, embed]) => isSettled(embed, field));
+  return showsBesides !== 'anything' && !sumsUp.some(isWritten) && isEverySettled;
+}
+
+class Writer {
+  readonly #transaction: Transaction;
+  readonly #options: ApplyOptions;
+
+  constructor(transaction: Transaction, options: ApplyOptions) {
+    this.#transaction = transaction;
+    this.#options = options;
+  }
+
+  async insert(
+    entity: AnyEntity,
+    rows: readonly PendingRow[],
+    returning: RawBuilder<unknown>,
+  ): Promise<AnyStoredRow[]> {
+    const inserted = rows.map((pending) => ({
+      pending,
+      columns: { ...columnsOf(entity, entity.ownFields, pending.row), ...pending.privateColumns },
+    }));
+    // In the order of their keys, so that two calls with the same keys wait for each other instead of colliding.
+    inserted.sort((one, other) => (one.pending.row.systemRef < other.pending.row.systemRef ? -1 : 1));
+    const stored: AnyStoredRow[] = [];
+    // Columns without a value are left to their defaults.
+    for (const group of Map.groupBy(inserted, ({ columns }) => Object.keys(columns).join()).values())
+      stored.push(...(await this.#write(group, (columns) => this.#insertInto(entity.table, columns, returning))));
+    return stored;
+  }
+
+  async update(
+    entity: AnyEntity,
+    rows: readonly StoredPendingRow[],
+    returning: RawBuilder<unknown>,
+  ): Promise<AnyStoredRow[]> {
+    const fields = entity.ownFields.filter((field) => !systemFields.has(field.name));
+    const stored: AnyStoredRow[] = [];
+    for (const group of Map.groupBy(rows, (row) => Object.keys(row.privateColumns).join()).values()) {
+      const changed = fields.filter((field) =>
+        group.some(({ loaded, row }) => isFieldChanged(entity, field, loaded.row, row)),
+      );
+      const updated = group.map((pending) => {
+        const version = pending.row.version + (this.#options.hasNewVersion(pending) ? 0 : 1);
+        const columns = { id: pending.id, version, updated_at: this.#options.now };
+        return {
+          pending,
+          columns: { ...columns, ...columnsOf(entity, changed, pending.row), ...pending.privateColumns },
+        };
+      });
+      stored.push(...(await this.#write(updated, (columns) => this.#updateTable(entity.table, columns, returning))));
+    }
+    return stored;
+  }
+
+  /** Owned rows are written as a whole, where their list has changed. */
+  async replaceOwned(entity: AnyEntity, field: Field, owned: Owned, rows: readonly PendingRow[]): Promise<void> {
+    const { tenantId } = this.#options;
+    const { links = {}, computed = {} } = owned;
+    const members = membersOf(field).filter(({ name }) => links[name] === undefined && computed[name] === undefined);
+    const changed = rows.filter(
+      ({ loaded, row }) => loaded === undefined || isFieldChanged(entity, field, loaded.row, row),
+    );
+    const stored = changed.filter(isStored).map(({ id }) => id);
+    if (stored.length > 0) {
+      await this.#transaction.all(sql`
+        delete from ${sql.table(owned.table)} where tenant_id = ${tenantId} and ${sql.ref(owned.owner)} = any(${stored})`);
+    }
+    const children = changed.flatMap((pending) =>
+      objectsIn(pending.row[field.name]).map((element, position) => {
+        const columns: Record<string, unknown> = { [owned.owner]: pending.id, position };
+        for (const member of members) columns[member.column] = asJson(member, element[member.name]) ?? null;
+        return { pending, columns };
+      }),
+    );
+    await this.#write(children, (columns) => this.#insertInto(owned.table, columns));
+    for (const [name, link] of Object.entries(links)) await this.#insertLinks(field, name, link, changed);
+  }
+
+  /** The references of owned rows. Those of replaced rows are gone with them. */
+  async #insertLinks(field: Field, name: string, link: OwnedLink, rows: readonly PendingRow[]): Promise<void> {
+    const references = rows.flatMap((pending) =>
+      objectsIn(pending.row[field.name]).flatMap((element) =>
+        listOf(element[name]).map((reference, position) => ({
+          pending,
+          columns: { [link.owner]: element.id, position, [link.column]: reference },
+        })),
+      ),
+    );
+    await this.#write(references, (columns) => this.#insertInto(link.table, columns));
+  }
+
+  async delete(rows: readonly PlainRow[]): Promise<void> {
+    const [first] = rows;
+    if (first === undefined) return;
+    const columns = sql.join(Object.keys(first.key).map((name) => sql.ref(name)));
+    await this.#transaction.all(sql`
+      delete from ${sql.table(first.table)} where tenant_id = ${this.#options.tenantId} and (${columns}) in (
+        select ${columns} from ${recordset(
+          first.table,
+          rows.map((row) => row.key),
+        )})`);
+  }
+
+  async insertPlain(rows: readonly PlainRow[]): Promise<void> {
+    const inserted = rows.flatMap((pending) =>
+      pending.columns === undefined ? [] : [{ pending, columns: { ...pending.key, ...pending.columns } }],
+    );
+    await this.#write(inserted, (columns) => this.#insertInto(rows[0]?.table ?? '', columns));
+  }
+
+  /** What other systems call a row is unique by type and system. */
+  async claimReferences(rows: readonly PendingRow[]): Promise<void> {
+    const claims = rows.flatMap((pending) =>
+      objectsIn(pending.row.sysRefs).map(({ system, ref }) => ({
+        pending,
+        columns: { entity_type: pending.entity.type, system, ref, entity_id: pending.id },
+      })),
+    );
+    await this.#write(claims, (columns) => this.#insertInto('entity_ref', columns));
+  }
+
+  #insertInto(table: string, rows: readonly Columns[], returning = sql``): RawBuilder<unknown> {
+    const columns = sql.join(Object.keys(rows[0] ?? {}).map((name) => sql.ref(name)));
+    return sql`
+      insert into ${sql.table(table)} as e (tenant_id, ${columns})
+      select ${this.#options.tenantId}, ${columns} from ${recordset(table, rows)}${returning}`;
+  }
+
+  #updateTable(table: string, rows: readonly Columns[], returning: RawBuilder<unknown>): RawBuilder<unknown> {
+    const assignments = Object.keys(rows[0] ?? {})
+      .filter((name) => name !== 'id')
+      .map((name) => sql`${sql.ref(name)} = ${sql.ref(`r.${name}`)}`);
+    return sql`
+      update ${sql.table(table)} e set ${sql.join(assignments)} from ${recordset(table, rows)}
+      where e.tenant_id = ${this.#options.tenantId} and e.id = r.id${returning}`;
+  }
+
+  /** One statement for all rows, or one for each where the row that a constraint rejects is looked for. */
+  async #write<Source extends { readonly entity: AnyEntity; readonly pointer: string }>(
+    rows: readonly { readonly pending: Source; readonly columns: Columns }[],
+    statement: (columns: readonly Columns[]) => RawBuilder<unknown>,
+  ): Promise<AnyStoredRow[]> {
+    const groups = this.#options.oneByOne ? rows.map((row) => [row]) : rows.length === 0 ? [] : [rows];
+    const returned: AnyStoredRow[] = [];
+    for (const group of groups) {
+      try {
+        returned.push(...(await this.#transaction.all<AnyStoredRow>(statement(group.map((row) => row.columns)))));
+      } catch (error) {
+        if (!isConstraintError(error)) throw error;
+        throw new RejectedRows(
+          error,
+          group.map((row) => row.pending),
+        );
+      }
+    }
+    return returned;
+  }
+}
+
+/** Set by the writer itself. */
+const systemFields = new Set(['id', 'systemRef', 'sysRefs', 'createdAt', 'updatedAt', 'version']);
+
+/** The rows as a table. One parameter for all of them: the statement is the same however many there are. */
+function recordset(table: string, rows: readonly Columns[]): RawBuilder<unknown> {
+  return sql`jsonb_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::jsonb) r`;
+}
+
+/** The values of fields by column. A field without a value is left to the default of its column. */
+function columnsOf(entity: AnyEntity, fields: readonly Field[], row: AnyRow): Record<string, unknown> {
+  const columns: Record<string, unknown> = {};
+  for (const field of fields) {
+    const value = asJson(field, row[field.name]);
+    if (value === undefined) continue;
+    if (!entity.spread.has(field)) columns[field.column] = value;
+    else {
+      const members = new Map(Object.entries(value ?? {}));
+      for (const { name, column } of membersOf(field)) columns[column] = members.get(name) ?? null;
+    }
+  }
+  return columns;
+}
+
+function keyText({ table, key }: PlainRow): string {
+  return JSON.stringify([table, ...Object.values(key)]);
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function objectsIn(value: unknown): readonly Columns[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function isConstraintError(error: unknown): error is ConstraintError {
+  return error instanceof UniqueViolation || error instanceof CheckViolation || error instanceof ForeignKeyViolation;
+}

@@ -1,0 +1,59 @@
+import { isEventEnabled } from '../contract/events.ts';
+import type { Transaction } from '../store/store.ts';
+import { recordChanges, type TracedChange } from '../store/trace.ts';
+import type { AnyEntity } from './entity.ts';
+import { withoutRestricted } from './field-access.ts';
+import type { Origin } from './plan.ts';
+import type { AnyStoredRow } from './row.ts';
+import { sameValue } from './values.ts';
+
+/** A row that a transaction has changed. */
+export interface TrackedRow {
+  readonly entity: AnyEntity;
+  readonly id: string;
+  /** The row before the transaction; undefined for a new one. */
+  readonly before: AnyStoredRow | undefined;
+}
+
+/** Writes one audit row for each change, and one event where the catalog enables it. @returns the number of events. */
+export async function writeAuditAndEvents(
+  transaction: Transaction,
+  { tenant, caller, operation, requestId }: Origin,
+  occurredAt: string,
+  tracked: readonly (TrackedRow & { readonly after: AnyStoredRow })[],
+): Promise<number> {
+  const apiUserId = caller?.apiUserId ?? null;
+  const actor = caller?.apiUserName ?? 'system';
+  const changes = tracked.map(({ entity, id, before, after }): TracedChange => {
+    const kind = kindOf(before, after);
+    const isSent = isEventEnabled(tenant.settings, entity.type, kind) || entity.isCustom;
+    const isAnnounced = isSent && entity.rules.isAnnounced?.(after) !== false;
+    // A subscriber's roles are not known yet, so what some readers must not see is in no event.
+    const data = entity.isRestricted ? { data: withoutRestricted(entity, after) } : {};
+    return {
+      entityType: entity.type,
+      entityId: id,
+      kind,
+      before: before ?? null,
+      after,
+      event: isAnnounced ? { ...data, changedFields: changedFields(before, after) } : null,
+    };
+  });
+  const origin = { tenantId: tenant.id, apiUserId, actor, operation, requestId, occurredAt };
+  await recordChanges(transaction, origin, changes);
+  return changes.filter(({ event }) => event !== null).length;
+}
+
+/** What the transaction did as a whole: a row that is created and removed in it was created, and is inactive. */
+function kindOf(before: AnyStoredRow | undefined, after: AnyStoredRow): TracedChange['kind'] {
+  if (before === undefined) return 'CREATE';
+  return before.active && !after.active ? 'DELETE' : 'UPDATE';
+}
+
+const bookkeeping = new Set(['version', 'updatedAt']);
+
+/** The fields that differ, except those that differ with every change; null for a new row. */
+function changedFields(before: AnyStoredRow | undefined, after: AnyStoredRow): string[] | null {
+  if (before === undefined) return null;
+  return Object.keys(after).filter((name) => !bookkeeping.has(name) && !sameValue(before[name], after[name]));
+}

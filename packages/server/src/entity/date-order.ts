@@ -1,0 +1,18 @@
+import type { AnyPendingChange } from './rules.ts';
+import { invalidField } from './violation.ts';
+
+/**
+ * Checks that a period does not end before it starts.
+ *
+ * @throws Violation `VALIDATION_ERROR` at the date that was provided; at the end where both were.
+ */
+export function checkDateOrder(
+  { values, input }: Pick<AnyPendingChange, 'values' | 'input'>,
+  start: string,
+  end: string,
+): void {
+  const [first, last] = [values[start], values[end]];
+  if (typeof first !== 'string' || typeof last !== 'string' || first <= last) return;
+  const isStartAlone = input[start] !== undefined && input[end] === undefined;
+  throw invalidField(isStartAlone ? start : end, `${end} must not be before ${start}.`);
+}

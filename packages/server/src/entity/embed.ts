@@ -1,0 +1,174 @@
+import { type RawBuilder, sql } from 'kysely';
+import { columnOf, type Field, membersOf } from '../contract/fields.ts';
+import type { AnyEntity } from './entity.ts';
+import { entityNamed } from './registry.ts';
+import type { EntityType, StoredRow } from './row.ts';
+
+/**
+ * What a change of an embedded row means to the row that embeds it: a `version` is a change of both, with a new version, ETag
+ * and event; a `label` is read along and changes neither.
+ */
+export type OnChange = 'version' | 'label';
+
+/** A field that shows values of other rows. The contract says which; each is a field of the other entity or an embed itself. */
+export interface Embed {
+  readonly to: () => AnyEntity;
+  /** The field that links the two: of this entity where it embeds one row, of the other one where it embeds many. */
+  readonly by: string;
+  readonly shape: 'object' | 'list' | 'value' | 'count';
+  /** The one field of the other entity that is shown, for the shape `value`. */
+  readonly field?: string;
+  /** Only active rows are shown or counted. */
+  readonly activeOnly: boolean;
+  readonly onChange: OnChange;
+  readonly embeds: Readonly<Record<string, Embed>>;
+}
+
+/** Rows of a table of their own that belong to one row and are written with it, in order. */
+export interface Owned {
+  readonly table: string;
+  /** The column that refers to the owner. */
+  readonly owner: string;
+  /** Members that are lists of references: each reference is a row of a table that belongs to the owned row. */
+  readonly links?: Readonly<Record<string, OwnedLink>>;
+  /** Members that are not stored: SQL over the owned row that goes by the alias. */
+  readonly computed?: Readonly<Record<string, (row: string) => RawBuilder<unknown>>>;
+}
+
+/** The table of a list of references. It goes with the owned row (`on delete cascade`), which has an `id`. */
+export interface OwnedLink {
+  readonly table: string;
+  /** The column that refers to the owned row. */
+  readonly owner: string;
+  /** The column that holds the reference. */
+  readonly column: string;
+}
+
+type FieldName<Type extends EntityType> = keyof StoredRow<Type> & string;
+
+interface EmbedOptions {
+  readonly onChange: OnChange;
+  readonly embeds?: Readonly<Record<string, Embed>>;
+}
+
+/** The row that the field `by` refers to, as an object. */
+export function embedOne<Type extends EntityType>(
+  type: Type,
+  by: string,
+  { onChange, embeds = {} }: EmbedOptions,
+): Embed {
+  return { to: () => entityNamed(type), by, shape: 'object', activeOnly: false, onChange, embeds };
+}
+
+/** One field of the row that the field `by` refers to. */
+export function embedValue<Type extends EntityType>(
+  type: Type,
+  by: string,
+  field: FieldName<Type>,
+  { onChange }: Pick<EmbedOptions, 'onChange'>,
+): Embed {
+  return { to: () => entityNamed(type), by, shape: 'value', field, activeOnly: false, onChange, embeds: {} };
+}
+
+/** The rows whose field `by` refers to this one, as a list in the order of creation. */
+export function embedMany<Type extends EntityType>(
+  type: Type,
+  by: FieldName<Type>,
+  { onChange, embeds = {}, activeOnly = false }: EmbedOptions & { readonly activeOnly?: boolean },
+): Embed {
+  return { to: () => entityNamed(type), by, shape: 'list', activeOnly, onChange, embeds };
+}
+
+/** The number of active rows whose field `by` refers to this one. */
+export function embedCount<Type extends EntityType>(
+  type: Type,
+  by: FieldName<Type>,
+  { onChange }: Pick<EmbedOptions, 'onChange'>,
+): Embed {
+  return { to: () => entityNamed(type), by, shape: 'count', activeOnly: true, onChange, embeds: {} };
+}
+
+/** A field of the other entity that an embed shows. */
+interface ShownMember {
+  readonly name: string;
+  readonly member: Field;
+  /** Set where the field shows rows of a third entity. */
+  readonly embed: Embed | undefined;
+}
+
+/** What an embed in this field shows of each row of the other entity. */
+export function membersShown(embed: Embed, field: Field): readonly ShownMember[] {
+  if (embed.shape === 'count') return [];
+  const shown: (readonly [string, Field])[] =
+    embed.field === undefined ? membersOf(field).map((member) => [member.name, member]) : [[embed.field, field]];
+  const { embeds } = embed.to();
+  return shown.map(([name, member]) => {
+    const own = [...embeds].find(([one]) => one.name === name)?.[1];
+    return { name, member, embed: embed.embeds[name] ?? own };
+  });
+}
+
+/** SQL of an embed as a field of the row that goes by the alias. */
+export function embedded(embed: Embed, field: Field, row: string): RawBuilder<unknown> {
+  const other = `${row}_${columnOf(field.name)}`;
+  const { table } = embed.to();
+  const isBack = embed.shape === 'list' || embed.shape === 'count';
+  const link = isBack
+    ? sql`${sql.ref(`${other}.${columnOf(embed.by)}`)} = ${sql.ref(`${row}.id`)}`
+    : sql`${sql.ref(`${other}.id`)} = ${sql.ref(`${row}.${columnOf(embed.by)}`)}`;
+  const active = embed.activeOnly ? sql` and ${sql.ref(`${other}.active`)}` : sql``;
+  const rows = sql`from ${sql.table(table)} ${sql.id(other)}
+    where ${sql.ref(`${other}.tenant_id`)} = ${sql.ref(`${row}.tenant_id`)} and ${link}${active}`;
+  switch (embed.shape) {
+    case 'value':
+      return sql`(select ${embed.to().value(other, embed.field ?? '')} ${rows})`;
+    case 'count':
+      return sql`(select count(*)::integer ${rows})`;
+    case 'object':
+      return sql`(select ${objectOf(embed, field, other)} ${rows})`;
+    case 'list':
+      return sql`(select coalesce(json_agg(${objectOf(embed, field, other)} order by ${sql.ref(`${other}.id`)}), '[]') ${rows})`;
+  }
+}
+
+function objectOf(embed: Embed, field: Field, row: string): RawBuilder<unknown> {
+  const entity = embed.to();
+  return jsonObject(
+    membersOf(field).map((member) => {
+      const inner = embed.embeds[member.name];
+      return [member, inner === undefined ? entity.value(row, member.name) : embedded(inner, member, row)];
+    }),
+  );
+}
+
+/** SQL of owned rows as a list in the field of the row that goes by the alias. */
+export function ownedRows(owned: Owned, field: Field, row: string): RawBuilder<unknown> {
+  const { table, owner } = owned;
+  const child = `${row}_${columnOf(field.name)}`;
+  const object = jsonObject(membersOf(field).map((member) => [member, ownedMember(owned, member, child)]));
+  return sql`(select coalesce(json_agg(${object} order by ${sql.ref(`${child}.position`)}), '[]')
+    from ${sql.table(table)} ${sql.id(child)}
+    where ${sql.ref(`${child}.tenant_id`)} = ${sql.ref(`${row}.tenant_id`)}
+      and ${sql.ref(`${child}.${owner}`)} = ${sql.ref(`${row}.id`)})`;
+}
+
+function ownedMember({ links = {}, computed = {} }: Owned, member: Field, child: string): RawBuilder<unknown> {
+  const compute = computed[member.name];
+  if (compute !== undefined) return compute(child);
+  const link = links[member.name];
+  if (link === undefined) return sql.ref(`${child}.${member.column}`);
+  return sql`(select coalesce(json_agg(l.${sql.ref(link.column)} order by l.position), '[]') from ${sql.table(link.table)} l
+    where l.tenant_id = ${sql.ref(`${child}.tenant_id`)} and l.${sql.ref(link.owner)} = ${sql.ref(`${child}.id`)})`;
+}
+
+/** `json_build_object` of fields, each in the form in which a response shows it. */
+export function jsonObject(members: readonly (readonly [Field, RawBuilder<unknown>])[]): RawBuilder<unknown> {
+  return sql`json_build_object(${sql.join(members.flatMap(([field, value]) => [sql.lit(field.name), jsonValue(field, value)]))})`;
+}
+
+/** JSON of PostgreSQL has numbers where the contract has decimal strings, and writes instants in another form. */
+function jsonValue({ kind }: Field, value: RawBuilder<unknown>): RawBuilder<unknown> {
+  if (kind === 'decimal') return sql`${value}::text`;
+  if (kind === 'instant') return sql`to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  return value;
+}

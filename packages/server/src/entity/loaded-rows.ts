@@ -1,0 +1,338 @@
+import { type RawBuilder, sql } from 'kysely';
+import { columnOf } from '../contract/fields.ts';
+import type { Transaction } from '../store/store.ts';
+import type { AnyEntity } from './entity.ts';
+import { compareLocks } from './lock-order.ts';
+import type { AnyRow, AnyStoredRow } from './row.ts';
+import { selection } from './select.ts';
+import { withDecimals } from './values.ts';
+
+/**
+ * How rows are locked until the transaction ends: `share` keeps them as they are, and lets others do the same; `update` is for
+ * rows that are about to change. Either lets others go on to refer to the rows.
+ */
+export type Lock = 'none' | 'share' | 'update';
+
+const strength: Readonly<Record<Lock, number>> = { none: 0, share: 1, update: 2 };
+
+/** The rows of an entity with this value in a field, such as its id or a key. */
+export interface RowQuery {
+  readonly entity: AnyEntity;
+  readonly field: string;
+  readonly value: string;
+  readonly lock: Lock;
+}
+
+/** Values that are not rows of an entity, such as the rates of a day, loaded for many keys at once. */
+export interface Lookup<Value> {
+  readonly name: string;
+  load(transaction: Transaction, tenantId: number, keys: readonly string[]): Promise<ReadonlyMap<string, Value>>;
+}
+
+/** A row as it is stored, and as rules see it. */
+export interface LoadedRow {
+  readonly stored: AnyStoredRow;
+  readonly row: AnyRow;
+}
+
+/** What is known of the rows of one entity. */
+interface LoadedTable {
+  readonly entity: AnyEntity;
+  readonly rows: Map<string, LoadedRow>;
+  /** The ids that a query found, by field and value. */
+  readonly found: Map<string, Map<string, readonly string[]>>;
+  readonly locks: Map<string, Lock>;
+}
+
+/** Another transaction holds a lock that is needed out of order: all locks are taken again, in order. */
+export class LockOrderViolation extends Error {
+  override readonly name = 'LockOrderViolation';
+}
+
+/**
+ * What a plan has read so far. A plan is synchronous: what it needs and is not here yet is requested, loaded with one query
+ * for all requests of a kind, and the plan starts again.
+ *
+ * Rows are locked in one order, so that transactions which need the same ones wait for each other in turn. A lock that comes
+ * out of order is taken only if nobody has to be waited for. What was read before a lock is read again after it: what the lock
+ * protects may have changed until then.
+ */
+export class LoadedRows {
+  readonly #transaction: Transaction;
+  readonly #tenantId: number;
+  readonly #tables = new Map<string, LoadedTable>();
+  readonly #lookups = new Map<Lookup<unknown>, Map<string, unknown>>();
+  #requestedRows: RowQuery[] = [];
+  #requestedKeys = new Map<Lookup<unknown>, Set<string>>();
+  /** Every lock that was needed in this attempt, so that all can be taken again in order. */
+  #locking: RowQuery[] = [];
+  /** The entity whose rows were locked last in the order, now and when the attempt began. */
+  #lastLocked: AnyEntity | undefined;
+  #lastLockedBefore: AnyEntity | undefined;
+
+  constructor(transaction: Transaction, tenantId: number) {
+    this.#transaction = transaction;
+    this.#tenantId = tenantId;
+  }
+
+  /** The ids that a query finds, or undefined where it was not loaded, or not locked, yet; then it is requested. */
+  find(query: RowQuery): readonly string[] | undefined {
+    const { entity, field, value, lock } = query;
+    const table = this.#tables.get(entity.key);
+    const ids = table?.found.get(field)?.get(value);
+    if (table === undefined || ids === undefined) {
+      this.#requestedRows.push(query);
+      return undefined;
+    }
+    const unlocked = ids.filter((id) => strength[table.locks.get(id) ?? 'none'] < strength[lock]);
+    if (unlocked.length === 0) return ids;
+    for (const id of unlocked) this.#requestedRows.push({ entity, field: 'id', value: id, lock });
+    return undefined;
+  }
+
+  row(entity: AnyEntity, id: string): LoadedRow | undefined {
+    return this.#tables.get(entity.key)?.rows.get(id);
+  }
+
+  /** A looked-up value, or undefined where it was not loaded yet; then it is requested. */
+  lookup<Value>(lookup: Lookup<Value>, key: string): { readonly value: Value | undefined } | undefined {
+    const known = this.#lookups.get(lookup);
+    if (known?.has(key)) return { value: known.get(key) as Value | undefined };
+    this.#requestKey(lookup, key);
+    return undefined;
+  }
+
+  get hasRequests(): boolean {
+    return this.#requestedRows.length > 0 || this.#requestedKeys.size > 0;
+  }
+
+  /** Loads what was requested. @throws LockOrderViolation; `lockAgain` follows a rollback. */
+  async loadRequested(): Promise<void> {
+    const queries = this.#requestedRows;
+    this.#requestedRows = [];
+    const locking = queries.filter(({ lock }) => lock !== 'none');
+    const known = locking.length === 0 ? [] : this.#unprotected();
+    this.#locking.push(...locking);
+    const isLocked = await this.#lock(locking, 'in order');
+    await this.#read([...queries, ...(isLocked ? this.#dropAll(known) : [])]);
+    await this.#lookUp();
+  }
+
+  /** Starts an attempt, behind a savepoint that a rollback leads back to. */
+  startAttempt(): void {
+    this.#locking = [];
+    this.#lastLockedBefore = this.#lastLocked;
+  }
+
+  /** The transaction was rolled back to the start of the attempt: the locks of the attempt are gone. */
+  forgetAttempt(): void {
+    this.forget();
+    this.#lastLocked = this.#lastLockedBefore;
+  }
+
+  /** Takes every lock that was needed in the attempt, in order. */
+  async lockAgain(): Promise<void> {
+    await this.#lock(this.#locking, 'whatever others hold');
+    await this.#read(this.#locking);
+  }
+
+  /** Forgets what was read, because it may have changed. */
+  forget(): void {
+    this.#tables.clear();
+    this.#lookups.clear();
+    this.#requestedRows = [];
+    this.#requestedKeys = new Map();
+  }
+
+  /** Locks the rows of queries, entity by entity. @returns whether there were any to lock. */
+  async #lock(queries: readonly RowQuery[], wait: 'in order' | 'whatever others hold'): Promise<boolean> {
+    const byEntity = Map.groupBy(queries, ({ entity }) => entity.key);
+    const groups = [...byEntity.values()].map((group) => ({ entity: entityOf(group), group }));
+    let isLocked = false;
+    for (const { entity, group } of groups.toSorted((one, other) => compareLocks(one.entity, other.entity))) {
+      const last = this.#lastLocked;
+      const isInOrder = last === undefined || compareLocks(entity, last) > 0;
+      const found =
+        isInOrder || wait === 'whatever others hold'
+          ? await this.#lockRows(entity, group)
+          : await this.#lockFreeRows(entity, group);
+      isLocked ||= found;
+      if (found && isInOrder) this.#lastLocked = entity;
+    }
+    return isLocked;
+  }
+
+  /**
+   * Locks rows in the order of their ids, and waits for whoever has them. They are locked before they are read, unless they
+   * show nothing but their own columns: a statement that waits for a lock returns these as they are after the wait, but what
+   * it computes from other rows as it was before.
+   */
+  async #lockRows(entity: AnyEntity, queries: readonly RowQuery[]): Promise<boolean> {
+    const isPlain = entity.showsBesides === 'nothing';
+    const columns = isPlain ? selection(entity) : sql`select e.id from ${sql.table(entity.table)} e`;
+    const rows = await this.#transaction.all<AnyStoredRow>(sql`
+      ${columns} where ${this.#matching(entity, queries)} order by e.id for ${lockingClause(queries)} of e`);
+    this.#markLocked(entity, queries, rows);
+    if (isPlain) keep(this.#table(entity), queries.filter(isSettledBy(rows)), rows);
+    return rows.length > 0;
+  }
+
+  /** Locks rows that nobody else has locked. @throws LockOrderViolation where somebody has one of them. */
+  async #lockFreeRows(entity: AnyEntity, queries: readonly RowQuery[]): Promise<boolean> {
+    const matching = this.#matching(entity, queries);
+    const rows = await this.#transaction.all<{ id: string; locked: boolean }>(sql`
+      with locked as (
+        select e.id from ${sql.table(entity.table)} e where ${matching}
+        order by e.id for ${lockingClause(queries)} of e skip locked)
+      select e.id, locked.id is not null as locked
+      from ${sql.table(entity.table)} e left join locked on locked.id = e.id where ${matching}`);
+    if (rows.some(({ locked }) => !locked)) throw new LockOrderViolation();
+    this.#markLocked(entity, queries, rows);
+    return rows.length > 0;
+  }
+
+  #markLocked(entity: AnyEntity, queries: readonly RowQuery[], locked: readonly { readonly id: string }[]): void {
+    const { rows, found, locks } = this.#table(entity);
+    const lock = strongest(queries);
+    for (const { id } of locked) {
+      // What was read before the lock may have changed until then.
+      if (!locks.has(id)) {
+        rows.delete(id);
+        found.get('id')?.delete(id);
+      }
+      if (locks.get(id) !== 'update') locks.set(id, lock);
+    }
+  }
+
+  /** Reads what is not read yet, with one statement for each entity and field. */
+  async #read(queries: readonly RowQuery[]): Promise<void> {
+    const missing = queries.filter(
+      ({ entity, field, value }) => this.#table(entity).found.get(field)?.has(value) !== true,
+    );
+    for (const group of Map.groupBy(missing, ({ entity, field }) => `${entity.key} ${field}`).values()) {
+      const entity = entityOf(group);
+      const rows = await this.#transaction.all<AnyStoredRow>(
+        sql`${selection(entity)} where ${this.#matching(entity, group)} order by e.id`,
+      );
+      keep(this.#table(entity), group, rows);
+    }
+  }
+
+  #matching(entity: AnyEntity, queries: readonly RowQuery[]): RawBuilder<unknown> {
+    const conditions = [...Map.groupBy(queries, ({ field }) => field)].map(([field, group]) =>
+      valueIn(entity, field, [...new Set(group.map(({ value }) => value))]),
+    );
+    return sql`${entity.within('e', this.#tenantId)} and (${sql.join(conditions, sql` or `)})`;
+  }
+
+  async #lookUp(): Promise<void> {
+    const requested = this.#requestedKeys;
+    this.#requestedKeys = new Map();
+    for (const [lookup, keys] of requested) {
+      const loaded = await lookup.load(this.#transaction, this.#tenantId, [...keys]);
+      const known = this.#lookups.get(lookup) ?? new Map<string, unknown>();
+      this.#lookups.set(lookup, known);
+      for (const key of keys) known.set(key, loaded.get(key));
+    }
+  }
+
+  #requestKey(lookup: Lookup<unknown>, key: string): void {
+    const keys = this.#requestedKeys.get(lookup) ?? new Set();
+    this.#requestedKeys.set(lookup, keys.add(key));
+  }
+
+  /** The queries whose results others may have changed since. A row that is locked stays what its id and its keys find. */
+  #unprotected(): RowQuery[] {
+    const queries: RowQuery[] = [];
+    for (const { entity, found, locks } of this.#tables.values()) {
+      for (const [field, byValue] of found) {
+        const isKey = field === 'id' || field === 'systemRef' || entity.uniqueFields.some(({ name }) => name === field);
+        for (const [value, ids] of byValue) {
+          const isProtected = isKey && ids.length > 0 && ids.every((id) => locks.has(id));
+          if (!isProtected) queries.push({ entity, field, value, lock: 'none' });
+        }
+      }
+    }
+    return queries;
+  }
+
+  /** Drops what queries found, and every looked-up value. @returns the queries, to be run again. */
+  #dropAll(queries: readonly RowQuery[]): readonly RowQuery[] {
+    const dropped = queries.filter(
+      ({ entity, field, value }) => field !== 'id' || !this.#table(entity).locks.has(value),
+    );
+    for (const { entity, field, value } of dropped) {
+      const { found, rows, locks } = this.#table(entity);
+      for (const id of found.get(field)?.get(value) ?? []) if (!locks.has(id)) rows.delete(id);
+      found.get(field)?.delete(value);
+    }
+    for (const [lookup, values] of this.#lookups) for (const key of values.keys()) this.#requestKey(lookup, key);
+    this.#lookups.clear();
+    return dropped;
+  }
+
+  #table(entity: AnyEntity): LoadedTable {
+    let table = this.#tables.get(entity.key);
+    if (table === undefined) {
+      table = { entity, rows: new Map(), found: new Map(), locks: new Map() };
+      this.#tables.set(entity.key, table);
+    }
+    return table;
+  }
+}
+
+/** Keeps what queries by one or more fields found. */
+function keep(table: LoadedTable, queries: readonly RowQuery[], stored: readonly AnyStoredRow[]): void {
+  const { entity, rows, found, locks } = table;
+  for (const [field, group] of Map.groupBy(queries, (query) => query.field)) {
+    const byValue = Map.groupBy(stored, (row) => String(row[field]));
+    const ids = found.get(field) ?? new Map<string, readonly string[]>();
+    found.set(field, ids);
+    for (const { value } of group)
+      ids.set(
+        value,
+        (byValue.get(value) ?? []).map(({ id }) => id),
+      );
+  }
+  const byId = found.get('id') ?? new Map<string, readonly string[]>();
+  found.set('id', byId);
+  for (const row of stored) {
+    byId.set(row.id, [row.id]);
+    // A locked row does not change, and what it embeds was read once for all that is decided about it.
+    if (!rows.has(row.id) || !locks.has(row.id))
+      rows.set(row.id, { stored: row, row: withDecimals(entity.shown, row) });
+  }
+}
+
+/**
+ * Finds the queries that need no further look. Another transaction may have given a key to another row while the lock was waited
+ * for, and then neither of the two rows is found. The key that never changes is the exception.
+ */
+function isSettledBy(rows: readonly AnyStoredRow[]): (query: RowQuery) => boolean {
+  const values = new Map<string, ReadonlySet<string>>();
+  return ({ field, value }) => {
+    if (field === 'id' || field === 'systemRef') return true;
+    const found = values.get(field) ?? new Set(rows.map((row) => String(row[field])));
+    values.set(field, found);
+    return found.has(value);
+  };
+}
+
+function entityOf([query]: readonly RowQuery[]): AnyEntity {
+  if (query === undefined) throw new Error('There is no query.');
+  return query.entity;
+}
+
+function strongest(queries: readonly RowQuery[]): Lock {
+  return queries.some(({ lock }) => lock === 'update') ? 'update' : 'share';
+}
+
+function lockingClause(queries: readonly RowQuery[]): RawBuilder<unknown> {
+  return strongest(queries) === 'update' ? sql`no key update` : sql`share`;
+}
+
+function valueIn(entity: AnyEntity, field: string, values: readonly string[]): RawBuilder<unknown> {
+  const column = sql.ref(`e.${columnOf(field)}`);
+  const kind = entity.fields.get(field)?.kind;
+  return kind === 'uuid' || kind === 'text' ? sql`${column} = any(${values})` : sql`${column}::text = any(${values})`;
+}

@@ -1,0 +1,23 @@
+import { checkVersion } from '../http/headers.ts';
+import { Problem } from '../http/problem.ts';
+import type { Entity } from './entity.ts';
+import type { Plan } from './plan.ts';
+import type { EntityType, Row } from './row.ts';
+
+/**
+ * The row with the ID, locked, for an operation that changes one row.
+ *
+ * @param ifMatch the versions that `If-Match` accepts; undefined where any does.
+ * @throws Problem `NOT_FOUND` or `PRECONDITION_FAILED`
+ */
+export function lockVersion<Type extends EntityType>(
+  plan: Plan,
+  entity: Entity<Type>,
+  id: string,
+  ifMatch: readonly number[] | undefined,
+): Row<Type> {
+  const row = plan.getForUpdate(entity, id);
+  if (row === undefined) throw new Problem('NOT_FOUND', `Your tenant has no ${entity.type} with this ID.`);
+  checkVersion(ifMatch, row.version);
+  return row;
+}

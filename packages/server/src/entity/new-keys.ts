@@ -1,0 +1,154 @@
+import { sql } from 'kysely';
+import { columnOf } from '../contract/fields.ts';
+import { nextNumber, returnNumbers } from '../store/counter.ts';
+import { newId } from '../store/new-id.ts';
+import type { Transaction } from '../store/store.ts';
+import type { AnyEntity } from './entity.ts';
+import type { PendingRows } from './pending-rows.ts';
+
+/** References that people read, such as `C-00042`, made of the next number of a counter. */
+export interface ReferenceNumber {
+  /** The counter: the references of one year, say, have one of their own. */
+  readonly counter: string;
+  readonly entity: AnyEntity;
+  /** The unique fields that hold the reference. A number that a caller took by hand in one of them is skipped. */
+  readonly fields: readonly string[];
+  readonly format: (number: number) => string;
+}
+
+/**
+ * The ids and references that a plan gives to new rows. A plan runs several times before it is applied, so it gets the same
+ * ones each time, and as many as its last run needs. Until references are allocated, a plan goes on with an empty text, so that
+ * one run requests all of them.
+ */
+export class NewKeys {
+  readonly #transaction: Transaction;
+  readonly #tenantId: number;
+  #ids: string[] = [];
+  #usedIds = 0;
+  readonly #allocated = new Map<string, { readonly number: number; readonly text: string }[]>();
+  readonly #references = new Set<string>();
+  #used = new Map<string, number>();
+  #requested = new Map<string, { readonly reference: ReferenceNumber; count: number }>();
+  #isCareful = false;
+
+  constructor(transaction: Transaction, tenantId: number) {
+    this.#transaction = transaction;
+    this.#tenantId = tenantId;
+  }
+
+  /** A plan starts again. */
+  restart(): void {
+    this.#usedIds = 0;
+    this.#used = new Map();
+    this.#requested = new Map();
+  }
+
+  id(): string {
+    const id = this.#ids[this.#usedIds] ?? newId();
+    this.#ids[this.#usedIds] = id;
+    this.#usedIds += 1;
+    return id;
+  }
+
+  reference(reference: ReferenceNumber): string {
+    const { counter } = reference;
+    const used = this.#used.get(counter) ?? 0;
+    this.#used.set(counter, used + 1);
+    const next = this.#allocated.get(counter)?.[used];
+    if (next !== undefined) return next.text;
+    const request = this.#requested.get(counter) ?? { reference, count: 0 };
+    request.count += 1;
+    this.#requested.set(counter, request);
+    return '';
+  }
+
+  /** Whether this reference comes from here, so that as a rule no row has it. */
+  isNewReference(reference: string): boolean {
+    return reference === '' || this.#references.has(reference);
+  }
+
+  get hasRequests(): boolean {
+    return this.#requested.size > 0;
+  }
+
+  /** Allocates the references that the plan requested. */
+  async loadRequested(pending: PendingRows): Promise<void> {
+    for (const { reference, count } of this.#requested.values()) {
+      const allocated = this.#allocated.get(reference.counter) ?? [];
+      this.#allocated.set(reference.counter, allocated);
+      for (const one of await this.#allocate(reference, count, pending)) {
+        allocated.push(one);
+        this.#references.add(one.text);
+      }
+    }
+  }
+
+  /** The plan was applied: its keys are taken. */
+  consume(): void {
+    for (const [counter, used] of this.#used) this.#allocated.get(counter)?.splice(0, used);
+    this.#ids = [];
+    this.restart();
+  }
+
+  /** How many references of each counter are in use, for `undoTo`. */
+  mark(): ReadonlyMap<string, number> {
+    return new Map(this.#used);
+  }
+
+  /** A part of the plan failed: what it used is free for the rest. */
+  undoTo(mark: ReadonlyMap<string, number>): void {
+    this.#used = new Map(mark);
+  }
+
+  /** Returns what was allocated and is not used, so that the numbers have no gap. The counters are still locked. */
+  async returnUnused(): Promise<void> {
+    for (const [counter, [first]] of this.#allocated)
+      if (first !== undefined) await returnNumbers(this.#transaction, this.#tenantId, counter, first.number);
+    this.#allocated.clear();
+  }
+
+  /** The transaction was rolled back to where none of the references was allocated. */
+  forget(): void {
+    this.#allocated.clear();
+    this.#references.clear();
+    this.restart();
+  }
+
+  /** From here on, looks whether a row has a reference before it is used: a new one may have been the duplicate. */
+  lookForTaken(): void {
+    this.#isCareful = true;
+  }
+
+  async #allocate(reference: ReferenceNumber, count: number, pending: PendingRows) {
+    const { counter, entity, fields, format } = reference;
+    const free: { readonly number: number; readonly text: string }[] = [];
+    while (free.length < count) {
+      const missing = count - free.length;
+      const first = await nextNumber(this.#transaction, this.#tenantId, counter, missing);
+      const numbers = Array.from({ length: missing }, (_, index) => first + index);
+      const candidates = numbers.map((number) => ({ number, text: format(number) }));
+      const taken = await this.#takenAmong(
+        reference,
+        candidates.map(({ text }) => text),
+      );
+      const isPending = (text: string) => fields.some((field) => pending.withValue(entity, field, text).size > 0);
+      free.push(...candidates.filter(({ text }) => !taken.has(text) && !isPending(text)));
+    }
+    return free;
+  }
+
+  /** Hardly ever is a reference taken by hand before its number comes, so the first attempt leaves that to the database. */
+  async #takenAmong({ entity, fields }: ReferenceNumber, candidates: readonly string[]): Promise<ReadonlySet<string>> {
+    const taken = new Set<string>();
+    if (!this.#isCareful) return taken;
+    for (const field of fields) {
+      const column = sql.ref(columnOf(field));
+      const rows = await this.#transaction.all<{ reference: string }>(sql`
+        select ${column} as reference from ${sql.table(entity.table)}
+        where tenant_id = ${this.#tenantId} and ${column} = any(${candidates})`);
+      for (const { reference } of rows) taken.add(reference);
+    }
+    return taken;
+  }
+}

@@ -1,0 +1,83 @@
+import type { AnyEntity } from './entity.ts';
+import type { LoadedRow, LoadedRows, RowQuery } from './loaded-rows.ts';
+import type { PendingRow, PendingRows } from './pending-rows.ts';
+import type { AnyRow } from './row.ts';
+
+/** The plan needs something that is not loaded yet. It was requested; the plan starts again when it is there. */
+export class NotLoaded extends Error {
+  override readonly name = 'NotLoaded';
+}
+
+/** One for all: a plan stops often, where it does is of no interest, and finding that out costs more than the rest. */
+export const notLoaded = new NotLoaded('The plan needs what is not loaded yet.');
+
+/** Rows as a plan sees them: as they are stored, with the changes that are planned so far. */
+export class PlannedRows {
+  readonly #loaded: LoadedRows;
+  readonly #pending: PendingRows;
+
+  constructor(loaded: LoadedRows, pending: PendingRows) {
+    this.#loaded = loaded;
+    this.#pending = pending;
+  }
+
+  /** The row that a query by id or key finds, or undefined. @throws NotLoaded */
+  one(query: RowQuery): AnyRow | undefined {
+    return this.all(query)[0];
+  }
+
+  /** The rows that a query finds, by ascending id. @throws NotLoaded */
+  all(query: RowQuery): readonly AnyRow[] {
+    const { entity, field, value } = query;
+    const pending = field === 'id' ? this.#pending.get(entity, value) : undefined;
+    if (pending !== undefined) return [pending.row];
+    // Nothing that is stored refers to a row that this plan creates.
+    const found = this.#pending.isNew(value) ? [] : this.#loaded.find(query);
+    if (found === undefined) throw notLoaded;
+    const changed = field === 'id' ? none : this.#pending.withValue(entity, field, value);
+    if (changed.size === 0 && found.length === 0) return [];
+    const unchanged = found.filter((id) => this.#pending.get(entity, id) === undefined);
+    return [...unchanged, ...changed].sort().map((id) => this.#current(entity, id));
+  }
+
+  /** A row that a check needs. Where it is not loaded, it is requested, and the plan goes on to request what else it needs. */
+  peek(query: RowQuery): { readonly row: AnyRow | undefined; readonly isLoaded: boolean } {
+    try {
+      return { row: this.one(query), isLoaded: true };
+    } catch (error) {
+      if (error instanceof NotLoaded) return { row: undefined, isLoaded: false };
+      throw error;
+    }
+  }
+
+  /** A row that is about to change. @throws NotLoaded */
+  locked(entity: AnyEntity, id: string): AnyRow {
+    const row = this.one({ entity, field: 'id', value: id, lock: 'update' });
+    if (row === undefined) throw new Error(`There is no ${entity.type} ${id} to change.`);
+    return row;
+  }
+
+  loaded(entity: AnyEntity, id: string): LoadedRow | undefined {
+    return this.#loaded.row(entity, id);
+  }
+
+  pending(entity: AnyEntity, id: string): PendingRow | undefined {
+    return this.#pending.get(entity, id);
+  }
+
+  put(change: PendingRow): void {
+    this.#pending.put(change);
+  }
+
+  addNewId(id: string): void {
+    this.#pending.addNewId(id);
+  }
+
+  #current(entity: AnyEntity, id: string): AnyRow {
+    const row = this.#pending.get(entity, id)?.row ?? this.#loaded.row(entity, id)?.row;
+    if (row === undefined) throw new Error(`The ${entity.type} ${id} was found and is not loaded.`);
+    return row;
+  }
+}
+
+const none: ReadonlySet<string> = new Set();

@@ -1,0 +1,140 @@
+import { type Field, holdsField, membersOf } from '../contract/fields.ts';
+import type { AnyEntity } from './entity.ts';
+import type { AnyInput, AnyRow } from './row.ts';
+import { perEntity } from './select.ts';
+import { Violation } from './violation.ts';
+
+/**
+ * Rows of types that tenants defined get the fields of the contract from their rules.
+ *
+ * @throws Violation where a new row lacks a field that only the caller can provide.
+ */
+export function checkProvided(entity: AnyEntity, values: AnyRow): void {
+  if (!entity.isCustom) checkPresent(values, fieldsToProvide(entity));
+}
+
+const fieldsToProvide = perEntity(({ keptFields }) => keptFields.filter((field) => field.requiredOnCreate));
+
+/** @throws Violation where the row lacks a field that it must have. */
+export function checkComplete(entity: AnyEntity, values: AnyRow): void {
+  checkPresent(values, writableFields(entity));
+}
+
+const writableFields = perEntity(({ keptFields }) => keptFields.filter((field) => !field.readOnly));
+
+function checkPresent(values: AnyRow, fields: readonly Field[]): void {
+  for (const { name } of fields) {
+    if (values[name] === undefined) throw new Violation('VALIDATION_ERROR', `${name} is required.`, `/${name}`);
+  }
+}
+
+type Requires = (roles: readonly string[], what: string, pointer: string) => void;
+
+/**
+ * Calls back for every provided field that only some callers may write. Null is a write of what it clears; where nothing is
+ * stored, as in a new row, it is the same as leaving the field out.
+ */
+export function checkWriteRoles(
+  entity: AnyEntity,
+  provided: AnyInput,
+  previous: AnyRow | undefined,
+  requires: Requires,
+): void {
+  for (const field of fieldsWithWriteRoles(entity)) {
+    const { name } = field;
+    const isEmpty = previous === undefined || (entity.isStored(field) && previous[name] === null);
+    if (provided[name] === null && isEmpty) continue;
+    checkWriteRole(field, provided[name], requires, `/${name}`);
+  }
+}
+
+const fieldsWithWriteRoles = perEntity(({ fields }) =>
+  [...fields.values()].filter((field) => holdsField(field, hasWriteRoles)),
+);
+
+function hasWriteRoles({ writeRoles }: Field): boolean {
+  return writeRoles.length > 0;
+}
+
+function checkWriteRole(field: Field, value: unknown, requires: Requires, pointer: string): void {
+  if (value === undefined) return;
+  if (hasWriteRoles(field)) requires(field.writeRoles, `Writing ${field.name}`, pointer);
+  const members = membersOf(field).filter((member) => holdsField(member, hasWriteRoles));
+  if (value === null) {
+    for (const member of members) checkWriteRole(member, value, requires, pointer);
+    return;
+  }
+  eachObject(value, (object, place) => {
+    for (const member of members)
+      checkWriteRole(member, object[member.name], requires, `${pointer}${place}/${member.name}`);
+  });
+}
+
+/**
+ * Calls back for each new reference that is provided: it must be to an active row. One that does not change may be to an
+ * inactive row, and so may one that the service takes over from another row.
+ */
+export function checkReferences(
+  entity: AnyEntity,
+  provided: AnyInput,
+  previous: AnyRow | undefined,
+  check: OnReference,
+): void {
+  for (const field of fieldsWithReferences(entity)) {
+    const [before, after] = [previous?.[field.name], provided[field.name]];
+    if (before === after) continue;
+    const known = new Set<unknown>();
+    eachReference(field, before, '', (_type, id) => known.add(id));
+    eachReference(field, after, `/${field.name}`, (type, id, pointer) => {
+      if (!known.has(id)) check(type, id, pointer);
+    });
+  }
+}
+
+const fieldsWithReferences = perEntity(({ keptFields }) =>
+  keptFields.filter((field) => !field.readOnly && holdsField(field, ({ references }) => references !== undefined)),
+);
+
+type OnReference = (type: string, id: string, pointer: string) => void;
+
+function eachReference(field: Field, value: unknown, pointer: string, work: OnReference): void {
+  if (value === null || value === undefined) return;
+  if (field.references !== undefined) {
+    if (Array.isArray(value))
+      for (const [index, id] of value.entries()) work(field.references, String(id), `${pointer}/${index}`);
+    else work(field.references, String(value), pointer);
+    return;
+  }
+  const members = membersOf(field);
+  if (members.length === 0) return;
+  eachObject(value, (object, place) => {
+    for (const member of members) eachReference(member, object[member.name], `${pointer}${place}/${member.name}`, work);
+  });
+}
+
+/** Finds the id of the row with a value in a unique field; undefined where there is none, or it is not known yet. */
+type FindId = (field: string, value: string) => string | undefined;
+
+/** @throws Violation `DUPLICATE_REF` where another row has the same value in a unique field. */
+export function checkUnique(entity: AnyEntity, values: AnyRow, previous: AnyRow | undefined, findId: FindId): void {
+  const check = (field: string) => {
+    const value = values[field];
+    if (typeof value !== 'string' || value === previous?.[field]) return;
+    const id = findId(field, value);
+    if (id !== undefined && id !== values.id)
+      throw new Violation('DUPLICATE_REF', `Another ${entity.type} already has this ${field}.`, `/${field}`);
+  };
+  for (const { name } of entity.uniqueFields) check(name);
+  // A row without a key of the caller's has its own id as its key.
+  if (values.systemRef !== values.id) check('systemRef');
+}
+
+/** Calls back for the object that a value is, or for each in a list, with its place. */
+function eachObject(value: unknown, work: (object: AnyInput, place: string) => void): void {
+  const isObject = (one: unknown): one is AnyInput => typeof one === 'object' && one !== null;
+  if (!Array.isArray(value)) {
+    if (isObject(value)) work(value, '');
+    return;
+  }
+  for (const [index, one] of value.entries()) if (isObject(one)) work(one, `/${index}`);
+}

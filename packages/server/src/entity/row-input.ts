@@ -1,0 +1,63 @@
+import { type Field, membersOf } from '../contract/fields.ts';
+import { zero } from './decimal.ts';
+import type { AnyEntity } from './entity.ts';
+import type { AnyInput } from './row.ts';
+import { perEntity } from './select.ts';
+import { normalized } from './values.ts';
+
+/** Provided fields in the form that rows have. What is undefined is left out, and owned rows have all of their members. */
+export function readInput(entity: AnyEntity, input: AnyInput): AnyInput {
+  const values = normalized(inputFields(entity), withoutUndefined(input));
+  if (entity.owned.size === 0) return values;
+  const completed: Record<string, unknown> = { ...values };
+  for (const [field, { computed = {} }] of entity.owned) {
+    const rows = completed[field.name];
+    if (!Array.isArray(rows)) continue;
+    const empty = emptyValues(membersOf(field).filter(({ name }) => !(name in computed)));
+    completed[field.name] = rows.map((row) => ({ ...empty, ...withoutUndefined(row) }));
+  }
+  return completed;
+}
+
+const inputFields = perEntity(({ fields }) => [...fields.values()]);
+
+function withoutUndefined(object: AnyInput): AnyInput {
+  const entries = Object.entries(object);
+  const provided = entries.filter(([, value]) => value !== undefined);
+  return provided.length === entries.length ? object : Object.fromEntries(provided);
+}
+
+/** Provided fields without those that no row shows: rules store these themselves. */
+export function shownAmong(entity: AnyEntity, provided: AnyInput): AnyInput {
+  const unseen = neverShown(entity);
+  if (unseen.size === 0) return provided;
+  return Object.fromEntries(Object.entries(provided).filter(([name]) => !unseen.has(name)));
+}
+
+const neverShown = perEntity(
+  ({ fields }) => new Set([...fields.values()].flatMap(({ name, writeOnly }) => (writeOnly ? [name] : []))),
+);
+
+/**
+ * What a new row has where nobody provides a value: what the contract says, its first state, or null, or zero for what the
+ * service keeps.
+ */
+export const emptyRow = perEntity((entity): AnyInput => {
+  const { machine, shown } = entity;
+  const kept = shown.filter((field) => field.readOnly && entity.isStored(field));
+  const state = machine === undefined ? {} : { [machine.field]: machine.initial[0] };
+  return { ...Object.fromEntries(kept.map((field) => [field.name, startOf(field)])), ...state, ...emptyValues(shown) };
+});
+
+function emptyValues(fields: readonly Field[]): AnyInput {
+  const values = fields.flatMap(({ name, initial, nullable }) => {
+    if (initial !== undefined) return [[name, initial] as const];
+    return nullable ? [[name, null] as const] : [];
+  });
+  return normalized(fields, Object.fromEntries(values));
+}
+
+function startOf({ kind }: Field): unknown {
+  if (kind === 'decimal') return zero;
+  return kind === 'integer' ? 0 : undefined;
+}

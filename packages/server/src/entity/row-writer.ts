@@ -1,0 +1,178 @@
+import { rowsThatEmbed } from './embedders.ts';
+import type { AnyEntity } from './entity.ts';
+import type { NewKeys } from './new-keys.ts';
+import type { Plan } from './plan.ts';
+import type { PlannedRows } from './planned-rows.ts';
+import { entityOf } from './registry.ts';
+import type { AnyInput, AnyRow } from './row.ts';
+import { isChanged } from './row-changes.ts';
+import { checkComplete, checkProvided, checkReferences, checkUnique, checkWriteRoles } from './row-checks.ts';
+import { emptyRow, readInput, shownAmong } from './row-input.ts';
+import type { AnyPendingChange } from './rules.ts';
+import { checkInitialState, findTransition, type Mover } from './state-machine.ts';
+import { Violation } from './violation.ts';
+
+/** The result of a write. */
+export interface AnyWritten {
+  readonly status: 'CREATED' | 'UPDATED' | 'UNCHANGED' | 'DELETED';
+  readonly row: AnyRow;
+}
+
+/** What a row is created with besides its input. */
+interface NewRow {
+  readonly id?: string | undefined;
+  readonly systemRef: string | undefined;
+  readonly system: AnyInput;
+}
+
+/** What happens to a row that a plan creates, changes or removes, the same for every entity, in order. */
+export class RowWriter {
+  readonly #plan: Plan;
+  readonly #rows: PlannedRows;
+  readonly #keys: NewKeys;
+
+  constructor(plan: Plan, rows: PlannedRows, keys: NewKeys) {
+    this.#plan = plan;
+    this.#rows = rows;
+    this.#keys = keys;
+  }
+
+  create(entity: AnyEntity, input: AnyInput, { id = this.#keys.id(), systemRef, system }: NewRow): AnyWritten {
+    this.#rows.addNewId(id);
+    const provided = readInput(entity, input);
+    this.#checkWriteRoles(entity, provided, undefined);
+    const { now, origin } = this.#plan;
+    const caller = origin.caller?.apiUserName ?? 'system';
+    const values: AnyRow = {
+      ...emptyRow(entity),
+      ...readInput(entity, system),
+      ...shownAmong(entity, provided),
+      id,
+      systemRef: systemRef ?? id,
+      sysRefs: system.sysRefs ?? (systemRef === undefined ? [] : [{ system: caller, ref: systemRef }]),
+      active: true,
+      createdAt: now,
+      updatedAt: now,
+      version: 1,
+    };
+    const change = pendingChange({ entity, id, previous: undefined, values, input: provided });
+    this.#checkReferences(change);
+    // Before the rules, which rely on it.
+    checkProvided(entity, values);
+    entity.rules.complete?.(change, this.#plan);
+    checkComplete(entity, values);
+    this.#checkUnique(change);
+    if (entity.machine !== undefined) checkInitialState(entity.machine, values[entity.machine.field]);
+    this.#put(change);
+    entity.rules.afterWrite?.(change, this.#plan);
+    return { status: 'CREATED', row: values };
+  }
+
+  update(entity: AnyEntity, id: string, input: AnyInput, system: AnyInput, event: string | undefined): AnyWritten {
+    const previous = this.#rows.locked(entity, id);
+    const provided = readInput(entity, input);
+    this.#checkWriteRoles(entity, provided, previous);
+    const values: AnyRow = { ...previous, ...readInput(entity, system), ...shownAmong(entity, provided) };
+    const change = pendingChange({ entity, id, previous, values, input: provided });
+    this.#checkReferences(change);
+    entity.rules.complete?.(change, this.#plan);
+    this.#checkUnique(change);
+    this.#checkTransition(change, event);
+    const isOnPrivate = Object.keys(change.privateColumns).length > 0;
+    if (!change.isTouched && !isOnPrivate && !isChanged(entity, previous, values))
+      return { status: 'UNCHANGED', row: previous };
+    this.#put(change);
+    entity.rules.afterWrite?.(change, this.#plan);
+    return { status: 'UPDATED', row: values };
+  }
+
+  remove(entity: AnyEntity, id: string): AnyWritten {
+    const previous = this.#rows.locked(entity, id);
+    if (!previous.active) return { status: 'UNCHANGED', row: previous };
+    const values: AnyRow = { ...previous, active: false };
+    const change = pendingChange({ entity, id, previous, values, input: {} });
+    entity.rules.beforeRemoval?.(change, this.#plan);
+    this.#checkTransition(change, undefined);
+    this.#put(change);
+    entity.rules.afterWrite?.(change, this.#plan);
+    return { status: 'DELETED', row: values };
+  }
+
+  /** @throws Violation `REFERENCE_NOT_FOUND`, also for a type of the contract that has no table yet. */
+  checkReference(type: string, id: string, pointer: string): void {
+    const target = entityOf(type);
+    if (target === undefined) throw new Violation('REFERENCE_NOT_FOUND', `No ${type} with this ID exists.`, pointer);
+    this.checkActive(target, id, pointer);
+  }
+
+  /** @throws Violation `REFERENCE_NOT_FOUND` */
+  checkActive(target: AnyEntity, id: string, pointer: string): void {
+    const { row, isLoaded } = this.#rows.peek({ entity: target, field: 'id', value: id, lock: 'none' });
+    if (!isLoaded || row?.active === true) return;
+    const detail =
+      row === undefined
+        ? `No ${target.type} with this ID exists.`
+        : `The ${target.type} is inactive and cannot be used in new references.`;
+    throw new Violation('REFERENCE_NOT_FOUND', detail, pointer);
+  }
+
+  #put({ entity, id, previous, values, privateColumns, isTouched }: AnyPendingChange): void {
+    const earlier = this.#rows.pending(entity, id);
+    this.#rows.put({
+      entity,
+      id,
+      loaded: this.#rows.loaded(entity, id),
+      row: values,
+      privateColumns: { ...earlier?.privateColumns, ...privateColumns },
+      isTouched: isTouched || earlier?.isTouched === true,
+      pointer: earlier?.pointer ?? this.#plan.pointer,
+    });
+    const findAll = (other: AnyEntity, field: string, value: string) =>
+      this.#rows.all({ entity: other, field, value, lock: 'none' });
+    for (const embedder of rowsThatEmbed({ entity, previous, row: values }, findAll))
+      this.#touch(embedder.entity, embedder.id);
+  }
+
+  /** Gives a row a new version, because what it embeds has changed. */
+  #touch(entity: AnyEntity, id: string): void {
+    const row = this.#rows.locked(entity, id);
+    this.#put({ ...pendingChange({ entity, id, previous: row, values: row, input: {} }), isTouched: true });
+  }
+
+  #checkWriteRoles(entity: AnyEntity, provided: AnyInput, previous: AnyRow | undefined): void {
+    checkWriteRoles(entity, provided, previous, (roles, what, pointer) => this.#plan.requires(roles, what, pointer));
+  }
+
+  #checkReferences({ entity, input, previous }: AnyPendingChange): void {
+    checkReferences(entity, input, previous, (type, id, pointer) => this.checkReference(type, id, pointer));
+  }
+
+  #checkUnique({ entity, values, previous }: AnyPendingChange): void {
+    checkUnique(entity, values, previous, (field, value) => {
+      if (this.#keys.isNewReference(value)) return undefined;
+      return this.#rows.peek({ entity, field, value, lock: 'none' }).row?.id;
+    });
+  }
+
+  #checkTransition(change: AnyPendingChange, event: string | undefined): void {
+    const { machine, rules } = change.entity;
+    if (machine === undefined || change.previous === undefined) return;
+    const [from, to] = [String(change.previous[machine.field]), String(change.values[machine.field])];
+    if (from === to) return;
+    const { origin } = this.#plan;
+    const mover: Mover =
+      event === undefined ? { operation: origin.operation, holds: (roles) => this.#plan.holds(roles) } : { event };
+    const { conditions = [] } = findTransition(machine, from, to, mover);
+    for (const name of conditions) {
+      const check = rules.conditions?.[name];
+      if (check === undefined) throw new Error(`${machine.type} has no rule for the condition ${name}.`);
+      check(change as never, this.#plan);
+    }
+  }
+}
+
+function pendingChange(
+  change: Pick<AnyPendingChange, 'entity' | 'id' | 'previous' | 'values' | 'input'>,
+): AnyPendingChange {
+  return { ...change, privateColumns: {}, isTouched: false };
+}

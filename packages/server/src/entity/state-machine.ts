@@ -1,0 +1,78 @@
+import type { StateMachine, StateTransition } from '@financial-automation/spec';
+import type { Field } from '../contract/fields.ts';
+import { Violation } from './violation.ts';
+
+/** The state machine of an entity, as the contract declares it on a field of its schema. */
+export interface Machine extends StateMachine {
+  /** The type of the rows, for messages. */
+  readonly type: string;
+  readonly field: string;
+}
+
+/** Who moves a row: a caller by an operation, or the service by an event. */
+export type Mover =
+  | { readonly operation: string; readonly holds: (roles: readonly string[]) => boolean }
+  | { readonly event: string };
+
+/** The state machine of the status of an entity, or undefined. Other fields only record states, as a history does. */
+export function machineOf(type: string, fields: readonly Field[]): Machine | undefined {
+  const machine = fields.find((field) => field.name === 'status')?.schema['x-state-machine'];
+  return machine === undefined ? undefined : { ...machine, type, field: 'status' };
+}
+
+/**
+ * Checks the state that a new row starts in.
+ *
+ * @throws Violation `INVALID_STATE`
+ */
+export function checkInitialState(machine: Machine, state: unknown): void {
+  if (machine.initial.includes(String(state))) return;
+  throw new Violation(
+    'INVALID_STATE',
+    `A new ${machine.type} cannot be ${state}. It can be ${listed(machine.initial)}.`,
+    `/${machine.field}`,
+  );
+}
+
+/**
+ * The transition from one state to another that this mover may use.
+ *
+ * @throws Violation `INVALID_STATE` that lists the possible transitions, or `FORBIDDEN` where a role is missing.
+ */
+export function findTransition(machine: Machine, from: string, to: string, mover: Mover): StateTransition {
+  const open = machine.transitions.filter(
+    (transition) => transition.from.includes(from) && admits(machine, transition, mover),
+  );
+  const matching = open.filter((transition) => transition.to === to);
+  if (matching.length === 0) throw impossible(machine, from, to, open);
+  const allowed = matching.find(({ roles = [] }) => 'event' in mover || roles.length === 0 || mover.holds(roles));
+  if (allowed !== undefined) return allowed;
+  const roles = matching.flatMap((transition) => transition.roles ?? []);
+  throw new Violation(
+    'FORBIDDEN',
+    `Setting ${machine.field} to ${to} requires the ${listed(roles)} role.`,
+    `/${machine.field}`,
+  );
+}
+
+function admits(machine: Machine, transition: StateTransition, mover: Mover): boolean {
+  if ('event' in mover) return transition.events?.includes(mover.event) ?? false;
+  // A transition that names events alone is not open to callers.
+  const operations = transition.operations ?? (transition.events === undefined ? machine.operations : []);
+  return operations.includes(mover.operation);
+}
+
+function impossible(machine: Machine, from: string, to: string, open: readonly StateTransition[]): Violation {
+  const possible = [...new Set(open.map((transition) => transition.to))];
+  const next =
+    possible.length === 0 ? 'This operation cannot change that.' : `From ${from} it can become ${listed(possible)}.`;
+  return new Violation(
+    'INVALID_STATE',
+    `The ${machine.type} is ${from} and cannot become ${to}. ${next}`,
+    `/${machine.field}`,
+  );
+}
+
+function listed(values: readonly string[]): string {
+  return new Intl.ListFormat('en', { type: 'disjunction' }).format(values);
+}

@@ -1,0 +1,138 @@
+/** Every pair of states and everybody who could move a row, for every state machine of the contract, against what it declares. */
+import { operations } from '@financial-automation/spec';
+import { describe, expect, it } from 'vitest';
+import { contract } from '../contract/contract.ts';
+import { fieldsOf } from '../contract/fields.ts';
+import '../resources/handlers.ts';
+import { allEntities } from './registry.ts';
+import { checkInitialState, findTransition, type Machine, type Mover, machineOf } from './state-machine.ts';
+import { Violation } from './violation.ts';
+
+interface StatesAndMachine {
+  readonly name: string;
+  readonly states: readonly string[];
+  readonly machine: Machine;
+}
+
+/** One state to one other by one mover. */
+interface Step {
+  readonly from: string;
+  readonly to: string;
+  readonly mover: string;
+  readonly roles: readonly string[];
+  readonly conditions: readonly string[];
+}
+
+const machines: readonly StatesAndMachine[] = Object.entries(contract.components.schemas).flatMap(([name, schema]) => {
+  const machine = schema['x-state-machine'];
+  return machine === undefined
+    ? []
+    : [{ name, states: schema.enum ?? [], machine: { ...machine, type: name, field: 'status' } }];
+});
+
+const transitions = machines.flatMap(({ machine }) => machine.transitions);
+const allRoles = [...new Set(transitions.flatMap(({ roles = [] }) => roles))];
+const events = [...new Set(transitions.flatMap((transition) => transition.events ?? [])), 'somethingElse'];
+const writing = Object.entries(operations).flatMap(([id, { rateLimit }]) => (rateLimit.policy === 'write' ? [id] : []));
+
+/** Everybody who could move a row: each event, and each operation that writes, by callers with no role, with each and with all. */
+const movers: readonly { readonly name: string; readonly held: readonly string[]; readonly mover: Mover }[] = [
+  ...events.map((event) => ({ name: event, held: allRoles, mover: { event } })),
+  ...writing.flatMap((operation) =>
+    [[], ...allRoles.map((role) => [role]), allRoles].map((held) => ({
+      name: operation,
+      held,
+      mover: { operation, holds: (roles: readonly string[]) => roles.some((role) => held.includes(role)) },
+    })),
+  ),
+];
+
+/** What a machine declares, one step at a time. */
+function stepsOf({ operations: usual, transitions: declared }: Machine): readonly Step[] {
+  return declared.flatMap(({ from: sources, to, operations: named, events: caused, roles = [], conditions = [] }) => {
+    const causes = named === undefined && caused === undefined ? usual : [...(named ?? []), ...(caused ?? [])];
+    return sources.flatMap((from) => causes.map((mover) => ({ from, to, mover, roles, conditions })));
+  });
+}
+
+function violationOf(work: () => unknown): Violation | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Violation) return error;
+    throw error;
+  }
+}
+
+/** The states that the last sentence of a message names. */
+function statesIn(message: string, states: readonly string[], from: string): readonly string[] {
+  const sentence = message.split(`From ${from} it can become`)[1] ?? '';
+  return states.filter((state) => new RegExp(`\\b${state}\\b`).test(sentence));
+}
+
+it('the contract declares state machines', () => {
+  expect(machines.length).toBeGreaterThan(0);
+});
+
+describe.each(machines)('findTransition › $name', ({ states, machine }) => {
+  const steps = stepsOf(machine);
+
+  it.each(states)('accepts from %s exactly the declared transitions, and lists them where it rejects', (from) => {
+    for (const { name, held, mover } of movers) {
+      const open = steps.filter((step) => step.from === from && step.mover === name);
+      for (const to of states.filter((state) => state !== from)) {
+        const declared = open.filter((step) => step.to === to);
+        const allowed = declared.filter(({ roles }) => roles.length === 0 || roles.some((role) => held.includes(role)));
+        const what = `${from} to ${to} by ${name} with ${held.join(', ') || 'no role'}`;
+        if (allowed.length > 0) {
+          const transition = findTransition(machine, from, to, mover);
+          expect({ to: transition.to, conditions: transition.conditions ?? [] }, what).toEqual({
+            to,
+            conditions: allowed[0]?.conditions,
+          });
+          continue;
+        }
+        const violation = violationOf(() => findTransition(machine, from, to, mover));
+        expect(violation, what).toMatchObject({
+          code: declared.length === 0 ? 'INVALID_STATE' : 'FORBIDDEN',
+          pointer: '/status',
+        });
+        if (declared.length > 0) {
+          for (const role of declared.flatMap(({ roles }) => roles)) expect(violation?.message, what).toContain(role);
+          continue;
+        }
+        const possible = states.filter((state) => open.some((step) => step.to === state));
+        expect(statesIn(violation?.message ?? '', states, from), what).toEqual(possible);
+        if (possible.length === 0) expect(violation?.message, what).toContain('This operation cannot');
+      }
+    }
+  });
+
+  it.each(states)('accepts %s for a new row only if it is declared', (state) => {
+    const violation = violationOf(() => checkInitialState(machine, state));
+    if (machine.initial.includes(state)) return expect(violation).toBeUndefined();
+    expect(violation).toMatchObject({ code: 'INVALID_STATE', pointer: '/status' });
+    for (const initial of machine.initial) expect(violation?.message).toContain(initial);
+  });
+});
+
+describe('machineOf', () => {
+  it('finds the machine of the status of each entity', () => {
+    expect(machineOf('Job', fieldsOf('Job'))?.transitions).toBe(
+      contract.components.schemas.JobStatus?.['x-state-machine']?.transitions,
+    );
+  });
+
+  it('finds none where other fields record the states of another entity', () => {
+    expect(machineOf('DraftInvoiceHistory', fieldsOf('DraftInvoiceHistory'))).toBeUndefined();
+  });
+});
+
+describe('the rules of entities', () => {
+  const withMachine = [...allEntities()].filter(({ machine, writable }) => writable && machine !== undefined);
+
+  it.each(withMachine)('$type checks exactly the conditions that its state machine defines', ({ machine, rules }) => {
+    expect(Object.keys(rules.conditions ?? {}).sort()).toEqual(Object.keys(machine?.conditions ?? {}).sort());
+  });
+});

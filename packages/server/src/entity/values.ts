@@ -1,0 +1,95 @@
+import { type Field, type FieldKind, holdsField, membersOf } from '../contract/fields.ts';
+import { formatDecimal, isDecimal, parseDecimal } from './decimal.ts';
+
+/** A row as code calculates with it: every decimal string becomes a `Decimal`. */
+export function withDecimals<Row extends object>(fields: readonly Field[], row: Row): Row {
+  return convertFields(row, fieldsHolding(decimals, fields), decimals, (field, value) =>
+    field.kind === 'decimal' && typeof value === 'string' ? parseDecimal(value) : value,
+  );
+}
+
+/** Provided values in the form that rows have: decimals as `Decimal`, instants in UTC with milliseconds. */
+export function normalized<Row extends object>(fields: readonly Field[], provided: Row): Row {
+  return convertFields(provided, fieldsHolding(severalForms, fields), severalForms, (field, value) => {
+    if (typeof value !== 'string') return value;
+    if (field.kind === 'decimal') return parseDecimal(value);
+    return field.kind === 'instant' ? new Date(value).toISOString() : value;
+  });
+}
+
+/** The value of a field as JSON: every `Decimal` becomes text with the places that the contract gives the field. */
+export function asJson(field: Field, value: unknown): unknown {
+  return convertValue(field, value, decimals, (one, exact) =>
+    isDecimal(exact) ? formatDecimal(exact, one.places) : exact,
+  );
+}
+
+/** Whether two values are the same as JSON. Objects are compared by content, whatever the order of their keys. */
+export function sameValue(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
+  if (Array.isArray(left) || Array.isArray(right)) {
+    if (!Array.isArray(left) || !Array.isArray(right) || left.length !== right.length) return false;
+    return left.every((one, index) => sameValue(one, right[index]));
+  }
+  const [one, other] = [new Map(Object.entries(left)), new Map(Object.entries(right))];
+  for (const name of new Set([...one.keys(), ...other.keys()]))
+    if (!sameValue(one.get(name), other.get(name))) return false;
+  return true;
+}
+
+/** Kinds of values, and which fields hold one of them at any depth. That is asked for each row, so it is kept. */
+interface Kinds {
+  readonly kinds: readonly FieldKind[];
+  readonly fields: WeakMap<Field, boolean>;
+  readonly lists: WeakMap<readonly Field[], readonly Field[]>;
+}
+
+const decimals = kindsOf('decimal');
+/** Values that a caller can write in several forms. */
+const severalForms = kindsOf('decimal', 'instant');
+
+function kindsOf(...kinds: FieldKind[]): Kinds {
+  return { kinds, fields: new WeakMap(), lists: new WeakMap() };
+}
+
+function holds({ kinds, fields }: Kinds, field: Field): boolean {
+  let known = fields.get(field);
+  if (known === undefined) {
+    known = holdsField(field, ({ kind }) => kinds.includes(kind));
+    fields.set(field, known);
+  }
+  return known;
+}
+
+function fieldsHolding(kinds: Kinds, fields: readonly Field[]): readonly Field[] {
+  let known = kinds.lists.get(fields);
+  if (known === undefined) {
+    known = fields.filter((field) => holds(kinds, field));
+    kinds.lists.set(fields, known);
+  }
+  return known;
+}
+
+/** Converts a value of a field that has no members. */
+type Convert = (field: Field, value: unknown) => unknown;
+
+/** The row itself where there is nothing to convert: whoever gets it does not change it. */
+function convertFields<Row extends object>(row: Row, fields: readonly Field[], kinds: Kinds, change: Convert): Row {
+  if (fields.length === 0) return row;
+  const values = new Map<string, unknown>(Object.entries(row));
+  const converted = fields
+    .filter(({ name }) => values.has(name))
+    .map((field) => [field.name, convertValue(field, values.get(field.name), kinds, change)]);
+  return { ...row, ...Object.fromEntries(converted) };
+}
+
+function convertValue(field: Field, value: unknown, kinds: Kinds, change: Convert): unknown {
+  if (value === undefined || value === null || !holds(kinds, field)) return value;
+  const members = membersOf(field);
+  if (members.length === 0) return change(field, value);
+  const inside = fieldsHolding(kinds, members);
+  const convertMember = (one: unknown) =>
+    typeof one === 'object' && one !== null ? convertFields(one, inside, kinds, change) : one;
+  return Array.isArray(value) ? value.map(convertMember) : convertMember(value);
+}

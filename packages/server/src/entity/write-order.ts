@@ -1,0 +1,36 @@
+import { membersOf } from '../contract/fields.ts';
+import type { AnyEntity } from './entity.ts';
+import { allEntities, entityOf, fromAllEntities } from './registry.ts';
+
+const places = fromAllEntities(
+  (): ReadonlyMap<string, number> => new Map(orderOfAll().map(({ key }, place) => [key, place])),
+);
+
+/**
+ * Sorts entities so that referenced rows are written before those that refer to them. Where entities refer to each other in
+ * circles, the constraint of a reference that comes too early is deferred to the commit.
+ */
+export function inWriteOrder(entities: Iterable<AnyEntity>): readonly AnyEntity[] {
+  const known = places();
+  // Rows of custom types come last: they refer to others without a constraint.
+  const placeOf = ({ key }: AnyEntity) => known.get(key) ?? known.size;
+  return [...entities].sort((one, other) => placeOf(one) - placeOf(other));
+}
+
+function orderOfAll(): readonly AnyEntity[] {
+  const ordered = new Set<AnyEntity>();
+  const visited = new Set<AnyEntity>();
+  const visit = (entity: AnyEntity): void => {
+    if (visited.has(entity)) return;
+    visited.add(entity);
+    for (const field of entity.keptFields) {
+      for (const { references } of [field, ...membersOf(field)]) {
+        const target = references === undefined ? undefined : entityOf(references);
+        if (target !== undefined) visit(target);
+      }
+    }
+    ordered.add(entity);
+  };
+  for (const entity of [...allEntities()].sort((one, other) => (one.key < other.key ? -1 : 1))) visit(entity);
+  return [...ordered];
+}

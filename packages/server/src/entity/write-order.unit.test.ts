@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+
+const load = (file: string) => `await import(${JSON.stringify(new URL(file, import.meta.url).href)})`;
+
+/** The order of all entities in a process of its own, which asks for an order at some time before as well. */
+async function orderAfter(...earlier: readonly string[]): Promise<string> {
+  const program = [
+    `const { inWriteOrder } = ${load('write-order.ts')};`,
+    `const { allEntities } = ${load('registry.ts')};`,
+    ...earlier.map((file) => `${load(file)}; inWriteOrder(allEntities());`),
+    `${load('../resources/handlers.ts')};`,
+    'console.log(inWriteOrder(allEntities()).map(({ key }) => key).join());',
+  ];
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program.join('\n')]);
+  return stdout;
+}
+
+test('inWriteOrder › entities that are defined after an order was asked for have their place in the next one', async () => {
+  const order = await orderAfter();
+  const places = order.trim().split(',');
+  expect(places.indexOf('Client')).toBeLessThan(places.indexOf('Invoice'));
+  expect(await orderAfter('../resources/clients/client.ts')).toBe(order);
+});

@@ -1,0 +1,42 @@
+import { Unstorable } from './body.ts';
+
+/** A body on its way from one thread to another. As JSON, because reading that again is faster than cloning objects. */
+export interface TransferredBody {
+  readonly json: Uint8Array<ArrayBuffer>;
+  /** What JSON cannot hold: the names and indexes that lead to it, and its detail. */
+  readonly unstorable: readonly (readonly [path: readonly string[], detail: string])[];
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** Takes the body apart: it is of no use afterwards. */
+export function packBody(body: unknown): TransferredBody {
+  const unstorable: [string[], string][] = [];
+  detach(body, [], unstorable);
+  return { json: encoder.encode(JSON.stringify(body)), unstorable };
+}
+
+export function unpackBody({ json, unstorable }: TransferredBody): unknown {
+  const body: unknown = JSON.parse(decoder.decode(json));
+  for (const [path, detail] of unstorable) {
+    const holder = path.slice(0, -1).reduce((value: unknown, name) => Reflect.get(Object(value), name), body);
+    put(Object(holder), path.at(-1) ?? '', new Unstorable(detail));
+  }
+  return body;
+}
+
+function detach(value: unknown, path: readonly string[], found: [string[], string][]): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, item] of Object.entries(value)) {
+    if (item instanceof Unstorable) {
+      found.push([[...path, name], item.detail]);
+      put(value, name, null);
+    } else if (typeof item === 'object') detach(item, [...path, name], found);
+  }
+}
+
+/** Not by assignment: the name may be `__proto__`. */
+function put(holder: object, name: string, value: unknown): void {
+  Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
+}

@@ -1,0 +1,24 @@
+/** The first and the last byte of a part. */
+export interface ByteRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+const oneRange = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/i;
+
+/**
+ * The part that a `Range` header asks for (RFC 9110), or undefined where all is sent: there is no header, it cannot be read, or
+ * it asks for several parts, which a server need not send.
+ */
+export function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
+  const [matched, first, last, suffix] = oneRange.exec(header ?? '') ?? [];
+  if (matched === undefined) return undefined;
+  if (suffix !== undefined) {
+    const length = Math.min(Number(suffix), size);
+    return length === 0 ? 'unsatisfiable' : { start: size - length, end: size - 1 };
+  }
+  const start = Number(first);
+  const end = last === undefined ? size - 1 : Number(last);
+  if (end < start && last !== undefined) return undefined;
+  return start >= size ? 'unsatisfiable' : { start, end: Math.min(end, size - 1) };
+}

@@ -1,0 +1,35 @@
+import type { Operation } from '../contract/contract.ts';
+import type { ContractValidator } from '../contract/validator.ts';
+import { parseBody } from './body.ts';
+import { problemOf } from './findings.ts';
+
+/** The parts of a request as they came, but for parameters without characters that no text may hold. */
+export interface RawRequest {
+  readonly path: Readonly<Record<string, string>>;
+  readonly query: Record<string, unknown>;
+  readonly headers: Record<string, unknown>;
+  /** The body; undefined where the operation has none. */
+  readonly bytes: Uint8Array | undefined;
+}
+
+/** What a handler works with. */
+export interface CheckedRequest {
+  readonly query: Record<string, unknown>;
+  readonly body: unknown;
+}
+
+/**
+ * Reads the body of a request and holds the request against the contract.
+ *
+ * @throws Problem `MALFORMED_REQUEST`, `VALIDATION_ERROR` or `MISSING_BODY`.
+ */
+export async function checkRequest(
+  validator: ContractValidator,
+  operation: Operation,
+  { path, query, headers, bytes }: RawRequest,
+): Promise<CheckedRequest> {
+  const body = bytes === undefined ? undefined : parseBody(bytes);
+  const checked = await validator.request(operation, { path, query, headers, body });
+  if (checked.findings.length > 0) throw problemOf(operation, checked.findings, body);
+  return { query: checked.query, body };
+}

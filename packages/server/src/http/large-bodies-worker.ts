@@ -1,0 +1,27 @@
+/** The thread behind `large-bodies.ts`: checks one request after the other. */
+import { parentPort } from 'node:worker_threads';
+import { allOperations } from '../contract/contract.ts';
+import { contractValidator } from '../contract/validator.ts';
+import { packBody } from './body-transfer.ts';
+import { checkRequest } from './check-request.ts';
+import type { Report, Task } from './large-bodies.ts';
+import { Problem } from './problem.ts';
+
+const operations = new Map(allOperations.map((operation) => [operation.id, operation]));
+
+parentPort?.on('message', async (task: Task) => {
+  const report = await check(task);
+  parentPort?.postMessage(report, 'body' in report ? [report.body.json.buffer] : []);
+});
+
+async function check({ id, operationId, request }: Task): Promise<Report> {
+  try {
+    const operation = operations.get(operationId);
+    if (operation === undefined) throw new Error(`The contract has no operation ${operationId}.`);
+    const { query, body } = await checkRequest(await contractValidator(), operation, request);
+    return { id, query, body: packBody(body) };
+  } catch (error) {
+    if (error instanceof Problem) return { id, code: error.code, detail: error.message, errors: error.errors };
+    return { id, failure: error };
+  }
+}

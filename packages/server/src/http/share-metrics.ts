@@ -1,0 +1,62 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { type ShareLimits, Shares } from './shares.ts';
+
+/** How many of the busiest tenants are told apart, by their rank. Labels by name would grow with the number of tenants. */
+const ranks = 5;
+
+/** Shares that show in the metrics how full they are and how unevenly they are used. */
+export function measuredShares(limits: ShareLimits, registry: Registry): Shares {
+  const registers = [registry];
+  const waits = new Histogram({
+    name: 'request_wait_seconds',
+    help: 'How long requests waited for their turn, in seconds.',
+    buckets: [0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 1],
+    registers,
+  });
+  const ofTenant = new Histogram({
+    name: 'tenant_requests_in_progress',
+    help: 'How many requests of its tenant were in progress when a request started, itself included.',
+    buckets: Array.from({ length: limits.perTenant }, (_, index) => index + 1),
+    registers,
+  });
+  const rejections = new Counter({
+    name: 'requests_rejected_total',
+    help: 'Requests that were rejected because their user, their tenant or the service had its limit in progress.',
+    labelNames: ['limit'],
+    registers,
+  });
+  const shares = new Shares(limits, {
+    started(waitedSeconds, inProgressOfTenant) {
+      waits.observe(waitedSeconds);
+      ofTenant.observe(inProgressOfTenant);
+    },
+    rejected: (limit) => rejections.inc({ limit }),
+  });
+  new Gauge({
+    name: 'requests_in_progress',
+    help: 'Requests that the service is working on.',
+    registers,
+    collect() {
+      this.set(shares.usage().inProgress);
+    },
+  });
+  new Gauge({
+    name: 'requests_waiting',
+    help: 'Requests that wait for their turn.',
+    registers,
+    collect() {
+      this.set(shares.usage().waiting);
+    },
+  });
+  new Gauge({
+    name: 'tenant_requests_in_progress_average',
+    help: 'Requests in progress of the busiest tenants on average over a minute, by rank. Logs name the tenant of a request.',
+    labelNames: ['rank'],
+    registers,
+    collect() {
+      const { perTenant } = shares.usage();
+      for (let rank = 1; rank <= ranks; rank++) this.set({ rank }, perTenant[rank - 1] ?? 0);
+    },
+  });
+  return shares;
+}

@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type ShareLimits, Shares, shareLimits } from './shares.ts';
+
+const rejected: string[] = [];
+const limits: ShareLimits = { total: 4, perTenant: 3, perUser: 2, wait: 1_000, waiting: 5 };
+let shares: Shares;
+/** Who has started, in order. */
+let started: string[];
+let ends: Map<string, () => void>;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  rejected.length = 0;
+  started = [];
+  ends = new Map();
+  shares = new Shares(limits, { started() {}, rejected: (limit) => rejected.push(limit) });
+});
+afterEach(() => vi.useRealTimers());
+
+/** Requests, named `tenant/user` and a number. */
+function enter(...names: string[]): Promise<unknown>[] {
+  return names.map((name) => {
+    const [tenant = '', user = ''] = name.split(/[/ ]/);
+    const entered = shares.enter(tenant, user).then((end) => {
+      started.push(name);
+      ends.set(name, end);
+    });
+    return entered.catch((error) => error);
+  });
+}
+
+async function end(name: string): Promise<void> {
+  ends.get(name)?.();
+  await vi.advanceTimersByTimeAsync(0);
+}
+
+const settled = () => vi.advanceTimersByTimeAsync(0);
+
+test('an API user and a tenant have their share and no more', async () => {
+  enter('a/x 1', 'a/x 2', 'a/x 3', 'a/y 1', 'a/y 2');
+  await settled();
+  expect(started).toEqual(['a/x 1', 'a/x 2', 'a/y 1']);
+  expect(shares.usage()).toMatchObject({ inProgress: 3, waiting: 2 });
+  await end('a/y 1');
+  expect(started.at(-1)).toBe('a/y 2');
+  await end('a/x 1');
+  expect(started.at(-1)).toBe('a/x 3');
+  expect(shares.usage()).toMatchObject({ inProgress: 3, waiting: 0 });
+});
+
+test('a free place goes to the tenant and the user that use the service least, however many wait before', async () => {
+  enter('a/x 1', 'a/x 2', 'a/y 1', 'b/x 1');
+  await settled();
+  enter('a/y 2', 'a/y 3', 'b/x 2', 'c/x 1', 'b/y 1');
+  await settled();
+  expect(started).toHaveLength(4);
+  await end('a/y 1');
+  expect(started.at(-1)).toBe('c/x 1');
+  await end('a/x 1');
+  expect(started.at(-1)).toBe('a/y 2');
+  await end('c/x 1');
+  expect(started.at(-1)).toBe('b/y 1');
+});
+
+test('equals take turns', async () => {
+  enter('a/x 1', 'b/x 1', 'c/x 1', 'd/x 1');
+  await settled();
+  enter('a/x 2', 'b/x 2', 'b/x 3');
+  await settled();
+  await end('c/x 1');
+  await end('d/x 1');
+  expect(started.slice(4)).toEqual(['a/x 2', 'b/x 2']);
+});
+
+describe('a request that waits in vain', () => {
+  test.each([
+    ['user', ['a/x 1', 'a/x 2'], 'CONCURRENCY_LIMITED', /^Your API user already has 2 requests in progress/],
+    ['tenant', ['a/y 1', 'a/y 2', 'a/z 1'], 'CONCURRENCY_LIMITED', /^Your tenant already has 3 requests in progress/],
+    ['service', ['b/x 1', 'b/x 2', 'c/x 1', 'c/x 2'], 'SERVICE_UNAVAILABLE', /^The service is busy/],
+  ] as const)('hears which limit it met: %s', async (limit, before, code, detail) => {
+    enter(...before);
+    const [outcome] = enter('a/x 3');
+    await vi.advanceTimersByTimeAsync(limits.wait - 1);
+    expect(shares.usage().waiting).toBe(1);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await outcome).toMatchObject({
+      code,
+      message: expect.stringMatching(detail),
+      headers: { 'Retry-After': '1' },
+    });
+    expect(rejected).toEqual([limit]);
+    expect(shares.usage()).toMatchObject({ inProgress: before.length, waiting: 0 });
+  });
+
+  test('takes no place afterwards', async () => {
+    enter('a/x 1', 'a/x 2', 'a/x 3');
+    await vi.advanceTimersByTimeAsync(limits.wait);
+    await end('a/x 1');
+    expect(started).toEqual(['a/x 1', 'a/x 2']);
+    expect(shares.usage().inProgress).toBe(1);
+  });
+});
+
+test('no tenant has a queue without end', async () => {
+  enter('a/x 1', 'a/x 2');
+  enter(...[3, 4, 5, 6, 7].map((number) => `a/x ${number}`));
+  const [beyond] = enter('a/x 8');
+  expect(await beyond).toMatchObject({ code: 'CONCURRENCY_LIMITED', status: 429 });
+  const [other] = enter('b/x 1');
+  expect(await other).toBeUndefined();
+});
+
+test('usage is told by rank, fades, and ends', async () => {
+  enter('a/x 1', 'b/x 1', 'b/x 2');
+  await settled();
+  await vi.advanceTimersByTimeAsync(60_000);
+  const [busiest = 0, second = 0] = shares.usage().perTenant;
+  expect(busiest).toBeCloseTo(2 * (1 - Math.exp(-1)));
+  expect(second).toBeCloseTo(busiest / 2);
+  for (const name of ['a/x 1', 'b/x 1', 'b/x 2']) await end(name);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(shares.usage().perTenant[0]).toBeCloseTo(busiest * Math.exp(-1));
+  await vi.advanceTimersByTimeAsync(3_600_000);
+  expect(shares.usage().perTenant).toEqual([]);
+});
+
+test.each([1, 2, 4, 10, 100])('of %i connections, no tenant has all, where there are several', (connections) => {
+  const { total, perTenant, perUser } = shareLimits(connections);
+  expect(total).toBe(Math.max(1, connections - 1));
+  expect(perUser).toBeGreaterThan(0);
+  expect(perUser).toBeLessThanOrEqual(perTenant);
+  if (total > 1) expect(perTenant).toBeLessThan(total);
+});

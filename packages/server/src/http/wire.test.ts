@@ -1,0 +1,158 @@
+import { createServer } from 'node:http';
+import { Writable } from 'node:stream';
+import { zstdCompressSync } from 'node:zlib';
+import { pino } from 'pino';
+import { afterAll, describe, expect, test } from 'vitest';
+import { portOf } from '../../test/free-port.ts';
+import { testService } from '../../test/service.ts';
+import { wire } from '../../test/wire.ts';
+import { createApp } from '../app.ts';
+import { recordsOf } from '../resources/records/testing.ts';
+import { metricsApp } from '../system-routes.ts';
+
+const lines: string[] = [];
+const log = pino(
+  {
+    level: 'info',
+  },
+  new Writable({
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk));
+      done();
+    },
+  }),
+);
+const main = await testService({ log });
+const { call, service, address, token, tenant } = main;
+const listOrgs = (headers: Record<string, string> = {}) => call('POST', '/gql/v1/orgs', {}, headers);
+
+describe('responses', () => {
+  test('with data are not cached, and are taken for what they say they are', async () => {
+    for (const response of [
+      await listOrgs(),
+      await listOrgs({ Authorization: 'Bearer x' }),
+      await call('GET', '/nowhere'),
+    ]) {
+      expect(response.headers.get('cache-control')).toBe('no-store');
+      expect(response.headers.get('x-content-type-options')).toBe('nosniff');
+    }
+  });
+
+  test.each([
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/openapi.json',
+    '/openapi.yaml',
+    '/reference',
+    '/.well-known/jwks.json',
+  ])('of %s run nothing and stand in no frame', async (path) => {
+    const { headers } = await wire(address, { path });
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/);
+    expect(headers['content-security-policy']).not.toMatch(/script-src[^;]*unsafe/);
+    expect(headers).toMatchObject({
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'referrer-policy': 'no-referrer',
+    });
+  });
+});
+
+test('a body in zstd is 415, like every other encoding that the contract does not name', async () => {
+  const headers = { Authorization: `Bearer ${token}`, Tenant: tenant.name, 'Content-Type': 'application/json' };
+  const body = zstdCompressSync('{}');
+  for (const encoding of ['zstd', 'ZSTD', 'compress', 'gzip, gzip']) {
+    const sent = { method: 'POST', path: '/gql/v1/orgs', headers: { ...headers, 'Content-Encoding': encoding }, body };
+    expect(await wire(address, sent)).toMatchObject({ status: 415, json: { code: 'UNSUPPORTED_MEDIA_TYPE' } });
+  }
+});
+
+test('traceparent never fails a call, and is logged as it is passed on', async () => {
+  const trace = '4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7';
+  lines.length = 0;
+  for (const traceparent of [
+    'zzz',
+    '',
+    `ff-${trace}-01`,
+    `00-${'0'.repeat(32)}-00f067aa0ba902b7-01`,
+    'x'.repeat(2_000),
+  ]) {
+    expect(await listOrgs({ traceparent })).toMatchObject({ status: 200 });
+  }
+  expect(lines.join('')).not.toContain('traceparent');
+  expect(await listOrgs({ traceparent: `cc-${trace}-03-more` })).toMatchObject({ status: 200 });
+  expect(lines.at(-1)).toContain(`"traceparent":"00-${trace}-01"`);
+});
+
+describe('If-Match', () => {
+  const records = recordsOf(main);
+  const change = (tag: string) => records.change('Tagged', { description: tag }, { 'If-Match': tag });
+
+  test.each(['"abc"', 'W/"1"', '"0123456789abcdef"', '""', '"2", "xyz"', '"!#~"\t,\t"x"'])(
+    'with a tag that the row does not have is 412: %s',
+    async (tag) => {
+      await records.define('Tagged', [{ name: 'a', type: 'STRING' }]);
+      expect(await change(tag)).toMatchObject({ status: 412, body: { code: 'PRECONDITION_FAILED' } });
+    },
+  );
+
+  test.each(['1', 'abc', '"a" "b"', '"a",', '"a\u00a0"', '"1"\u000b,"2"'])(
+    'that is no list of tags is 400: %j',
+    async (tag) => {
+      const sent = {
+        method: 'PUT',
+        path: '/api/v1/records/custom/Tagged',
+        headers: {
+          Authorization: `Bearer ${token}`,
+          Tenant: tenant.name,
+          'Content-Type': 'application/json',
+          'If-Match': tag,
+        },
+        body: '{"description":"x"}',
+      };
+      const { status } = await wire(address, sent).catch((error: unknown) => {
+        // What HTTP itself forbids in a header does not leave this process.
+        expect(error).toMatchObject({ code: 'ERR_INVALID_CHAR' });
+        return { status: 400 };
+      });
+      expect(status).toBe(400);
+    },
+  );
+});
+
+describe('/metrics', () => {
+  const served = async (
+    config: Partial<typeof service.config>,
+    app: (other: typeof service) => Parameters<typeof createServer>[1],
+  ) => {
+    const server = createServer(app({ ...service, config: { ...service.config, ...config } }));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    open.push(server);
+    return `http://127.0.0.1:${portOf(server)}`;
+  };
+  const open: ReturnType<typeof createServer>[] = [];
+  afterAll(() => open.forEach((server) => void server.close().closeAllConnections()));
+
+  test('asks for its token where it has one', async () => {
+    const secured = await served({ metricsToken: 'secret' }, createApp);
+    for (const authorization of [undefined, 'Bearer wrong', 'Bearer secret2', 'Basic secret']) {
+      const headers = authorization === undefined ? {} : { authorization };
+      const { status, json, headers: sent } = await wire(secured, { path: '/metrics', headers });
+      expect({ status, json }).toMatchObject({ status: 401, json: { code: 'UNAUTHENTICATED' } });
+      expect(sent['www-authenticate']).toBe('Bearer realm="metrics"');
+    }
+    const { status, text } = await wire(secured, { path: '/metrics', headers: { authorization: 'Bearer secret' } });
+    expect(status).toBe(200);
+    expect(text).toContain('http_server_answer_seconds');
+  });
+
+  test('with a port of its own is served there alone, and nothing else is', async () => {
+    const config = { metricsPort: 9_464 };
+    const [shared, own] = [await served(config, createApp), await served(config, metricsApp)];
+    expect(await wire(shared, { path: '/metrics' })).toMatchObject({ status: 404 });
+    expect(await wire(own, { path: '/metrics' })).toMatchObject({ status: 200 });
+    for (const path of ['/', '/healthz', '/gql/v1/orgs', '/openapi.json']) {
+      expect(await wire(own, { path })).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } });
+    }
+  });
+});

@@ -1,0 +1,106 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { testService } from '../../test/service.ts';
+import { firm } from '../resources/billing/testing.ts';
+import { checkBooks, describeBooks } from './books.ts';
+
+const service = await testService();
+const { balances, client, draftOf, invoice, jobId, pay, payment, post, wip, workFor } = await firm(service);
+const { id: tenantId, name: tenant } = service.tenant;
+const check = (repair = false) => checkBooks(service, { tenant, repair });
+
+/** Changes rows as no user of the service can: past triggers and row-level security, as the owner of the tables. */
+async function damage(changes: Readonly<Record<string, string>>): Promise<void> {
+  for (const [table, change] of Object.entries(changes))
+    await service.store.ownerStatements(
+      [
+        `alter table ${table} disable trigger user`,
+        `alter table ${table} no force row level security`,
+        `update ${table} set ${change}`,
+        `alter table ${table} enable trigger user`,
+        `alter table ${table} force row level security`,
+      ].join(';'),
+    );
+}
+
+const invoiceId = await post(
+  await draftOf([{ lineType: 'TIME', unitAmount: '400.00', wipIds: [await workFor('2.00')] }]),
+);
+const paid = await pay('150.00', [{ invoiceId, amount: '100.00' }]);
+const openWip = await workFor('1.00');
+
+test('books check › finds nothing in books that agree', async () => {
+  expect(await check()).toEqual({ differences: [], breaches: [] });
+  expect(describeBooks(tenant, await check(), false)).toEqual(['The books of firm are consistent.']);
+});
+
+test('books check › finds every damaged sum, and repairs it with an audit row', async () => {
+  const before = { invoice: await invoice(invoiceId), payment: await payment(paid.id), balances: await balances() };
+  await damage({
+    client: `outstanding_balance = 1, unapplied_credit = 2, unbilled_wip = 3 where id = '${client.id}'`,
+    job: `actual_hours = 9, wip_amount = 8, billed_amount = 7, write_off_amount = 6 where id = '${jobId}'`,
+    invoice: `amount_paid = 90 where id = '${invoiceId}'`,
+    payment: `unapplied_amount = 5 where id = '${paid.id}'`,
+  });
+  const { differences } = await check();
+  expect(differences.map(({ type, field, kept, actual }) => [type, field, kept, actual])).toEqual([
+    ['Payment', 'unappliedAmount', '5.00', '50.00'],
+    ['Invoice', 'amountPaid', '90.00', '100.00'],
+    ['Job', 'actualHours', '9.00', '3.00'],
+    ['Job', 'billedAmount', '7.00', '400.00'],
+    ['Job', 'wipAmount', '8.00', '190.00'],
+    ['Job', 'writeOffAmount', '6.00', '0.00'],
+    // The client's balance is compared with the invoice as it is, damaged.
+    ['Client', 'outstandingBalance', '1.00', '310.00'],
+    ['Client', 'unappliedCredit', '2.00', '5.00'],
+    ['Client', 'unbilledWip', '3.00', '190.00'],
+  ]);
+  expect(describeBooks(tenant, { differences, breaches: [] }, false).at(-1)).toContain('books check firm --repair');
+
+  const repaired = await check(true);
+  expect(repaired.differences).toHaveLength(9);
+  expect(repaired.breaches).toEqual([]);
+  expect(await check()).toEqual({ differences: [], breaches: [] });
+  expect(await balances()).toEqual(before.balances);
+  const { status, amountPaid, amountDue } = before.invoice;
+  expect(await invoice(invoiceId)).toMatchObject({ status, amountPaid, amountDue });
+  expect(await payment(paid.id)).toMatchObject({ unappliedAmount: before.payment.unappliedAmount });
+  const audited = await service.store.read(tenantId, (session) =>
+    session.all<{ type: string; before: Record<string, unknown>; after: Record<string, unknown> }>(sql`
+      select entity_type as type, before, after from audit_log
+      where tenant_id = ${tenantId} and operation = 'books check' order by id`),
+  );
+  expect(audited.map(({ type }) => type)).toEqual(['Client', 'Job', 'Invoice', 'Payment']);
+  expect(audited[2]).toMatchObject({ before: { amountPaid: '90.00' }, after: { amountPaid: '100.00' } });
+});
+
+test('books check › gives an invoice the status that follows from what covers it', async () => {
+  await damage({
+    invoice: `amount_paid = 0, status = 'POSTED' where id = '${invoiceId}'`,
+    client: `outstanding_balance = 400 where id = '${client.id}'`,
+  });
+  expect((await check(true)).differences).toMatchObject([{ type: 'Invoice', actual: '100.00' }]);
+  expect(await invoice(invoiceId)).toMatchObject({ status: 'PARTIALLY_PAID', amountDue: '300.00' });
+  expect(await check()).toEqual({ differences: [], breaches: [] });
+});
+
+test('books check › reports rows that no sum can repair', async () => {
+  await damage({ wip_entry: `amount = 191, billing_rate = 191 where id = '${openWip}'` });
+  const { differences, breaches } = await check(true);
+  expect(differences.map(({ type, field }) => `${type}.${field}`)).toEqual(['Job.wipAmount', 'Client.unbilledWip']);
+  expect(breaches).toMatchObject([
+    { rule: 'approved billable time is one row of work in progress, and other time is none' },
+  ]);
+  expect(describeBooks(tenant, { differences: [], breaches }, true).at(-1)).toContain('audit log');
+  expect(await wip(openWip)).toMatchObject({ amount: '191.00' });
+});
+
+test('books check › fails for a tenant that does not exist', async () => {
+  await expect(checkBooks(service, { tenant: 'nobody', repair: false })).rejects.toThrow('There is no tenant nobody.');
+});
+
+test('books check › writes nothing where the sources contradict each other', async () => {
+  await damage({ payment_allocation: `amount = 500 where payment_id = '${paid.id}'` });
+  await expect(check(true)).rejects.toThrow('Nothing was repaired');
+  expect(await invoice(invoiceId)).toMatchObject({ amountPaid: '100.00' });
+});

@@ -1,0 +1,175 @@
+import { sql } from 'kysely';
+import type { AnyEntity } from '../entity/entity.ts';
+import { readStored } from '../entity/select.ts';
+import { type Breach, findBreaches } from '../resources/billing/invariants.ts';
+import { invoice } from '../resources/billing/invoice.ts';
+import { type Difference, differencesOf, type KeptSums, keptSums } from '../resources/billing/kept-sums.ts';
+import { payment } from '../resources/billing/payment.ts';
+import { client } from '../resources/clients/client.ts';
+import { job } from '../resources/projects/job.ts';
+import { task } from '../resources/time/task.ts';
+import { CheckViolation } from '../store/errors.ts';
+import type { Transaction } from '../store/store.ts';
+import { recordChanges } from '../store/trace.ts';
+import { type Operator, tenantNamed } from './tenants.ts';
+
+export interface BooksRequest {
+  readonly tenant: string;
+  /** Whether to write what the sums should be. */
+  readonly repair: boolean;
+}
+
+export interface BooksReport {
+  /** Sums that are not what they summarize; those that were written again, where that was requested. */
+  readonly differences: readonly Difference[];
+  /** Rows that contradict a rule. Nothing repairs them: what is right does not follow from other rows. */
+  readonly breaches: readonly Breach[];
+}
+
+const entities: Readonly<Record<KeptSums['type'], AnyEntity>> = {
+  Payment: payment,
+  Invoice: invoice,
+  Task: task,
+  Job: job,
+  Client: client,
+};
+
+/** These commands need the database only. */
+type BooksOperator = { readonly service: Pick<Operator['service'], 'store' | 'directory'> };
+
+/**
+ * Adds up the balances of clients, the sums of jobs and tasks and the amounts of invoices and payments again, and compares
+ * them with what is kept.
+ *
+ * @throws Error with a sentence where a sum cannot be written because its sources contradict each other.
+ */
+export async function checkBooks(
+  operator: BooksOperator,
+  { tenant: name, repair }: BooksRequest,
+): Promise<BooksReport> {
+  const { store } = operator.service;
+  const { id: tenantId } = await tenantNamed(operator, name);
+  try {
+    return await store.write(tenantId, async (transaction) => {
+      const differences = await differencesOf(transaction, tenantId);
+      const repaired =
+        repair && differences.length > 0 ? await repairSums(transaction, tenantId, differences) : differences;
+      return { differences: repaired, breaches: await findBreaches(transaction, tenantId) };
+    });
+  } catch (error) {
+    if (!(error instanceof CheckViolation)) throw error;
+    throw new Error(
+      `Nothing was repaired, because the sums would conflict with the rows (${error.constraint}). First correct the rows that "books check" reports without --repair.`,
+    );
+  }
+}
+
+/** Writes the sums of the rows that differ, and what that was in the audit log. @returns what was written */
+async function repairSums(
+  transaction: Transaction,
+  tenantId: number,
+  found: readonly Difference[],
+): Promise<readonly Difference[]> {
+  const idsOf = (type: string) => [...new Set(found.flatMap((one) => (one.type === type ? [one.id] : [])))];
+  // Whoever changes what a row sums up holds the lock of that row, so under the lock the sums stay what they are.
+  for (const { type, table } of keptSums) await lock(transaction, tenantId, table, idsOf(type));
+  await lockClientsOf(transaction, tenantId, idsOf('Invoice'), idsOf('Payment'));
+  const wrong = (await differencesOf(transaction, tenantId)).filter(({ type, id }) => idsOf(type).includes(id));
+  // The balances of clients first, to agree with invoices and payments as they are: the database adds to them what changes there.
+  for (const sums of keptSums.toReversed()) {
+    const ids = [...new Set(wrong.flatMap(({ type, id }) => (type === sums.type ? [id] : [])))];
+    if (ids.length === 0) continue;
+    await traced(transaction, tenantId, entities[sums.type], ids, () => writeSums(transaction, tenantId, sums, ids));
+  }
+  return wrong;
+}
+
+async function lock(transaction: Transaction, tenantId: number, table: string, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await transaction.all(sql`
+    select id from ${sql.table(table)} where tenant_id = ${tenantId} and id = any(${ids}) order by id for no key update`);
+}
+
+async function lockClientsOf(
+  transaction: Transaction,
+  tenantId: number,
+  invoiceIds: readonly string[],
+  paymentIds: readonly string[],
+): Promise<void> {
+  await transaction.all(sql`
+    select id from client where tenant_id = ${tenantId} and (
+      id in (select client_id from invoice where tenant_id = ${tenantId} and id = any(${invoiceIds}))
+      or id in (select client_id from payment where tenant_id = ${tenantId} and id = any(${paymentIds})))
+    order by id for no key update`);
+}
+
+function writeSums(
+  transaction: Transaction,
+  tenantId: number,
+  { type, table, columns, sums }: KeptSums,
+  ids: readonly string[],
+): Promise<unknown> {
+  const values = Object.values(columns).map((column) => sql`${sql.ref(column)} = coalesce(s.${sql.ref(column)}, 0)`);
+  return transaction.all(sql`
+    with sums as materialized (${sums(tenantId)})
+    update ${sql.table(table)} t
+    set ${sql.join([...values, ...(type === 'Invoice' ? invoiceStatus : [])])}, version = t.version + 1,
+      updated_at = greatest(t.updated_at, now())
+    from ${sql.table(table)} kept left join sums s on s.id = kept.id
+    where t.tenant_id = ${tenantId} and t.id = any(${ids}) and kept.tenant_id = t.tenant_id and kept.id = t.id`);
+}
+
+const covered = sql`(coalesce(s.amount_paid, 0) + coalesce(s.amount_credited, 0))`;
+const derived = sql`(case
+  when t.status not in ('POSTED', 'PARTIALLY_PAID', 'PAID') then t.status
+  when t.total = ${covered} then 'PAID' when ${covered} > 0 then 'PARTIALLY_PAID' else 'POSTED' end)`;
+
+/** The status of an invoice follows from what covers it, and so does what is written off of one that is given up. */
+const invoiceStatus = [
+  sql`status = ${derived}`,
+  sql`paid_at = case when ${derived} = 'PAID' then coalesce(t.paid_at, now()) end`,
+  sql`amount_written_off = case when t.status = 'WRITTEN_OFF' then t.total - ${covered} else t.amount_written_off end`,
+];
+
+/** Does a change of rows, and writes it to the audit log. */
+async function traced(
+  transaction: Transaction,
+  tenantId: number,
+  entity: AnyEntity,
+  ids: readonly string[],
+  change: () => Promise<unknown>,
+): Promise<void> {
+  const before = new Map((await readStored(transaction, tenantId, entity, ids)).map((row) => [row.id, row]));
+  await change();
+  const origin = { tenantId, apiUserId: null, actor: 'system', operation: 'books check', requestId: 'operator' };
+  await recordChanges(
+    transaction,
+    { ...origin, occurredAt: new Date().toISOString() },
+    (await readStored(transaction, tenantId, entity, ids)).map((after) => ({
+      entityType: entity.type,
+      entityId: after.id,
+      kind: 'UPDATE',
+      before: before.get(after.id) ?? null,
+      after,
+      event: null,
+    })),
+  );
+}
+
+/** The report as lines of text, with what to do about it. */
+export function describeBooks(tenant: string, { differences, breaches }: BooksReport, isRepaired: boolean): string[] {
+  const lines = differences.map(
+    ({ type, id, field, kept, actual }) =>
+      `${type} ${id}: ${field} ${isRepaired ? 'was' : 'is'} ${kept}, and its sources add up to ${actual}.`,
+  );
+  if (differences.length > 0)
+    lines.push(
+      isRepaired
+        ? 'These sums were corrected. The audit log has the rows before and after, under "books check".'
+        : `Run "books check ${tenant} --repair" to correct the sums.`,
+    );
+  lines.push(...breaches.map(({ rule, id, detail }) => `${id} violates the rule: ${rule}. It has: ${detail}.`));
+  if (breaches.length > 0)
+    lines.push('These rows violate a rule and cannot be repaired. The audit log shows their last changes.');
+  return lines.length === 0 ? [`The books of ${tenant} are consistent.`] : lines;
+}

@@ -1,0 +1,139 @@
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { deliveringService } from '../../test/delivery.ts';
+import { startReceiver } from '../../test/receiver.ts';
+import type { Tick } from '../background/clock.ts';
+import { writeAsSystem } from '../background/write-as-system.ts';
+import { removeOldEvents } from '../resources/events/remove-old-events.ts';
+import { createApiKey } from './api-keys.ts';
+import { replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
+import { signInTo } from './firm-calls.ts';
+import { listenForEvents } from './webhook-listen.ts';
+import { triggerEvent, triggers } from './webhook-trigger.ts';
+
+const service = await deliveringService();
+const { subscribe, groups, deliveries, change, call, secret, start, tenant, store, address } = service;
+const operator = { service: service.service };
+await start();
+const minuteAgo = () => Temporal.Now.instant().subtract({ minutes: 1 }).toString();
+
+describe('deliveries replay', () => {
+  test('sends one event again, and all that failed, in their order', async () => {
+    const receiver = await startReceiver();
+    const { id } = await subscribe(receiver);
+    receiver.respond = ({ event }, response) => {
+      if (event.data.name !== 'Fine') response.writeHead(400).end();
+    };
+    await groups('Broken', 'Fine');
+    await expect.poll(async () => (await deliveries(id)).length).toBe(2);
+    // As if all its attempts had failed.
+    await change(sql`delete from delivery_retry where subscription_id = ${id}`);
+    receiver.respond = () => undefined;
+    const since = minuteAgo();
+    expect(await replayDeliveries(operator, { tenant: tenant.name, since, subscription: id })).toEqual({ events: 1 });
+    await expect.poll(async () => (await deliveries(id)).length).toBe(3);
+    expect((await deliveries(id))[0]).toMatchObject({ outcome: 'SUCCESS', attempt: 1 });
+    await expect(replayDeliveries(operator, { tenant: tenant.name, since, subscription: id })).rejects.toThrow(
+      'nothing',
+    );
+
+    const [latest] = await call<{ data: { id: string }[] }>('GET', `/api/v1/event-subscriptions/${id}/deliveries`).then(
+      ({ body }) => body.data,
+    );
+    expect(await replayDeliveries(operator, { tenant: tenant.name, delivery: latest?.id })).toEqual({ events: 1 });
+    await expect.poll(() => receiver.arrivals.length).toBe(4);
+    expect(receiver.arrivals[3]?.event.id).toBe(receiver.arrivals[2]?.event.id);
+    const log = await store.system((transaction) =>
+      transaction.all(sql`select subject from operator_log where operation = 'deliveries replay'`),
+    );
+    expect(log).toEqual([{ subject: tenant.name }, { subject: tenant.name }]);
+  });
+
+  test('says what is wrong', async () => {
+    const replay = (request: object) => replayDeliveries(operator, { tenant: tenant.name, ...request });
+    await expect(replay({})).rejects.toThrow('either --delivery or --since');
+    await expect(replay({ since: 'yesterday' })).rejects.toThrow('not an instant');
+    await expect(replay({ delivery: "x'" })).rejects.toThrow('not the ID');
+    await expect(replay({ delivery: '0199a1c2-1b04-7c01-8a4f-5d2e9b60f101' })).rejects.toThrow('nothing to send');
+    await expect(replay({ tenant: 'nobody', since: minuteAgo() })).rejects.toThrow('no tenant nobody');
+  });
+});
+
+test('webhook rotate-secret › has the API return another secret', async () => {
+  const before = await secret();
+  await rotateWebhookSecret(operator, { tenant: tenant.name, hours: 1 });
+  expect(await secret()).not.toBe(before);
+});
+
+describe('webhook listen', () => {
+  test('receives every event that can be triggered, and removes its subscriptions when it ends', async () => {
+    const wanted = {
+      tenant: tenant.name,
+      user: 'trial',
+      roles: ['API_ADMIN', 'PYMT_EVNT_ALL'],
+      days: 1,
+      description: undefined,
+    };
+    const { key } = await createApiKey(operator, wanted);
+    const calls = await signInTo(address, tenant.name, key);
+    const lines: string[] = [];
+    const listening = await listenForEvents(calls, { types: [], print: (line) => lines.push(line) });
+    for (const event of triggers) {
+      const [type, operation] = event.split('.');
+      const id = await triggerEvent(calls, event);
+      const isIt = (line: string) =>
+        [type, operation, id].every((part) => line.includes(`"${part}"`)) && line.includes('signature verified');
+      await expect.poll(() => lines.some(isIt), { message: event }).toBe(true);
+    }
+    await listening.close();
+    const { data } = await calls.call<{ data: { active: boolean; description: string }[] }>(
+      'GET',
+      '/api/v1/event-subscriptions?pageSize=100',
+    );
+    const own = data.filter(({ description }) => description === 'webhook listen');
+    expect(own.length).toBeGreaterThan(20);
+    expect(own.every(({ active }) => !active)).toBe(true);
+    await expect(listenForEvents(calls, { types: ['Elephant'], print: () => undefined })).rejects.toThrow('Elephant');
+    await expect(triggerEvent(calls, 'Elephant.CREATE')).rejects.toThrow('These can: Client.CREATE');
+  });
+});
+
+test('remove-old-events › removes what is older than 30 days, in batches, and nothing else', async () => {
+  const old = await service.addTenant('old');
+  const fill = (days: number, count: number) =>
+    store.write(old.id, async (transaction) => {
+      await transaction.all(sql`
+        insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
+        select ${old.id}, uuidv7(), 'ClientGroup', uuidv7(), 'CREATE', 1, '{}', now() - make_interval(days => ${days}::integer)
+        from generate_series(1, ${count}::integer)`);
+      await transaction.all(sql`select relay_events(100000)`);
+      await transaction.all(sql`
+        insert into delivery_attempt (tenant_id, id, subscription_id, event_id, entity_type, operation, entity_id, attempt,
+          delivery_url, outcome, duration_ms, attempted_at)
+        select ${old.id}, uuidv7(), uuidv7(), uuidv7(), 'ClientGroup', 'CREATE', uuidv7(), 1, 'https://example.com/', 'SUCCESS',
+          1, now() - make_interval(days => ${days}::integer) from generate_series(1, ${count}::integer)`);
+    });
+  await fill(31, 2_500);
+  await fill(29, 10);
+  const tick = {
+    tenant: old,
+    now: Temporal.Now.instant(),
+    signal: new AbortController().signal,
+    write: (work: Parameters<Tick['write']>[0]) =>
+      writeAsSystem(service.service, old, { operation: 'clock', requestId: 'test' }, work, async () => {}),
+  } as Tick;
+  await removeOldEvents.run(tick);
+  const left = await store.read(old.id, (session) =>
+    session.all(sql`select (select count(*)::integer from outbox_event where tenant_id = ${old.id}) as events,
+      (select count(*)::integer from delivery_attempt where tenant_id = ${old.id}) as attempts`),
+  );
+  expect(left).toEqual([{ events: 10, attempts: 10 }]);
+});
+
+test('metrics › count attempts by outcome, and tell the lag', async () => {
+  const metrics = await service.service.metrics.registry.metrics();
+  expect(metrics).toMatch(/webhook_delivery_attempt_seconds_count\{outcome="SUCCESS"\} [1-9]/);
+  expect(metrics).toMatch(/webhook_delivery_attempt_seconds_count\{outcome="FAILED"\} [1-9]/);
+  expect(metrics).toMatch(/webhook_event_lag_seconds_count [1-9]/);
+  expect(metrics).toMatch(/webhook_deliveries_waiting_seconds \d/);
+});

@@ -1,0 +1,112 @@
+import { sql } from 'kysely';
+import { rotateSecret } from '../resources/events/webhook-secret.ts';
+import { recordOperatorAct } from '../store/operator-log.ts';
+import type { Transaction } from '../store/store.ts';
+import { type Operator, tenantNamed } from './tenants.ts';
+
+/** Which events are sent again: that of one attempt, or all that failed since an instant and were not delivered since. */
+export interface ReplayRequest {
+  readonly tenant: string;
+  /** The ID of an attempt, as the deliveries list shows it. */
+  readonly delivery?: string | undefined;
+  /** RFC 3339 */
+  readonly since?: string | undefined;
+  /** Of this subscription alone. */
+  readonly subscription?: string | undefined;
+}
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * Sends events again, each to its subscription, with attempts counted from the first.
+ *
+ * @returns how many.
+ * @throws Error with a sentence where nothing can be sent again.
+ */
+export async function replayDeliveries(operator: Operator, request: ReplayRequest): Promise<{ events: number }> {
+  const { store } = operator.service;
+  const { delivery, since, subscription } = request;
+  if ((delivery === undefined) === (since === undefined)) throw new Error('Use either --delivery or --since.');
+  for (const id of [delivery, subscription])
+    if (id !== undefined && !uuid.test(id)) throw new Error(`"${id}" is not the ID of a delivery or a subscription.`);
+  if (since !== undefined) checkInstant(since);
+  const tenant = await tenantNamed(operator, request.tenant);
+  const events = await store.write(tenant.id, (transaction) =>
+    replay(transaction, tenant.id, { delivery, since, subscription }),
+  );
+  if (events === 0)
+    throw new Error(
+      'There is nothing to send again: the delivery does not exist, or its event or subscription has ended.',
+    );
+  await store.system((transaction) =>
+    recordOperatorAct(transaction, {
+      operation: 'deliveries replay',
+      subject: tenant.name,
+      details: { ...request, events },
+    }),
+  );
+  return { events };
+}
+
+/** Replaces the secret that events of a tenant are signed with. Both sign for so many hours. */
+export async function rotateWebhookSecret(
+  operator: Operator,
+  { tenant: name, hours }: { readonly tenant: string; readonly hours: number },
+): Promise<null> {
+  const { store, vault } = operator.service;
+  const tenant = await tenantNamed(operator, name);
+  await store.write(tenant.id, (transaction) => rotateSecret(transaction, vault, tenant.id, hours));
+  await store.system((transaction) =>
+    recordOperatorAct(transaction, { operation: 'webhook rotate-secret', subject: tenant.name, details: { hours } }),
+  );
+  return null;
+}
+
+function checkInstant(text: string): void {
+  try {
+    Temporal.Instant.from(text);
+  } catch {
+    throw new Error(`"${text}" is not an instant. Write it as 2026-10-01T09:30:00Z.`);
+  }
+}
+
+type Selection = Omit<ReplayRequest, 'tenant'>;
+
+async function replay(transaction: Transaction, tenantId: number, selection: Selection): Promise<number> {
+  const { delivery, since, subscription } = selection;
+  const chosen =
+    delivery === undefined
+      ? sql`attempted_at >= ${since} group by subscription_id, event_id having not bool_or(outcome = 'SUCCESS')`
+      : sql`id = ${delivery} group by subscription_id, event_id`;
+  const ofSubscription = subscription === undefined ? sql`` : sql`subscription_id = ${subscription} and`;
+  const replayed = await transaction.all<{ subscription: string; entity: string }>(sql`
+    select attempt.subscription_id as subscription, event.id as event, event.entity_id as entity, event.position
+    from (select subscription_id, event_id from delivery_attempt where tenant_id = ${tenantId} and ${ofSubscription} ${chosen}) attempt
+    join event_subscription subscription
+      on subscription.tenant_id = ${tenantId} and subscription.id = attempt.subscription_id and subscription.active
+    join outbox_event event on event.tenant_id = ${tenantId} and event.id = attempt.event_id`);
+  if (replayed.length === 0) return 0;
+  const rows = JSON.stringify(replayed);
+  // Lanes first, as everyone locks them.
+  await transaction.all(sql`
+    update delivery_lane lane set due_at = now(), paused_until = null
+    from (select subscription_id from delivery_lane where tenant_id = ${tenantId}
+      and subscription_id = any(${[...new Set(replayed.map((one) => one.subscription))]}) order by subscription_id for update) chosen
+    where lane.tenant_id = ${tenantId} and lane.subscription_id = chosen.subscription_id`);
+  await transaction.all(sql`
+    insert into delivery_retry (tenant_id, subscription_id, event_id, entity_id, position, attempts, due_at)
+    select ${tenantId}, subscription, event, entity, position, 0, 'infinity'
+    from jsonb_to_recordset(${rows}::jsonb) as replayed (subscription uuid, event uuid, entity uuid, position bigint)
+    on conflict (tenant_id, subscription_id, event_id) do nothing`);
+  // The first event of each row is next; the others wait for it.
+  await transaction.all(sql`
+    update delivery_retry retry set due_at = now()
+    from (select distinct subscription, entity
+      from jsonb_to_recordset(${rows}::jsonb) as replayed (subscription uuid, entity uuid)) replayed
+    where retry.tenant_id = ${tenantId} and retry.subscription_id = replayed.subscription
+      and retry.entity_id = replayed.entity
+      and not exists (select from delivery_retry earlier
+        where earlier.tenant_id = ${tenantId} and earlier.subscription_id = retry.subscription_id
+          and earlier.entity_id = retry.entity_id and earlier.position < retry.position)`);
+  return replayed.length;
+}

@@ -1,0 +1,41 @@
+import { pino } from 'pino';
+import { Directory } from '../auth/directory.ts';
+import { KeyRing } from '../auth/key-ring.ts';
+import { Tokens } from '../auth/tokens.ts';
+import { Vault } from '../auth/vault.ts';
+import { type Config, readConfig } from '../config.ts';
+import { databaseOf } from '../main.ts';
+import { openStorage } from '../storage/open-storage.ts';
+import { openStore } from '../store/store.ts';
+import { type CommandName, type Commands, runCommand } from './commands.ts';
+import { askServer, isServing } from './socket.ts';
+import type { Operator } from './tenants.ts';
+
+export type Run = <Name extends CommandName>(
+  name: Name,
+  takes: Commands[Name]['takes'],
+) => Promise<Commands[Name]['gives']>;
+
+/** Does commands: through the running server, which alone may touch the embedded database, or on the database itself. */
+export async function withOperator<Result>(work: (run: Run) => Promise<Result>): Promise<Result> {
+  const config = readConfig(process.env);
+  if (config.databaseUrl === undefined && (await isServing(config.dataDir)))
+    return work((name, takes) => askServer(config.dataDir, name, takes));
+  return onDatabase(config, (operator) => work((name, takes) => runCommand(operator, name, takes)));
+}
+
+/** Works on the database itself. @throws DirectoryInUse where a server has the embedded database open. */
+export async function onDatabase<Result>(
+  config: Config,
+  work: (operator: Operator) => Promise<Result>,
+): Promise<Result> {
+  const store = await openStore({ ...databaseOf(config), log: pino({ level: 'silent' }) });
+  try {
+    const vault = new Vault(config.masterKey);
+    const keys = await KeyRing.open(store, vault);
+    const [tokens, directory, storage] = [new Tokens(keys, vault), new Directory(store), await openStorage(config)];
+    return await work({ service: { store, storage, vault, keys, tokens, directory } });
+  } finally {
+    await store.close();
+  }
+}

@@ -1,0 +1,50 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { testStore } from '../../test/database.ts';
+import { Directory } from '../auth/directory.ts';
+import { setTenantSetting, showTenantSettings } from './tenant-settings.ts';
+
+const { store } = await testStore();
+const operator = { service: { store } };
+const set = (setting: string, value: string) => setTenantSetting(operator, { tenant: 'alpha', setting, value });
+
+test('tenant set › changes one setting, which every process goes by within seconds', async () => {
+  let now = 1_000;
+  const directory = new Directory(store, { now: () => now });
+  expect(await directory.tenant('alpha')).toMatchObject({
+    timeZone: 'America/New_York',
+    settings: { wipEvents: false },
+  });
+  await set('wipEvents', 'on');
+  await set('timeZone', 'Pacific/Kiritimati');
+  await set('currency', 'CAD');
+  const shown = await showTenantSettings(operator, 'alpha');
+  expect(shown).toMatchObject({ wipEvents: true, timeZone: 'Pacific/Kiritimati', currency: 'CAD', timeApproval: true });
+  now += 5_001;
+  const { currency, timeZone, settings } = (await directory.tenant('alpha')) ?? {};
+  expect({ currency, timeZone, ...settings }).toEqual(shown);
+  expect(await directory.tenant('beta')).toMatchObject({ currency: 'USD', settings: { wipEvents: false } });
+});
+
+test('tenant set › stores what differs only, so that a later default reaches a tenant that has not chosen', async () => {
+  await set('selfApproval', 'on');
+  const { rows } = await store.ownerStatements(`select settings from tenant where name = 'alpha'`);
+  expect(rows).toEqual([{ settings: { wipEvents: true, selfApproval: true } }]);
+});
+
+test('tenant set › changes nothing where the tenant, the setting or the value is wrong', async () => {
+  const before = await showTenantSettings(operator, 'alpha');
+  await expect(set('timeZone', 'Mars/Olympus')).rejects.toThrow('"Mars/Olympus" is not a valid timeZone');
+  await expect(set('colour', 'red')).rejects.toThrow('"colour" is not a setting of tenants.');
+  const nobody = setTenantSetting(operator, { tenant: 'nobody', setting: 'wipEvents', value: 'on' });
+  await expect(nobody).rejects.toThrow('There is no tenant nobody.');
+  await expect(showTenantSettings(operator, 'nobody')).rejects.toThrow('There is no tenant nobody.');
+  expect(await showTenantSettings(operator, 'alpha')).toEqual(before);
+});
+
+test('a tenant whose stored settings are invalid cannot be read, and the error says which one is', async () => {
+  await store.system((transaction) =>
+    transaction.all(sql`update tenant set settings = '{"allowedAddresses": ["x"]}' where name = 'beta'`),
+  );
+  await expect(new Directory(store).tenant('beta')).rejects.toThrow(/settings are invalid: \/allowedAddresses\/0/);
+});

@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import type { FirmCalls } from './firm-calls.ts';
+
+type Operation = 'CREATE' | 'UPDATE' | 'DELETE';
+type Attributes = Readonly<Record<string, unknown>>;
+
+interface Sample {
+  readonly operations: readonly Operation[];
+  /** A new row, whose unique values end in the text. */
+  readonly create: (calls: FirmCalls, suffix: string) => Promise<Attributes>;
+  readonly change?: Attributes;
+}
+
+const all = ['CREATE', 'UPDATE', 'DELETE'] as const;
+
+/** Rows that can be created without much else, written as records. */
+const samples: Readonly<Record<string, Sample>> = {
+  Client: {
+    operations: all,
+    create: async (_, suffix) => ({ name: `Trial client ${suffix}`, entityType: 'LLC' }),
+    change: { name: 'Trial client, renamed' },
+  },
+  ClientGroup: {
+    operations: all,
+    create: async (_, suffix) => ({ name: `Trial group ${suffix}` }),
+    change: { name: 'Trial group, renamed' },
+  },
+  Contact: {
+    operations: all,
+    create: async (_, suffix) => ({
+      firstName: 'Noor',
+      lastName: `Haddad ${suffix}`,
+      email: `noor.${suffix}@example.com`,
+    }),
+    change: { firstName: 'Nora' },
+  },
+  StaffType: {
+    operations: all,
+    create: async (_, suffix) => ({ name: `Trial staff type ${suffix}`, code: suffix, rank: 5, isBillable: true }),
+    change: { rank: 6 },
+  },
+  Payment: {
+    operations: ['CREATE', 'UPDATE'],
+    create: async ({ call }) => {
+      const { data } = await call<{ data: { id: string }[] }>('POST', '/gql/v1/clients', { pageSize: 1 });
+      const [client] = data;
+      if (client === undefined) throw new Error('The tenant has no client. Trigger Client.CREATE first.');
+      const paymentDate = new Date().toISOString().slice(0, 10);
+      return { clientId: client.id, paymentDate, amount: '10.00', currency: 'USD', method: 'CHECK', source: 'MANUAL' };
+    },
+    change: { note: 'Changed to try out events.' },
+  },
+};
+
+/** The events that can be triggered, such as `Client.CREATE`. */
+export const triggers: readonly string[] = Object.entries(samples).flatMap(([type, { operations }]) =>
+  operations.map((operation) => `${type}.${operation}`),
+);
+
+interface WriteResult {
+  readonly records: readonly {
+    readonly id: string | null;
+    readonly status: string;
+    readonly error?: { readonly detail: string; readonly pointer?: string | null } | null;
+  }[];
+}
+
+/**
+ * Makes a real change that emits the event: it creates a row, and changes or deactivates that.
+ *
+ * @returns the ID of the row.
+ * @throws Error with a sentence where there is no such trigger, or the change is rejected.
+ */
+export async function triggerEvent(calls: FirmCalls, event: string): Promise<string> {
+  const [type = '', operation = ''] = event.split('.');
+  const sample = samples[type];
+  if (sample === undefined || !sample.operations.some((one) => one === operation))
+    throw new Error(`"${event}" cannot be triggered. These can: ${triggers.join(', ')}.`);
+  const suffix = randomBytes(4).toString('hex').toUpperCase();
+  const record = { type, systemRef: `webhook-trigger-${suffix}` };
+  const id = await write(calls, 'POST', { ...record, attributes: await sample.create(calls, suffix) });
+  if (operation === 'UPDATE') await write(calls, 'PUT', { ...record, attributes: sample.change });
+  if (operation === 'DELETE') await write(calls, 'DELETE', record);
+  return id;
+}
+
+async function write({ call }: FirmCalls, method: string, record: object): Promise<string> {
+  const { records } = await call<WriteResult>(method, '/api/v1/records', { records: [record] });
+  const [written] = records;
+  if (written?.id == null || written.status === 'FAILED')
+    throw new Error(`The change was rejected: ${written?.error?.pointer ?? ''} ${written?.error?.detail ?? ''}`);
+  return written.id;
+}

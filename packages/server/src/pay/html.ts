@@ -1,0 +1,34 @@
+/** Text that is HTML already. Only `html` makes it. */
+export class Html {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+export type Content = Html | string | number | false | null | undefined | readonly Content[];
+
+/** HTML of a template. Whatever is put into it is escaped, in text and in quoted attributes, unless it comes from this function. */
+export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
+  return new Html(parts.map((part, index) => (index === 0 ? part : `${textOf(values[index - 1])}${part}`)).join(''));
+}
+
+function textOf(content: Content): string {
+  if (content instanceof Html) return content.text;
+  if (content === false || content === null || content === undefined) return '';
+  if (typeof content === 'string' || typeof content === 'number') return escapeText(String(content));
+  return content.map(textOf).join('');
+}
+
+const escapes: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function escapeText(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => escapes[character] ?? '');
+}

@@ -1,0 +1,23 @@
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import type { Store } from '../store/store.ts';
+import type { PaymentProcessor } from './processor.ts';
+import { SandboxProcessor } from './sandbox.ts';
+
+/** The processor that the settings name. The library of a processor is loaded only where it is used: it takes 40 MB. */
+export async function openProcessor(
+  { payments }: Config,
+  store: Store,
+  log: Logger,
+): Promise<PaymentProcessor | undefined> {
+  if (payments === undefined) {
+    log.warn('No payment processor is set: payment links cannot be paid. Set PAYMENT_PROCESSOR.');
+    return undefined;
+  }
+  if (payments.processor === 'sandbox') {
+    log.warn('Payments go to the sandbox: no money moves.');
+    return new SandboxProcessor(store);
+  }
+  const { StripeProcessor } = await import('./stripe.ts');
+  return new StripeProcessor(payments, log);
+}

@@ -1,0 +1,78 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Tenant } from '../auth/caller.ts';
+import { transact } from '../entity/transact.ts';
+import type { Service } from '../service.ts';
+import { type Attempt, beginAttempt, claimCheck, orderOf, submitSeconds, type Write } from './attempt.ts';
+import type { Submitted } from './form.ts';
+import type { LinkPage } from './link-page.ts';
+import type { PaymentProcessor } from './processor.ts';
+import { type FollowUp, followUp } from './reconcile.ts';
+import { settle } from './settle.ts';
+
+/** How long a payer waits for the processor, in milliseconds. After that the page shows the payment as in progress. */
+const patience = (submitSeconds - 10) * 1000;
+
+/** Writes of the page for a tenant, audited as the system's. */
+export function pageWrites({ store, vault }: Service, tenant: Tenant, requestId: string): Write {
+  const origin = { tenant, caller: undefined, operation: 'payment page', requestId, vault };
+  return (work) => transact(store, origin, work);
+}
+
+/**
+ * Pays a link. Whatever happens to this process from here on, the attempt is stored before the processor hears of it, and is
+ * followed up.
+ *
+ * @returns undefined where the link can no longer be paid, or somebody else is paying it.
+ */
+export async function payLink(
+  context: FollowUp,
+  link: LinkPage,
+  { details, ...submitted }: Submitted,
+  sessionHash: string,
+): Promise<Attempt | undefined> {
+  const { processor, tenant, write, log } = context;
+  const request = { ...submitted, description: descriptionOf(link), processor: processor.name, sessionHash };
+  const attempt = await beginAttempt(write, link.id, request);
+  if (attempt === undefined) return undefined;
+  try {
+    const progress = await inTime(processor.submit(orderOf(tenant.name, attempt), details));
+    await settle(write, attempt.id, progress, log);
+  } catch (error) {
+    log.warn({ err: error, attempt: attempt.id }, 'A payment has no result yet. It is followed up.');
+  }
+  return attempt;
+}
+
+/** Cancels an attempt that waits for its payer. */
+export async function cancelAttempt({ processor, tenant, write, log }: FollowUp, attempt: Attempt): Promise<void> {
+  await settle(write, attempt.id, await processor.cancel(orderOf(tenant.name, attempt)), log);
+}
+
+/** Asks what became of an open attempt, unless somebody has just done so. @returns whether it may have changed */
+export async function lookAgain({ store }: Service, context: FollowUp, attempt: Attempt): Promise<boolean> {
+  const { tenant } = context;
+  const isClaimed = await store.write(tenant.id, (transaction) => claimCheck(transaction, tenant.id, attempt.id));
+  if (isClaimed) await followUp(context, attempt);
+  return isClaimed;
+}
+
+/** What the processor and the statement of the card show. */
+function descriptionOf({ orgName, invoices }: LinkPage): string {
+  const numbers = invoices.map(({ number }) => number).join(', ');
+  const text = numbers === '' ? orgName : `${orgName}: ${numbers}`;
+  return text.length <= 200 ? text : `${text.slice(0, 199).toWellFormed()}…`;
+}
+
+async function inTime(work: ReturnType<PaymentProcessor['submit']>): ReturnType<PaymentProcessor['submit']> {
+  const timer = new AbortController();
+  const late = pause(patience, undefined, { signal: timer.signal }).then(() => {
+    throw new Error('The payment processor did not respond in time.');
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    timer.abort();
+    late.catch(() => undefined);
+    work.catch(() => undefined);
+  }
+}

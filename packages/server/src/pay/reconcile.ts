@@ -1,0 +1,74 @@
+import { sql } from 'kysely';
+import type { Logger } from 'pino';
+import type { Tenant } from '../auth/caller.ts';
+import { defineClockTask } from '../background/clock.ts';
+import { type Attempt, dueAttempts, orderOf, secondsToNextCheck, type Write } from './attempt.ts';
+import type { PaymentProcessor, Progress } from './processor.ts';
+import { settle } from './settle.ts';
+
+/** What following up on attempts of a tenant takes. */
+export interface FollowUp {
+  readonly processor: PaymentProcessor;
+  readonly tenant: Tenant;
+  readonly write: Write;
+  readonly log: Logger;
+}
+
+/** How many attempts are followed up at the same time. */
+const lanes = 4;
+
+/**
+ * Finishes or releases attempts that hang, because a process died or the processor did not respond, and follows bank payments
+ * until they can no longer be returned.
+ */
+export const followAttempts = defineClockTask({
+  name: 'follow-payment-attempts',
+  every: 'minute',
+  async run({ tenant, now, signal, read, write, log, service: { processor } }) {
+    if (processor === undefined) return;
+    while (!signal.aborted) {
+      const due = await read((session) => dueAttempts(session, tenant.id, now, 50));
+      if (due.length === 0) return;
+      const queue = due.values();
+      const lane = async (): Promise<void> => {
+        for (const attempt of queue) {
+          if (signal.aborted) return;
+          await followUp({ processor, tenant, write, log }, attempt);
+        }
+      };
+      await Promise.all(Array.from({ length: lanes }, lane));
+    }
+  },
+});
+
+/**
+ * Asks the processor what became of an attempt, and records it. Where the processor does not know it, nothing was captured, and
+ * the attempt is cancelled there before the link is released: an order that is still on its way comes to nothing.
+ */
+export async function followUp(context: FollowUp, attempt: Attempt): Promise<void> {
+  const { processor, tenant, write, log } = context;
+  if (attempt.processor !== processor.name) {
+    log.error({ attempt: attempt.id, processor: attempt.processor }, 'An attempt to pay belongs to another processor.');
+    return postpone(write, attempt);
+  }
+  const order = orderOf(tenant.name, attempt);
+  let progress: Progress | undefined;
+  try {
+    progress = await processor.find(order);
+    if (progress === undefined && attempt.status === 'OPEN') progress = await processor.cancel(order);
+  } catch (error) {
+    log.warn({ err: error, attempt: attempt.id }, 'The payment processor did not return the result of an attempt.');
+  }
+  if (progress === undefined) await postpone(write, attempt);
+  else await settle(write, attempt.id, progress, log);
+}
+
+function postpone(write: Write, attempt: Attempt): Promise<void> {
+  return write(async (unit) => {
+    const seconds = secondsToNextCheck(attempt, attempt.checks + 1, unit.now);
+    await unit.transaction.all(sql`
+      update payment_attempt set checks = checks + 1,
+        next_check_at = clock_timestamp() + ${seconds}::integer * interval '1 second'
+      where tenant_id = ${unit.tenantId} and id = ${attempt.id}`);
+  });
+}

@@ -1,0 +1,205 @@
+import type { Attempt } from './attempt.ts';
+import { formatDay, formatMoney } from './format.ts';
+import { type Content, html } from './html.ts';
+import { layout, messagePage } from './layout.ts';
+import type { LinkPage, MadePayment } from './link-page.ts';
+
+const askAgain = (orgName: string) => html`<p>Ask ${orgName} for a new link if you still want to pay.</p>`;
+
+/** The receipt, for the browser that paid. */
+export function receiptPage(
+  { orgName, clientName, currency }: LinkPage,
+  payment: MadePayment,
+  isTest: boolean,
+): string {
+  const { heading, tone, text } = outcomeOf(payment, orgName);
+  const allocated = payment.allocations.length > 0;
+  const body = html`<div class="card">
+<div class="alert ${tone}" role="status"><p>${text}</p></div>
+<h1>${heading}</h1>
+<dl>
+<dt>Amount</dt><dd><strong>${formatMoney(payment.amount, currency)}</strong></dd>
+<dt>Paid to</dt><dd>${orgName}</dd>
+<dt>For</dt><dd>${clientName}</dd>
+<dt>Payment number</dt><dd>${payment.number}</dd>
+<dt>Date</dt><dd>${formatDay(payment.date)}</dd>
+<dt>Paid by</dt><dd>${methodOf(payment)}</dd>
+${payment.payerName !== null && html`<dt>Payer</dt><dd>${payment.payerName}${payment.payerEmail !== null && html`, ${payment.payerEmail}`}</dd>`}
+</dl>
+${
+  allocated &&
+  html`<table><caption>${payment.status === 'PENDING' ? 'What it will pay' : 'What it paid'}</caption>
+<thead><tr><th scope="col">Invoice</th><th scope="col">Amount</th></tr></thead>
+<tbody>${payment.allocations.map(({ invoiceNumber, amount }) => html`<tr><th scope="row">${invoiceNumber}</th><td>${formatMoney(amount, currency)}</td></tr>`)}</tbody></table>`
+}
+${
+  /[1-9]/.test(payment.unapplied) &&
+  html`<p>${formatMoney(payment.unapplied, currency)} ${allocated ? 'is more than was open and' : ''} stays with ${orgName} as a credit of ${clientName}.</p>`
+}
+<p class="lead">Keep this page or print it. You can open it again with the same link in this browser.</p>
+</div>`;
+  return layout({ title: `${heading} – ${orgName}`, orgName, isTest, body });
+}
+
+function outcomeOf({ status, failureCode, failureMessage }: MadePayment, orgName: string) {
+  const reason = failureMessage === null ? '' : ` ${failureMessage}${failureCode === null ? '' : ` (${failureCode})`}`;
+  switch (status) {
+    case 'PENDING':
+      return {
+        heading: 'Payment on its way',
+        tone: '',
+        text: 'Your bank is processing the payment. This takes one to four business days; this page shows the result.',
+      };
+    case 'FAILED':
+      return {
+        heading: 'The bank rejected the payment',
+        tone: 'bad',
+        text: html`Nothing was paid.${reason} Ask ${orgName} for a new link.`,
+      };
+    case 'RETURNED':
+      return {
+        heading: 'The payment was returned',
+        tone: 'bad',
+        text: html`The payment was returned, and the amount is due again.${reason} Ask ${orgName} for a new link.`,
+      };
+    case 'REFUNDED':
+      return { heading: 'Payment refunded', tone: '', text: 'The whole amount was refunded.' };
+    case 'PARTIALLY_REFUNDED':
+      return { heading: 'Receipt', tone: '', text: 'A part of the amount was refunded.' };
+    default:
+      return { heading: 'Receipt', tone: 'good', text: 'Thank you. The payment is complete.' };
+  }
+}
+
+function methodOf({ method, cardBrand, last4 }: MadePayment): string {
+  const name = method === 'ACH' ? 'US bank account' : (cardBrand ?? 'Card');
+  return last4 === null ? name : `${name} ending in ${last4}`;
+}
+
+/** What everybody else sees of a link that was paid. */
+export function usedPage({ orgName }: LinkPage): string {
+  return messagePage({
+    title: `Already used – ${orgName}`,
+    orgName,
+    heading: 'This link was already used',
+    text: html`<p>A link can be paid once, and somebody has paid through this one. The receipt opens in the browser that paid.</p>${askAgain(orgName)}`,
+  });
+}
+
+const ends: Readonly<Record<'EXPIRED' | 'CANCELLED' | 'INVALIDATED', { heading: string; text: string }>> = {
+  EXPIRED: { heading: 'This link has expired', text: 'It was not paid in time, so it can no longer be used.' },
+  CANCELLED: { heading: 'This link was cancelled', text: 'The sender cancelled it.' },
+  INVALIDATED: {
+    heading: 'This link is no longer valid',
+    text: 'The amount due has changed since the link was sent: an invoice was paid in another way, or withdrawn.',
+  },
+};
+
+export function endedPage({ orgName }: LinkPage, status: 'EXPIRED' | 'CANCELLED' | 'INVALIDATED'): string {
+  const { heading, text } = ends[status];
+  return messagePage({
+    title: `${heading} – ${orgName}`,
+    orgName,
+    heading,
+    text: html`<p>${text} Nothing was charged.</p>${askAgain(orgName)}`,
+  });
+}
+
+export interface ProcessingPage {
+  readonly link: LinkPage;
+  /** The page of the link, without an origin. */
+  readonly path: string;
+  /** Where this browser goes on with the payment; undefined for everybody else. */
+  readonly own: { readonly attempt: Attempt; readonly formKey: string } | undefined;
+  readonly isTest: boolean;
+}
+
+/** While nobody knows the result yet. It looks again by itself. */
+export function processingPage({ link, path, own, isTest }: ProcessingPage): string {
+  const { orgName } = link;
+  const canGoOn = own !== undefined && own.attempt.actionUrl !== null;
+  const text: Content = canGoOn
+    ? html`<p>The payment of ${formatMoney(own.attempt.amount, own.attempt.currency)} is waiting for you. Continue with it, or cancel it to start again.</p>
+<a class="button" href="${path}/continue">Continue</a>
+<form method="post" action="${path}/cancel"><input type="hidden" name="formKey" value="${own.formKey}"><button type="submit" class="plain">Cancel this payment</button></form>`
+    : html`<div role="status"><p>${own === undefined ? 'Another payment through this link is in progress.' : 'We are waiting for the result of your payment. Do not pay again.'}</p></div>
+<p class="lead">This page looks again every five seconds. <a href="${path}">Check now</a></p>`;
+  const heading = canGoOn ? 'Payment not finished' : 'Payment in progress';
+  return messagePage({
+    title: `${heading} – ${orgName}`,
+    orgName,
+    isTest,
+    heading,
+    text,
+    ...(canGoOn ? {} : { refresh: { seconds: 5, url: path } }),
+  });
+}
+
+/** Leads to where the payer must go on. A redirect of a form would need an exception in the content policy for each processor. */
+export function continuePage({ orgName }: LinkPage, url: string, isTest: boolean): string {
+  return messagePage({
+    title: `Continue – ${orgName}`,
+    orgName,
+    isTest,
+    heading: 'One more step',
+    text: html`<p>You are being taken to the next step of the payment.</p><a class="button" href="${url}">Continue</a>`,
+    refresh: { seconds: 0, url },
+  });
+}
+
+/** The sandbox's stand-in for the page of a bank. */
+export function challengePage({ orgName }: LinkPage, attempt: Attempt, formKey: string): string {
+  return messagePage({
+    title: `Confirm the payment – ${orgName}`,
+    orgName,
+    isTest: true,
+    heading: 'Confirm the payment',
+    text: html`<p>This stands for the page on which a bank asks whether it is really you who pays ${formatMoney(attempt.amount, attempt.currency)} to ${orgName}.</p>
+<form method="post"><input type="hidden" name="formKey" value="${formKey}">
+<button type="submit" name="answer" value="confirm">Confirm</button>
+<button type="submit" name="answer" value="reject" class="plain">Reject</button></form>`,
+  });
+}
+
+export function unavailablePage({ orgName }: LinkPage): string {
+  return messagePage({
+    title: `Not available – ${orgName}`,
+    orgName,
+    heading: 'Online payment is not available',
+    text: html`<p>This link cannot be paid online at the moment. Ask ${orgName} how to pay.</p>`,
+  });
+}
+
+/** The same for every token that leads nowhere, whatever the reason. */
+export function unknownPage(): string {
+  return messagePage({
+    title: 'Link not found',
+    heading: 'Link not found',
+    text: html`<p>Check that you opened the whole link, as it was sent to you. If you did, ask the sender for a new one.</p>`,
+  });
+}
+
+/** A request that could not be served, in words for the payer. */
+export function failurePage(status: number, retryAfter: string | undefined, requestId: string): string {
+  const again = retryAfter === undefined ? 'Try again in a minute.' : `Try again in ${retryAfter} seconds.`;
+  const heading = status === 429 ? 'Too many requests' : 'Something went wrong';
+  const text =
+    status === 429
+      ? `There were too many requests from your network, or for this link. ${again}`
+      : `The page could not be shown. If you have just submitted a payment, open the link again to see what became of it, and do not pay twice. ${again}`;
+  return messagePage({
+    title: heading,
+    heading,
+    text: html`<p>${text}</p><p class="lead">Reference: ${requestId}</p>`,
+  });
+}
+
+/** A form that this service did not make, or not for this browser. */
+export function foreignFormPage(path: string): string {
+  return messagePage({
+    title: 'Form not accepted',
+    heading: 'Open the link again',
+    text: html`<p>Your browser did not send what proves that the form comes from this page. It must accept cookies. Nothing was charged.</p>
+<a class="button" href="${path}">Open the payment page</a>`,
+  });
+}

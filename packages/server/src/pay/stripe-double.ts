@@ -1,0 +1,226 @@
+import { createHmac, randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import type Stripe from 'stripe';
+import { portOf } from '../../test/free-port.ts';
+
+interface DoubleSession {
+  readonly session: Stripe.Checkout.Session;
+  intent: Stripe.PaymentIntent | undefined;
+}
+
+/** Some of the fields of an object of Stripe, by their names in its API. What is nested is as the double has it. */
+type Part<T> = { [Name in keyof T]?: [Extract<T[Name], object>] extends [never] ? T[Name] : unknown };
+
+/** What is wrong with Stripe: it takes a request and the response is lost, or it is not there at all. */
+type Trouble = 'none' | 'lost' | 'down';
+
+/**
+ * Stripe's API as far as payments here use it, written from its public description (https://github.com/stripe/openapi,
+ * https://docs.stripe.com/api): form-encoded requests, bearer keys, idempotency keys, sessions, intents, charges, disputes and
+ * signed events. It rejects what Stripe would reject.
+ */
+export async function startStripeDouble(secretKey: string, webhookSecret: string) {
+  const sessions = new Map<string, DoubleSession>();
+  const answers = new Map<string, { readonly body: string; readonly status: number; readonly answer: object }>();
+  const disputes: Stripe.Dispute[] = [];
+  const requests: { readonly method: string; readonly path: string; readonly fields: URLSearchParams }[] = [];
+  let trouble: Trouble = 'none';
+
+  const server = createServer((request, response) => {
+    respond(request, response).catch((error: unknown) => {
+      response.writeHead(500).end(String(error));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await text(request);
+    if (trouble === 'down') return void request.socket.destroy();
+    const send = (status: number, answer: object) => {
+      if (trouble === 'lost') return void request.socket.destroy();
+      response.writeHead(status, { 'Content-Type': 'application/json', 'Request-Id': `req_${randomUUID()}` });
+      response.end(JSON.stringify(answer));
+    };
+    const { pathname, searchParams } = new URL(request.url ?? '', 'http://stripe');
+    const { method = 'GET' } = request;
+    requests.push({ method, path: pathname, fields: new URLSearchParams(body) });
+    if (request.headers.authorization !== `Bearer ${secretKey}`)
+      return send(401, fault('invalid_request_error', 'Invalid API Key provided.'));
+    const key = request.headers['idempotency-key'];
+    const known = typeof key === 'string' ? answers.get(key) : undefined;
+    if (known !== undefined && known.body !== body)
+      return send(
+        400,
+        fault('idempotency_error', 'Keys for idempotent requests can only be used with the same parameters.'),
+      );
+    const { status, answer } =
+      known ?? route(method, pathname, method === 'GET' ? searchParams : new URLSearchParams(body));
+    // Results are kept only where the request was run; rejected parameters are not.
+    if (method === 'POST' && typeof key === 'string' && status !== 400) answers.set(key, { body, status, answer });
+    send(status, answer);
+  }
+
+  function route(method: string, path: string, fields: URLSearchParams): { status: number; answer: object } {
+    const [, kind, id, action] =
+      /^\/v1\/(checkout\/sessions|payment_intents|disputes)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
+    if (method === 'POST' && kind === 'checkout/sessions' && id === undefined) return create(fields);
+    if (kind === 'disputes' && method === 'GET') {
+      const data = disputes.filter(({ payment_intent: of }) => of === fields.get('payment_intent'));
+      return { status: 200, answer: { object: 'list', url: '/v1/disputes', has_more: false, data } };
+    }
+    const known =
+      kind === 'checkout/sessions'
+        ? sessions.get(id ?? '')
+        : [...sessions.values()].find(({ intent }) => intent?.id === id);
+    if (known === undefined) return rejected(404, 'resource_missing', `No such object: '${id}'`);
+    if (kind === 'payment_intents') {
+      if (!fields.has('expand[0]'))
+        return rejected(400, 'parameter_missing', 'This double expands what the service asks for.');
+      return { status: 200, answer: known.intent ?? {} };
+    }
+    if (method === 'GET') return { status: 200, answer: known.session };
+    if (action !== 'expire') return rejected(404, 'resource_missing', 'Unrecognized request URL.');
+    if (known.session.status !== 'open')
+      return rejected(
+        400,
+        'checkout_session_not_open',
+        'Only Checkout Sessions with a status in ["open"] can be expired.',
+      );
+    Object.assign(known.session, { status: 'expired', url: null });
+    return { status: 200, answer: known.session };
+  }
+
+  function create(fields: URLSearchParams): { status: number; answer: object } {
+    const need = [
+      'mode',
+      'success_url',
+      'line_items[0][price_data][currency]',
+      'line_items[0][price_data][unit_amount]',
+    ];
+    const missing = need.find((name) => !fields.has(name));
+    if (missing !== undefined) return rejected(400, 'parameter_missing', `Missing required param: ${missing}.`);
+    const amount = Number(fields.get('line_items[0][price_data][unit_amount]'));
+    if (!Number.isInteger(amount)) return rejected(400, 'parameter_invalid_integer', 'Invalid integer.');
+    if (amount < 50) return rejected(400, 'amount_too_small', 'The total must be at least 50 cents.');
+    if (amount > 99_999_999) return rejected(400, 'amount_too_large', 'The total must be no more than 999,999.99.');
+    const expiresAt = Number(fields.get('expires_at'));
+    const inSeconds = expiresAt - Date.now() / 1000;
+    if (inSeconds < 1800 || inSeconds > 86_400)
+      return rejected(400, 'parameter_invalid', 'expires_at must be between 30 minutes and 24 hours from creation.');
+    const method = fields.get('allowed_payment_method_types[0]');
+    if (method !== 'card' && method !== 'us_bank_account')
+      return rejected(400, 'parameter_invalid', 'Invalid allowed_payment_method_types.');
+    const id = `cs_test_${randomUUID().replaceAll('-', '')}`;
+    const made: Part<Stripe.Checkout.Session> = {
+      id,
+      object: 'checkout.session',
+      status: 'open',
+      payment_status: 'unpaid',
+      amount_total: amount,
+      currency: fields.get('line_items[0][price_data][currency]'),
+      client_reference_id: fields.get('client_reference_id'),
+      metadata: { tenant: fields.get('metadata[tenant]'), attempt: fields.get('metadata[attempt]') },
+      payment_method_types: [method],
+      payment_intent: null,
+      url: `https://checkout.stripe.com/c/pay/${id}`,
+      expires_at: expiresAt,
+    };
+    const session = made as Stripe.Checkout.Session;
+    sessions.set(id, { session, intent: undefined });
+    return { status: 200, answer: session };
+  }
+
+  /** A payer completes Checkout. A card is paid at once, a bank account is on its way. */
+  function complete(id: string): void {
+    const known = sessions.get(id);
+    if (known?.session.status !== 'open') throw new Error('The session is not open.');
+    const isCard = known.session.payment_method_types[0] === 'card';
+    const amount = known.session.amount_total ?? 0;
+    const intent: Part<Stripe.PaymentIntent> = {
+      id: `pi_${randomUUID().replaceAll('-', '')}`,
+      object: 'payment_intent',
+      amount,
+      currency: known.session.currency ?? 'usd',
+      status: isCard ? 'succeeded' : 'processing',
+      metadata: known.session.metadata,
+      last_payment_error: null,
+      payment_method: isCard
+        ? { type: 'card', card: { brand: 'visa', last4: '4242' } }
+        : { type: 'us_bank_account', us_bank_account: { last4: '6789' } },
+      latest_charge: isCard ? chargeOf(amount) : null,
+    };
+    known.intent = intent as Stripe.PaymentIntent;
+    Object.assign(known.session, {
+      status: 'complete',
+      url: null,
+      payment_status: isCard ? 'paid' : 'unpaid',
+      payment_intent: known.intent.id,
+    });
+  }
+
+  function chargeOf(amount: number): Part<Stripe.Charge> {
+    return {
+      id: `ch_${randomUUID().replaceAll('-', '')}`,
+      disputed: false,
+      balance_transaction: { object: 'balance_transaction', currency: 'usd', fee: Math.round(amount * 0.029) + 30 },
+    };
+  }
+
+  const intentOf = (id: string): Stripe.PaymentIntent => {
+    const intent = sessions.get(id)?.intent;
+    if (intent === undefined) throw new Error('The session is not complete.');
+    return intent;
+  };
+
+  return {
+    host: '127.0.0.1',
+    port: portOf(server),
+    sessions,
+    requests,
+    complete,
+    set trouble(value: Trouble) {
+      trouble = value;
+    },
+    /** The bank pays what was on its way. */
+    settle: (id: string) =>
+      Object.assign(intentOf(id), { status: 'succeeded', latest_charge: chargeOf(intentOf(id).amount) }),
+    /** The bank does not pay it. */
+    fail: (id: string) =>
+      Object.assign(intentOf(id), {
+        status: 'requires_payment_method',
+        last_payment_error: { code: 'insufficient_funds', message: 'The account has insufficient funds.' },
+      }),
+    /** The payer disputes it; what is lost is taken back. */
+    dispute(id: string, status: Stripe.Dispute.Status): Stripe.Dispute {
+      const intent = intentOf(id);
+      Object.assign(intent.latest_charge ?? {}, { disputed: true });
+      const dispute: Part<Stripe.Dispute> = {
+        id: `du_${randomUUID()}`,
+        object: 'dispute',
+        payment_intent: intent.id,
+        reason: 'debit_not_authorized',
+        status,
+      };
+      const made = dispute as Stripe.Dispute;
+      disputes.push(made);
+      return made;
+    },
+    expire: (id: string) => Object.assign(sessions.get(id)?.session ?? {}, { status: 'expired', url: null }),
+    /** A notification, with the header that proves where it is from (https://docs.stripe.com/webhooks/signature). */
+    notification(type: string, object: object, secret = webhookSecret, at = Math.floor(Date.now() / 1000)) {
+      const body = JSON.stringify({ id: `evt_${randomUUID()}`, object: 'event', type, data: { object } });
+      const signature = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');
+      return { body, signature: `t=${at},v1=${signature}` };
+    },
+    stop: () => new Promise((resolve) => server.close(resolve).closeAllConnections()),
+  };
+}
+
+function rejected(status: number, code: string, message: string) {
+  return { status, answer: { error: { type: 'invalid_request_error', code, message } } };
+}
+
+function fault(type: string, message: string) {
+  return { error: { type, message } };
+}

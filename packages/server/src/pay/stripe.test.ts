@@ -1,0 +1,276 @@
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { testService } from '../../test/service.ts';
+import { type WireAnswer, wire } from '../../test/wire.ts';
+import { dueAttempts } from './attempt.ts';
+import { pageWrites } from './pay-link.ts';
+import { followUp } from './reconcile.ts';
+import { StripeProcessor } from './stripe.ts';
+import { startStripeDouble } from './stripe-double.ts';
+import { disagreements, formKeyIn, payerDetails, payingFirm } from './testing.ts';
+
+const keys = { secretKey: 'sk_test_51Double', webhookSecret: 'whsec_of_the_double' };
+const stripe = await startStripeDouble(keys.secretKey, keys.webhookSecret);
+afterAll(stripe.stop);
+
+const lines: string[] = [];
+const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
+const server = await testService({
+  log,
+  replace: () => ({
+    processor: new StripeProcessor(keys, log, { host: stripe.host, port: stripe.port, protocol: 'http' }),
+  }),
+});
+const { attempts, invoice, linkOf, linkStatus, newClient, owing, payer, payment, payments } = await payingFirm(server);
+const { service, store, tenant } = server;
+const card = { method: 'CARD', ...payerDetails };
+const bank = { method: 'ACH', ...payerDetails };
+
+beforeEach(() => {
+  stripe.trouble = 'none';
+});
+
+/** The session of an attempt at Stripe. */
+async function sessionOf(linkId: string): Promise<string> {
+  const ids = new Set((await attempts(linkId)).map(({ id }) => id));
+  const found = [...stripe.sessions.values()].findLast(({ session }) => ids.has(session.client_reference_id ?? ''));
+  if (found === undefined) throw new Error('There is no session.');
+  return found.session.id;
+}
+
+function notify(type: string, object: object, ...more: [secret?: string, at?: number]): Promise<WireAnswer> {
+  const { body, signature } = stripe.notification(type, object, ...more);
+  return send(body, signature);
+}
+
+function send(body: string, signature: string | undefined): Promise<WireAnswer> {
+  const headers = {
+    'Content-Type': 'application/json',
+    ...(signature === undefined ? {} : { 'Stripe-Signature': signature }),
+  };
+  return wire(server.address, { method: 'POST', path: '/pay/webhook', headers, body });
+}
+
+const session = (id: string) => stripe.sessions.get(id)?.session ?? {};
+
+/** What the clock does. */
+async function followUpAll(): Promise<void> {
+  const { processor } = service;
+  if (processor === undefined) throw new Error('There is no processor.');
+  const later = Temporal.Now.instant().add({ hours: 1 });
+  const due = await store.read(tenant.id, (one) => dueAttempts(one, tenant.id, later, 100));
+  for (const attempt of due)
+    await followUp({ processor, tenant, write: pageWrites(service, tenant, 'test'), log }, attempt);
+}
+
+const expectAgreement = async () =>
+  expect(await store.read(tenant.id, (one) => one.all(disagreements(tenant.id)))).toEqual([]);
+
+test('a payment by card: the page leads to Stripe, and has the receipt when the payer comes back', async () => {
+  const { client, invoiceId, link } = await owing('1250.00');
+  const browser = payer();
+  const form = await browser.get(link.path);
+  expect(form.text).toContain('Continue to the payment');
+  expect(form.text).not.toContain('Card number');
+  const sent = await browser.submit(link.path, card);
+  expect(sent.headers.location).toBe(`${link.path}/continue`);
+  const id = await sessionOf(link.id);
+  expect((await browser.get(`${link.path}/continue`)).text).toContain(`0; url=https://checkout.stripe.com/c/pay/${id}`);
+  const { fields } = stripe.requests.findLast(({ method }) => method === 'POST') ?? {};
+  expect(Object.fromEntries(fields ?? [])).toMatchObject({
+    mode: 'payment',
+    'line_items[0][price_data][unit_amount]': '125000',
+    'line_items[0][price_data][currency]': 'usd',
+    'allowed_payment_method_types[0]': 'card',
+    'metadata[tenant]': 'firm',
+    'payment_intent_data[metadata][tenant]': 'firm',
+    customer_email: 'ines@example.com',
+    success_url: `http://localhost:3000${link.path}`,
+  });
+  stripe.complete(id);
+  const receipt = await browser.get(link.path);
+  expect(receipt.text).toContain('<h1>Receipt</h1>');
+  expect(receipt.text).toContain('Visa ending in 4242');
+  const [made] = await payments(client.id);
+  expect(await payment(made?.id ?? '')).toMatchObject({
+    status: 'COMPLETED',
+    processor: 'stripe',
+    processorRef: expect.stringMatching(/^pi_/),
+    feeAmount: '36.55',
+  });
+  expect(await invoice(invoiceId)).toMatchObject({ status: 'PAID' });
+  // The notification that comes as well changes nothing.
+  expect((await notify('checkout.session.completed', session(id))).status).toBe(200);
+  expect(await payments(client.id)).toHaveLength(1);
+  await expectAgreement();
+});
+
+test('a payer who never comes back: the notification finishes the payment', async () => {
+  const { client, link } = await owing();
+  await payer().submit(link.path, card);
+  const id = await sessionOf(link.id);
+  stripe.complete(id);
+  const answers = await Promise.all(Array.from({ length: 5 }, () => notify('checkout.session.completed', session(id))));
+  expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200));
+  expect(await payments(client.id)).toMatchObject([{ status: 'COMPLETED' }]);
+  await expectAgreement();
+});
+
+test('a bank account: on its way, then completed, then lost to a dispute', async () => {
+  const { client, invoiceId, link } = await owing('300.00');
+  const browser = payer();
+  await browser.submit(link.path, bank);
+  const id = await sessionOf(link.id);
+  stripe.complete(id);
+  await notify('checkout.session.completed', session(id));
+  expect(await payments(client.id)).toMatchObject([{ status: 'PENDING' }]);
+  expect(await invoice(invoiceId)).toMatchObject({ amountPending: '300.00' });
+  stripe.settle(id);
+  await notify('checkout.session.async_payment_succeeded', session(id));
+  expect(await payments(client.id)).toMatchObject([{ status: 'COMPLETED' }]);
+  await notify('charge.dispute.created', stripe.dispute(id, 'under_review'));
+  expect(await payments(client.id)).toMatchObject([{ status: 'COMPLETED' }]);
+  await notify('charge.dispute.closed', stripe.dispute(id, 'lost'));
+  const [made] = await payments(client.id);
+  expect(await payment(made?.id ?? '')).toMatchObject({ status: 'RETURNED', failureCode: 'debit_not_authorized' });
+  expect(await invoice(invoiceId)).toMatchObject({ status: 'POSTED', amountDue: '300.00' });
+  expect((await browser.get(link.path)).text).toContain('The payment was returned');
+  await expectAgreement();
+});
+
+test('a bank account that does not pay', async () => {
+  const { client, invoiceId, link } = await owing('300.00');
+  await payer().submit(link.path, bank);
+  const id = await sessionOf(link.id);
+  stripe.complete(id);
+  await followUpAll();
+  stripe.fail(id);
+  await notify('checkout.session.async_payment_failed', session(id));
+  const [made] = await payments(client.id);
+  expect(await payment(made?.id ?? '')).toMatchObject({ status: 'FAILED', failureCode: 'insufficient_funds' });
+  expect(await invoice(invoiceId)).toMatchObject({ amountDue: '300.00', amountPending: '0.00' });
+  await expectAgreement();
+});
+
+describe('what is not completed', () => {
+  test('is cancelled by the payer, at Stripe too', async () => {
+    const { link } = await owing();
+    const browser = payer();
+    await browser.submit(link.path, card);
+    const id = await sessionOf(link.id);
+    const { text } = await browser.get(link.path);
+    expect(text).toContain('Payment not finished');
+    await browser.post(`${link.path}/cancel`, { formKey: formKeyIn(text) });
+    expect(session(id)).toMatchObject({ status: 'expired' });
+    expect(await linkStatus(link.id)).toBe('ACTIVE');
+  });
+
+  test('is finished where the payer pays and cancels at the same time', async () => {
+    const { link } = await owing();
+    const browser = payer();
+    await browser.submit(link.path, card);
+    const { text } = await browser.get(link.path);
+    stripe.complete(await sessionOf(link.id));
+    await browser.post(`${link.path}/cancel`, { formKey: formKeyIn(text) });
+    expect((await browser.get(link.path)).text).toContain('<h1>Receipt</h1>');
+  });
+
+  test('expires at Stripe, and the link can be paid again', async () => {
+    const { link } = await owing();
+    await payer().submit(link.path, card);
+    const id = await sessionOf(link.id);
+    stripe.expire(id);
+    await notify('checkout.session.expired', session(id));
+    expect(await linkStatus(link.id)).toBe('ACTIVE');
+    expect(await attempts(link.id)).toMatchObject([{ status: 'DECLINED', failureCode: 'expired' }]);
+  });
+
+  test('is released where the response of Stripe was lost', async () => {
+    const { client, link } = await owing();
+    const browser = payer();
+    stripe.trouble = 'lost';
+    const sent = await browser.pay(link.path, card);
+    expect(sent.text).toContain('We are waiting for the result');
+    const created = stripe.requests.filter(({ method, path }) => method === 'POST' && path === '/v1/checkout/sessions');
+    expect(created.length).toBeGreaterThan(1);
+    const { id } = (await attempts(link.id))[0] ?? {};
+    // The SDK has repeated the request, and the key has kept it from being done twice.
+    const made = [...stripe.sessions.values()].filter(({ session: one }) => one.client_reference_id === id);
+    expect(made).toHaveLength(1);
+    stripe.trouble = 'none';
+    await followUpAll();
+    expect(await linkStatus(link.id)).toBe('ACTIVE');
+    expect(await payments(client.id)).toEqual([]);
+  });
+
+  test('is left as it is while Stripe is down', async () => {
+    const { link } = await owing();
+    await payer().submit(link.path, card);
+    stripe.trouble = 'down';
+    await followUpAll();
+    expect(await linkStatus(link.id)).toBe('PROCESSING');
+    stripe.trouble = 'none';
+    stripe.complete(await sessionOf(link.id));
+    await followUpAll();
+    expect(await linkStatus(link.id)).toBe('USED');
+  });
+
+  test('is declined where Stripe takes no such amount', async () => {
+    const client = await newClient();
+    const link = await linkOf(client.ref, { amount: '0.10' });
+    const { text } = await payer().pay(link.path, card);
+    expect(text).toContain('below what can be paid online');
+    expect(await linkStatus(link.id)).toBe('ACTIVE');
+  });
+});
+
+test('amounts are in the smallest unit of their currency, as Stripe counts it', async () => {
+  for (const [currency, amount, units] of [
+    ['JPY', '12000.00', '12000'],
+    ['KWD', '12.50', '12500'],
+    ['EUR', '12.50', '1250'],
+  ] as const) {
+    const client = await newClient({ currency });
+    const link = await linkOf(client.ref, { amount });
+    await payer().submit(link.path, card);
+    const { fields } = stripe.requests.findLast(({ method }) => method === 'POST') ?? {};
+    expect(fields?.get('line_items[0][price_data][unit_amount]')).toBe(units);
+  }
+});
+
+describe('a notification', () => {
+  test.each([
+    ['without a signature', undefined, undefined],
+    ['signed with another secret', 'whsec_other', undefined],
+    ['that is old', keys.webhookSecret, Math.floor(Date.now() / 1000) - 3600],
+  ])('%s is rejected', async (_what, secret, at) => {
+    const { client, link } = await owing();
+    await payer().submit(link.path, card);
+    const id = await sessionOf(link.id);
+    stripe.complete(id);
+    const { body, signature } = stripe.notification('checkout.session.completed', session(id), secret, at);
+    const answer = await send(body, secret === undefined ? undefined : signature);
+    expect(answer.status).toBe(400);
+    expect(await payments(client.id)).toEqual([]);
+  });
+
+  test('about something else is taken, and changes nothing', async () => {
+    for (const metadata of [
+      {},
+      { tenant: 'firm', attempt: "'; drop table payment" },
+      { tenant: 'nobody', attempt: '…' },
+    ])
+      expect((await notify('checkout.session.completed', { id: 'cs_other', metadata })).status).toBe(200);
+    const unknown = { tenant: 'firm', attempt: '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101' };
+    expect((await notify('checkout.session.completed', { metadata: unknown })).status).toBe(200);
+    expect((await notify('customer.created', { id: 'cus_1' })).status).toBe(200);
+    await store.read(tenant.id, (one) => one.first(sql`select 1`));
+  });
+});
+
+test('secrets of Stripe and of links are in no log', () => {
+  for (const secret of [keys.secretKey, keys.webhookSecret, '/pay/A', 'cs_test_'])
+    expect(lines.join()).not.toContain(secret);
+  expect(lines.length).toBeGreaterThan(20);
+});

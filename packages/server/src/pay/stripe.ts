@@ -1,0 +1,265 @@
+import type { Logger } from 'pino';
+import Stripe from 'stripe';
+import { type Decimal, parseDecimal, zero } from '../entity/decimal.ts';
+import {
+  type PayMethod,
+  type PaymentOrder,
+  type PaymentProcessor,
+  type Progress,
+  UnverifiedNotification,
+} from './processor.ts';
+
+/** How long a payer can take at Stripe, in seconds. Stripe lets it be 30 minutes and more. */
+const sessionLasts = 40 * 60;
+
+/** How long one request to Stripe may take, in milliseconds, and how often it is repeated where that is safe. */
+const timeout = 6_000;
+const retries = 2;
+
+const methodTypes = { CARD: 'card', ACH: 'us_bank_account' } as const satisfies Record<PayMethod, string>;
+
+/**
+ * Stripe, by its Checkout: payers enter their card or account on Stripe's page, so that none of it reaches this service.
+ *
+ * https://docs.stripe.com/payments/checkout, https://docs.stripe.com/payments/ach-direct-debit
+ */
+export class StripeProcessor implements PaymentProcessor {
+  readonly name = 'stripe';
+  readonly isTest: boolean;
+  readonly takesDetails = false;
+  readonly #stripe: Stripe;
+  readonly #webhookSecret: string;
+  readonly #log: Logger;
+
+  /** @param address where Stripe is, for tests. */
+  constructor(
+    { secretKey, webhookSecret }: { readonly secretKey: string; readonly webhookSecret: string },
+    log: Logger,
+    address: { readonly host?: string; readonly port?: number; readonly protocol?: 'http' | 'https' } = {},
+  ) {
+    this.#stripe = new Stripe(secretKey, { timeout, maxNetworkRetries: retries, telemetry: false, ...address });
+    this.#webhookSecret = webhookSecret;
+    this.#log = log;
+    this.isTest = secretKey.includes('_test_');
+  }
+
+  methodsFor(currency: string) {
+    return currency === 'USD' ? (['CARD', 'ACH'] as const) : (['CARD'] as const);
+  }
+
+  async submit(order: PaymentOrder): Promise<Progress> {
+    const { key, tenant, amount, currency, description, method, pageUrl, payerEmail, createdAt } = order;
+    const metadata = { tenant, attempt: key };
+    const units = minorUnits(amount, currency);
+    if (units === undefined)
+      return { state: 'declined', code: 'invalid_amount', message: `${currency} has no amounts as small as that.` };
+    try {
+      const session = await this.#stripe.checkout.sessions.create(
+        {
+          mode: 'payment',
+          client_reference_id: key,
+          metadata,
+          payment_intent_data: { description, metadata },
+          allowed_payment_method_types: [methodTypes[method]],
+          // Without it a payer could wait days for two small deposits.
+          ...(method === 'ACH'
+            ? { payment_method_options: { us_bank_account: { verification_method: 'instant' } } }
+            : {}),
+          line_items: [
+            {
+              quantity: 1,
+              price_data: {
+                currency: currency.toLowerCase(),
+                unit_amount: units,
+                product_data: { name: description },
+              },
+            },
+          ],
+          ...(payerEmail === null ? {} : { customer_email: payerEmail }),
+          success_url: pageUrl,
+          cancel_url: pageUrl,
+          // From what is stored, so that the same order is the same request.
+          expires_at: Math.floor(Date.parse(createdAt) / 1000) + sessionLasts,
+        },
+        { idempotencyKey: key },
+      );
+      return progressOfSession(session);
+    } catch (error) {
+      if (!(error instanceof Stripe.errors.StripeError) || !isRejection(error)) throw error;
+      this.#log.error({ attempt: key, code: error.code, type: error.type }, 'Stripe rejected a payment.');
+      return {
+        state: 'declined',
+        code: error.code ?? 'rejected',
+        message:
+          error.code === 'amount_too_small'
+            ? 'The amount is below what can be paid online.'
+            : 'The payment cannot be made online at the moment.',
+      };
+    }
+  }
+
+  async find({ reference }: PaymentOrder): Promise<Progress | undefined> {
+    if (reference === null) return undefined;
+    if (reference.startsWith('pi_')) return this.#progressOfIntent(await this.#intent(reference));
+    const session = await this.#stripe.checkout.sessions.retrieve(reference);
+    if (session.status !== 'complete') return progressOfSession(session);
+    const id = idOf(session.payment_intent);
+    if (id === undefined) throw new Error(`The session ${reference} has no payment.`);
+    return this.#progressOfIntent(await this.#intent(id));
+  }
+
+  /**
+   * Where no session is known, its page was shown to nobody: whether Stripe has one or not, nothing can be paid on it, and it
+   * expires by itself.
+   */
+  async cancel(order: PaymentOrder): Promise<Progress> {
+    if (order.reference !== null) {
+      const progress = await this.find(order);
+      if (progress?.state !== 'action') return progress ?? cancelled;
+      try {
+        await this.#stripe.checkout.sessions.expire(order.reference);
+      } catch (error) {
+        // It was paid, or has expired, in this moment.
+        if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
+        return (await this.find(order)) ?? cancelled;
+      }
+    }
+    return cancelled;
+  }
+
+  async readNotification(body: Buffer, signature: string | undefined) {
+    const event = this.#verified(body, signature);
+    switch (event.type) {
+      case 'checkout.session.completed':
+      case 'checkout.session.async_payment_succeeded':
+      case 'checkout.session.async_payment_failed':
+      case 'checkout.session.expired':
+        return attemptOf(event.data.object.metadata);
+      case 'charge.dispute.created':
+      case 'charge.dispute.closed':
+      case 'charge.dispute.funds_withdrawn': {
+        const id = idOf(event.data.object.payment_intent);
+        return id === undefined ? undefined : attemptOf((await this.#intent(id)).metadata);
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #verified(body: Buffer, signature: string | undefined): Stripe.Event {
+    try {
+      return this.#stripe.webhooks.constructEvent(body, signature ?? '', this.#webhookSecret);
+    } catch (error) {
+      throw new UnverifiedNotification('The signature is missing or invalid.', { cause: error });
+    }
+  }
+
+  #intent(id: string): Promise<Stripe.PaymentIntent> {
+    return this.#stripe.paymentIntents.retrieve(id, {
+      expand: ['payment_method', 'latest_charge.balance_transaction'],
+    });
+  }
+
+  async #progressOfIntent(intent: Stripe.PaymentIntent): Promise<Progress> {
+    const made = madeBy(intent);
+    if (intent.status === 'canceled' || intent.status === 'requires_payment_method') {
+      const { code, message } = intent.last_payment_error ?? {};
+      return {
+        state: 'failed',
+        ...made,
+        code: code ?? 'payment_failed',
+        message: message ?? 'The bank rejected the payment.',
+      };
+    }
+    if (intent.status !== 'succeeded') return { state: 'accepted', ...made };
+    const charge = expanded(intent.latest_charge);
+    if (charge?.disputed === true) {
+      const { data } = await this.#stripe.disputes.list({ payment_intent: intent.id, limit: 10 });
+      const lost = data.find(({ status }) => status === 'lost');
+      if (lost !== undefined)
+        return {
+          state: 'returned',
+          ...made,
+          code: lost.reason,
+          message: 'The payer or the bank returned the payment.',
+        };
+    }
+    return { state: 'captured', ...made };
+  }
+}
+
+const cancelled: Progress = {
+  state: 'declined',
+  code: 'cancelled',
+  message: 'The payment was cancelled. Nothing was charged.',
+};
+
+/** A response that says that nothing was made. Others, such as 409, 429 and 5xx, leave it open. */
+function isRejection(error: InstanceType<typeof Stripe.errors.StripeError>): boolean {
+  return (
+    [400, 401, 402, 403, 404].includes(error.statusCode ?? 0) &&
+    !(error instanceof Stripe.errors.StripeIdempotencyError)
+  );
+}
+
+function progressOfSession({ id, status, url }: Stripe.Checkout.Session): Progress {
+  if (status === 'open' && url !== null) return { state: 'action', reference: id, url };
+  if (status === 'expired')
+    return {
+      state: 'declined',
+      code: 'expired',
+      message: 'The payment was not completed in time. Nothing was charged.',
+    };
+  throw new Error(`The session ${id} is ${status}.`);
+}
+
+function madeBy(intent: Stripe.PaymentIntent) {
+  const charge = expanded(intent.latest_charge);
+  const details = charge?.payment_method_details ?? expanded(intent.payment_method);
+  const brand = details?.card?.brand ?? null;
+  const settled = expanded(charge?.balance_transaction);
+  return {
+    reference: intent.id,
+    cardBrand: brand === null ? null : brand.charAt(0).toUpperCase() + brand.slice(1),
+    last4: details?.card?.last4 ?? details?.us_bank_account?.last4 ?? null,
+    // Where the account has another currency, the fee is not in that of the payment.
+    fee:
+      settled === undefined || settled.currency !== intent.currency
+        ? zero
+        : majorUnits(settled.fee, intent.currency.toUpperCase()),
+  };
+}
+
+function expanded<Thing extends object>(thing: string | Thing | null | undefined): Thing | undefined {
+  return typeof thing === 'object' && thing !== null ? thing : undefined;
+}
+
+function idOf(thing: string | { readonly id: string } | null): string | undefined {
+  return typeof thing === 'string' ? thing : thing?.id;
+}
+
+/** Undefined where a payment was not made by this service. */
+function attemptOf(metadata: Stripe.Metadata | null) {
+  const { tenant, attempt } = metadata ?? {};
+  const isId = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(attempt ?? '');
+  return tenant === undefined || attempt === undefined || !isId ? undefined : { tenant, key: attempt };
+}
+
+/** https://docs.stripe.com/currencies: these differ from ISO 4217 for some, so they are listed as Stripe counts them. */
+const withoutDecimals = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '));
+const withThreeDecimals = new Set('BHD JOD KWD OMR TND'.split(' '));
+
+function decimalsOf(currency: string): number {
+  if (withoutDecimals.has(currency)) return 0;
+  return withThreeDecimals.has(currency) ? 3 : 2;
+}
+
+/** Undefined where the currency has no such amount. */
+function minorUnits(amount: Decimal, currency: string): number | undefined {
+  const units = amount.times(parseDecimal(`1e${decimalsOf(currency)}`));
+  return units.round(0).eq(units) ? Number(units.toFixed(0)) : undefined;
+}
+
+function majorUnits(units: number, currency: string): Decimal {
+  return parseDecimal(`${units}e-${decimalsOf(currency)}`);
+}

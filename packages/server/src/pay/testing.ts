@@ -1,0 +1,173 @@
+import { sql } from 'kysely';
+import type { TestService } from '../../test/service.ts';
+import { type WireAnswer, wire } from '../../test/wire.ts';
+import type { Tick } from '../background/clock.ts';
+import { firm } from '../resources/billing/testing.ts';
+import type { Attempt } from './attempt.ts';
+import { pageWrites } from './pay-link.ts';
+
+export const goodCard = { method: 'CARD', cardNumber: '4242 4242 4242 4242', expiry: '12/40', securityCode: '123' };
+export const payerDetails = { payerName: 'Ines Duarte', payerEmail: 'ines@example.com' };
+
+export function accountOf(accountNumber: string) {
+  return { method: 'ACH', routingNumber: '110000000', accountNumber };
+}
+
+/** The pages of links as a browser without JavaScript has them: it keeps its cookie, and submits forms with their hidden fields. */
+export class TestPayer {
+  readonly #address: string;
+  cookie: string | undefined;
+
+  constructor(address: string) {
+    this.#address = address;
+  }
+
+  async get(path: string): Promise<WireAnswer> {
+    const answer = await wire(this.#address, { path, headers: this.#cookies() });
+    this.cookie = answer.headers['set-cookie']?.[0]?.split(';')[0] ?? this.cookie;
+    return answer;
+  }
+
+  post(
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<WireAnswer> {
+    return wire(this.#address, {
+      method: 'POST',
+      path,
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...this.#cookies(), ...headers },
+      body: new URLSearchParams(fields).toString(),
+    });
+  }
+
+  /** Opens a page and submits its form. */
+  async submit(path: string, fields: Readonly<Record<string, string>>, from = path): Promise<WireAnswer> {
+    const { text } = await this.get(from);
+    return this.post(path, { formKey: formKeyIn(text), ...fields });
+  }
+
+  /** Submits a form and follows to where it leads. */
+  async pay(path: string, fields: Readonly<Record<string, string>>): Promise<WireAnswer> {
+    const answer = await this.submit(path, { ...payerDetails, ...fields });
+    return answer.status === 303 ? this.get(answer.headers.location ?? '') : answer;
+  }
+
+  #cookies(): Record<string, string> {
+    return this.cookie === undefined ? {} : { Cookie: this.cookie };
+  }
+}
+
+export function formKeyIn(page: string): string {
+  return /name="formKey" value="([^"]+)"/.exec(page)?.[1] ?? '';
+}
+
+/** A firm whose clients have invoices and links. */
+export async function payingFirm(service: TestService) {
+  const base = await firm(service);
+  const { store, tenant } = service;
+  let imports = 0;
+  const invoiceOf = async (clientId: string, amount: string, dueDate = '2026-01-31'): Promise<string> => {
+    const { id } = await base.records.make('Invoice', {
+      pmsRef: `import-${++imports}`,
+      clientId,
+      invoiceDate: '2026-01-01',
+      dueDate,
+      lines: [{ lineType: 'FIXED_FEE', description: 'Books', quantity: '1', unitAmount: amount, taxable: false }],
+    });
+    return id;
+  };
+  const linkOf = async (clientRef: string, more: object) => {
+    const { status, body } = await base.preparer.call<{ id: string; url: string }>(
+      'POST',
+      '/api/v1/clients/v1/link/payment',
+      { clientRef, ...more },
+    );
+    if (status !== 201) throw new Error(`${status}: ${JSON.stringify(body)}`);
+    return { id: body.id, path: new URL(body.url).pathname };
+  };
+  return {
+    ...base,
+    invoiceOf,
+    linkOf,
+    payer: () => new TestPayer(service.address),
+    /** A client of its own with one open invoice, and a link for it. */
+    async owing(amount = '500.00') {
+      const client = await base.newClient({ name: 'Cedar & Co <Ltd>' });
+      const invoiceId = await invoiceOf(client.id, amount);
+      return { client, invoiceId, link: await linkOf(client.ref, { invoiceIds: [invoiceId] }) };
+    },
+    linkStatus: async (id: string): Promise<string | undefined> => {
+      const row = await store.read(tenant.id, (session) =>
+        session.first<{ status: string }>(
+          sql`select status from quick_payment_link where tenant_id = ${tenant.id} and id = ${id}`,
+        ),
+      );
+      return row?.status;
+    },
+    attempts: (linkId: string) =>
+      store.read(tenant.id, (session) =>
+        session.all<Pick<Attempt, 'id' | 'status' | 'failureCode' | 'paymentId'>>(sql`
+          select id, status, failure_code as "failureCode", payment_id as "paymentId" from payment_attempt
+          where tenant_id = ${tenant.id} and quick_payment_link_id = ${linkId} order by id`),
+      ),
+    payments: (clientId: string) =>
+      store.read(tenant.id, (session) =>
+        session.all<{ id: string; status: string; amount: string; unapplied: string }>(sql`
+          select id, status, amount, unapplied_amount as unapplied from payment
+          where tenant_id = ${tenant.id} and client_id = ${clientId} order by id`),
+      ),
+  };
+}
+
+/** A run of a clock task for the tenant of a service, now. */
+export function tickOf({ service, store, tenant }: Pick<TestService, 'service' | 'store' | 'tenant'>): Tick {
+  return {
+    tenant,
+    now: Temporal.Now.instant(),
+    today: Temporal.Now.plainDateISO(),
+    signal: new AbortController().signal,
+    log: service.log,
+    service,
+    read: (work) => store.read(tenant.id, work),
+    write: pageWrites(service, tenant, 'test'),
+  };
+}
+
+/** What does not agree in the books of a tenant, each in a sentence; and the rules that a link can break. */
+export const disagreements = (tenantId: number) => sql<{ what: string }>`
+  select 'link ' || link.id || ' is USED and has ' || count(p.id) || ' payments' as what
+  from quick_payment_link link
+  left join payment p on p.tenant_id = link.tenant_id and p.quick_payment_link_id = link.id
+    and p.source = 'QUICK_PAYMENT_LINK' and p.id = link.payment_id
+  where link.tenant_id = ${tenantId}
+  group by link.id, link.status having count(p.id) <> case when link.status = 'USED' then 1 else 0 end
+  union all
+  select 'payment ' || p.id || ' came through a link that is not used' from payment p
+  join quick_payment_link link on link.tenant_id = p.tenant_id and link.id = p.quick_payment_link_id
+  where p.tenant_id = ${tenantId} and link.status <> 'USED'
+  union all
+  select 'attempt ' || a.id || ' is ' || a.status || ' and its link ' || link.status from payment_attempt a
+  join quick_payment_link link on link.tenant_id = a.tenant_id and link.id = a.quick_payment_link_id
+  where a.tenant_id = ${tenantId} and ((a.status = 'OPEN') <> (link.status = 'PROCESSING') and a.status <> 'DECLINED'
+    or a.status = 'DECLINED' and link.status = 'PROCESSING' and not exists (select from payment_attempt other
+      where other.tenant_id = a.tenant_id and other.quick_payment_link_id = link.id and other.status = 'OPEN'))
+  union all
+  select 'payment ' || p.id || ' does not add up' from payment p
+  where p.tenant_id = ${tenantId} and counts(p.status) and p.amount <> p.unapplied_amount + p.refunded_amount
+    + coalesce((select sum(a.amount) from payment_allocation a where a.tenant_id = p.tenant_id and a.payment_id = p.id), 0)
+  union all
+  select 'invoice ' || i.id || ' does not follow from its allocations' from invoice i
+  cross join lateral (
+    select coalesce(sum(a.amount) filter (where counts(p.status)), 0) as paid,
+      coalesce(sum(a.amount) filter (where p.status = 'PENDING'), 0) as pending
+    from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
+    where a.tenant_id = i.tenant_id and a.invoice_id = i.id) allocated
+  where i.tenant_id = ${tenantId} and (i.amount_paid <> allocated.paid or i.amount_pending <> allocated.pending)
+  union all
+  select 'the balances of client ' || c.id || ' are not its sums' from client c
+  where c.tenant_id = ${tenantId} and (
+    c.outstanding_balance <> (select coalesce(sum(i.amount_due), 0) from invoice i where i.tenant_id = c.tenant_id
+      and i.client_id = c.id and i.status in ('POSTED', 'PARTIALLY_PAID') and i.currency = c.currency)
+    or c.unapplied_credit <> (select coalesce(sum(p.unapplied_amount), 0) from payment p where p.tenant_id = c.tenant_id
+      and p.client_id = c.id and counts(p.status) and p.currency = c.currency))`;

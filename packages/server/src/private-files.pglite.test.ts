@@ -1,0 +1,28 @@
+import { chmod, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { freePort } from '../test/free-port.ts';
+import { runCli, startServer } from '../test/process.ts';
+
+const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-private-'));
+afterAll(() => rm(dataDir, { recursive: true, force: true }));
+
+test('nobody but its owner can read or write what the first start puts into a directory that was there', async () => {
+  await chmod(dataDir, 0o755);
+  const environment = { DATA_DIR: dataDir, PORT: String(await freePort()) };
+  const server = await startServer(environment);
+  expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
+  const names = await readdir(dataDir, { recursive: true });
+  const open: string[] = [];
+  for (const name of names) {
+    const { mode } = await stat(join(dataDir, name));
+    // PostgreSQL caches parts of its catalogue in readable files, in a folder that nobody else can enter.
+    const forbidden = name.startsWith('database/') ? 0o022 : 0o077;
+    if (mode & forbidden) open.push(`${name} ${(mode & 0o777).toString(8)}`);
+  }
+  server.kill('SIGTERM');
+  expect(await server.finished).toMatchObject({ code: 0 });
+  expect(names).toEqual(expect.arrayContaining(['master.key', 'operator.sock', 'database/database/PG_VERSION']));
+  expect(open).toEqual([]);
+});

@@ -1,0 +1,298 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { settingSchemas } from './auth/tenant-settings.ts';
+import { readConfig } from './config.ts';
+import { schemaOf } from './contract/contract.ts';
+import { isProfile, profiles } from './demo-data/profiles/profile.ts';
+import type { CommandName, Commands } from './operator/commands.ts';
+import type { ImportOptions } from './operator/import-folder.ts';
+import { triggerEvent, triggers } from './operator/webhook-trigger.ts';
+
+// What a command needs is loaded when it runs, so that a server begins to open its database before the rest is loaded.
+const program = new Command('financial-automation')
+  .description('The server of the Financial Automation API, and the commands of its operator.')
+  .showHelpAfterError('Run the command with --help to see its arguments.');
+
+program
+  .command('serve')
+  .description('Serve the API. Settings come from the environment; CONTRIBUTING.md lists them.')
+  .action(async () => {
+    const { serve } = await import('./main.ts');
+    await serve(process.env);
+  });
+
+program
+  .command('demo')
+  .description('Serve with a demo tenant, and print what to open and a request to paste.')
+  .action(async () => {
+    const { demo } = await import('./demo.ts');
+    await demo(process.env);
+  });
+
+program
+  .command('demo-data')
+  .description('Create a tenant with three years of data of a firm. Stop the server first if the database is embedded.')
+  .option('--profile <name>', `size: ${Object.keys(profiles).join(', ')}`, 'tiny')
+  .option('--tenant <name>', 'name of the tenant; demo_ and the profile by default')
+  .action(async ({ profile, tenant: name }: { profile: string; tenant?: string }) => {
+    if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
+    const config = readConfig(process.env);
+    const wanted = { databaseUrl: config.databaseUrl, profile, name: name ?? `demo_${profile}`, log: console.log };
+    const { makeDemoTenants } = await import('./demo-data/profiles/make-demo-tenants.ts');
+    const { onDatabase } = await import('./operator/run-commands.ts');
+    await onDatabase(config, (operator) => makeDemoTenants({ operator, ...wanted }));
+  });
+
+const tenant = program.command('tenant').description('Tenants, which are firms.');
+tenant
+  .command('create')
+  .description('Create a tenant with the first legal entity of the firm.')
+  .argument('<name>', 'name of the tenant, as in the Tenant header: a-z, 0-9 and _')
+  .option('--display-name <text>', 'name of the firm; the name of the tenant by default')
+  .option('--currency <code>', 'ISO 4217', 'USD')
+  .option('--time-zone <zone>', 'IANA', 'America/New_York')
+  .option('--country <code>', 'ISO 3166 alpha-2', 'US')
+  .action(
+    async (name: string, options: { displayName?: string; currency: string; timeZone: string; country: string }) => {
+      await doCommand('tenant create', { ...options, name, displayName: options.displayName ?? name });
+      console.log(`The tenant ${name} was created. Next: api-key create ${name} <user> --roles API_ADMIN`);
+    },
+  );
+
+tenant
+  .command('set')
+  .description('Change a setting of a tenant. It takes effect within seconds.')
+  .argument('<name>', 'the tenant')
+  .argument('<setting>', 'name of the setting; "tenant show" lists them')
+  .argument('<value>', 'the value')
+  .action(async (name: string, setting: string, value: string) => {
+    const settings = await doCommand('tenant set', { tenant: name, setting, value });
+    console.log(`${setting} of ${name} is ${settingText(Reflect.get(settings, setting))}.`);
+  });
+tenant
+  .command('show')
+  .description('Show the settings of a tenant.')
+  .argument('<name>', 'the tenant')
+  .action(async (name: string) => {
+    const settings = await doCommand('tenant show', { tenant: name });
+    for (const [setting, { description }] of settingSchemas) {
+      console.log(`${setting}: ${settingText(Reflect.get(settings, setting))}\n    ${description}`);
+    }
+  });
+
+const apiKey = program.command('api-key').description('API keys, which are exchanged for access tokens.');
+apiKey
+  .command('create')
+  .description('Create an API key for an API user, and the API user if it does not exist. The key is shown once.')
+  .argument('<tenant>', 'the tenant')
+  .argument('<user>', 'the name of the API user, such as hartwell-crm')
+  .requiredOption('--roles <roles>', 'role names, separated by commas', (text) => text.split(','))
+  .option('--days <number>', 'days of validity', wholeNumber, 365)
+  .option('--description <text>', 'purpose of the key')
+  .action(async (name: string, user: string, options: { roles: string[]; days: number; description?: string }) => {
+    const made = await doCommand('api-key create', {
+      ...options,
+      tenant: name,
+      user,
+      description: options.description,
+    });
+    console.log(`${made.key}\n`);
+    console.error(`Key ${made.id} of ${user}, valid until ${made.expiresAt}. It is not shown again: store it now.`);
+  });
+apiKey
+  .command('list')
+  .description('List the API keys of a tenant, the newest first.')
+  .argument('<tenant>', 'the tenant')
+  .action(async (name: string) => {
+    const keys = await doCommand('api-key list', { tenant: name });
+    if (keys.length === 0) console.log(`The tenant ${name} has no API keys.`);
+    else console.table(keys.map((key) => ({ ...key, roles: key.roles.join(',') })));
+  });
+apiKey
+  .command('revoke')
+  .description('Revoke an API key and its tokens.')
+  .argument('<tenant>', 'the tenant')
+  .argument('<id>', 'the id of the key, as the list shows it')
+  .action(async (name: string, id: string) => {
+    await doCommand('api-key revoke', { tenant: name, id });
+    console.log(`The key ${id} is revoked. Its tokens become invalid within seconds.`);
+  });
+
+const signingKey = program.command('signing-key').description('The keys that sign API keys and tokens.');
+signingKey
+  .command('list')
+  .description('List the signing keys, the newest first.')
+  .action(async () => {
+    console.table(await doCommand('signing-key list', null));
+  });
+signingKey
+  .command('rotate')
+  .description('Sign with a new key from now on. Tokens and keys signed earlier stay valid until they expire.')
+  .action(async () => {
+    const { kid } = await doCommand('signing-key rotate', null);
+    console.log(`New keys and tokens are signed with ${kid}.`);
+  });
+signingKey
+  .command('retire')
+  .description('Retire a signing key that may be compromised. All API keys and tokens that it signed become invalid.')
+  .argument('<kid>', 'the id of the key, as the list shows it')
+  .action(async (kid: string) => {
+    await doCommand('signing-key retire', { kid });
+    console.log(`The key ${kid} is retired. All keys and tokens that it signed are rejected within 5 seconds.`);
+  });
+
+const job = program.command('job').description('Background jobs.');
+job
+  .command('list')
+  .description('List waiting and running jobs by name, and jobs that failed for the last time.')
+  .action(async () => {
+    const { queues, dead } = await doCommand('job list', null);
+    if (queues.length > 0) console.table(queues);
+    if (dead.length === 0) console.log('There are no dead jobs.');
+    else console.table(dead);
+  });
+job
+  .command('retry')
+  .description('Run a dead job again.')
+  .argument('<id>', 'the id of the job, as the list shows it')
+  .action(async (id: string) => {
+    await doCommand('job retry', { id });
+    console.log(`The job ${id} will run again within seconds.`);
+  });
+
+program
+  .command('books')
+  .description('The books of a tenant.')
+  .command('check')
+  .description(
+    'Recalculate balances and sums, compare them with the stored values, and report rows that violate a rule.',
+  )
+  .argument('<tenant>', 'the tenant')
+  .option('--repair', 'correct the sums that differ, in one transaction, with audit rows', false)
+  .action(async (name: string, { repair }: { repair: boolean }) => {
+    const { differences, breaches } = await doCommand('books check', { tenant: name, repair });
+    const { describeBooks } = await import('./operator/books.ts');
+    for (const line of describeBooks(name, { differences, breaches }, repair)) console.log(line);
+    // Whoever runs it every night hears of it by the exit code.
+    if (breaches.length > 0 || (differences.length > 0 && !repair)) process.exitCode = 1;
+  });
+
+const deliveries = program.command('deliveries').description('Deliveries of events to subscriptions.');
+deliveries
+  .command('replay')
+  .description('Send one event again, or all events that failed since an instant and have not been delivered.')
+  .argument('<tenant>', 'the tenant')
+  .option('--delivery <id>', 'the ID of an attempt, as the deliveries list shows it')
+  .option('--since <instant>', 'such as 2026-10-01T09:30:00Z')
+  .option('--subscription <id>', 'only for this subscription')
+  .action(async (name: string, options: { delivery?: string; since?: string; subscription?: string }) => {
+    const { events } = await doCommand('deliveries replay', { tenant: name, ...options });
+    console.log(`${events} ${events === 1 ? 'event is' : 'events are'} sent again within seconds.`);
+  });
+
+const webhook = program
+  .command('webhook')
+  .description('Signing secrets, and tools to try out events on a running server.');
+webhook
+  .command('rotate-secret')
+  .description('Sign events with a new secret. The previous secret also signs until receivers have the new one.')
+  .argument('<tenant>', 'the tenant')
+  .option('--hours <number>', 'hours during which both sign', wholeNumber, 24)
+  .action(async (name: string, options: { hours: number }) => {
+    await doCommand('webhook rotate-secret', { tenant: name, ...options });
+    console.log(`Events are signed with two secrets for ${options.hours} hours. The API returns the new one.`);
+  });
+webhook
+  .command('listen')
+  .description('Receive events on this machine, verify and print them, until Ctrl+C.')
+  .argument('<tenant>', 'the tenant')
+  .option('--types <types>', 'types of rows, separated by commas; all by default', (text) => text.split(','), [])
+  .option('--url <url>', 'address of the server; from HOST and PORT by default')
+  .action(async (name: string, { types, url }: { types: string[]; url?: string }) => {
+    const { id, calls } = await visit(name, url, 'webhook-listen');
+    const { listenForEvents } = await import('./operator/webhook-listen.ts');
+    const listening = await listenForEvents(calls, { types, print: console.log });
+    const end = async () => {
+      await listening.close();
+      await doCommand('api-key revoke', { tenant: name, id });
+    };
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end());
+  });
+webhook
+  .command('trigger')
+  .description('Change a row so that an event is emitted. Use it with a test tenant.')
+  .argument('<tenant>', 'the tenant')
+  .argument('<event>', `one of ${triggers.join(', ')}`)
+  .option('--url <url>', 'address of the server; from HOST and PORT by default')
+  .action(async (name: string, event: string, { url }: { url?: string }) => {
+    const { id, calls } = await visit(name, url, 'webhook-trigger');
+    const row = await triggerEvent(calls, event);
+    await doCommand('api-key revoke', { tenant: name, id });
+    console.log(`${event} was emitted for ${row}.`);
+  });
+
+const files = program.command('files').description('The content of files.');
+files
+  .command('import')
+  .description('Import the files of a folder and its subfolders. If you run it again, imported files are skipped.')
+  .argument('<folder>', 'the folder; names of subfolders become folder paths')
+  .requiredOption('--tenant <name>', 'the tenant that gets the files')
+  .option('--client <clientRef>', 'client that the files are about')
+  .addOption(
+    new Option('--source <source>', 'where the files come from')
+      .choices(schemaOf('FileSource').enum ?? [])
+      .default('DMS_DIRECT_UPLOAD'),
+  )
+  .action(async (folder: string, options: ImportOptions) => {
+    const { importFolder } = await import('./operator/import-folder.ts');
+    const { withOperator } = await import('./operator/run-commands.ts');
+    const summary = await withOperator((run) =>
+      importFolder(
+        folder,
+        options,
+        (takes) => run('files import', takes),
+        (text) => process.stderr.write(text),
+      ),
+    );
+    console.log(summary);
+  });
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exitCode = 1;
+  // Everything is closed by now. Should something be left open, it does not keep the process.
+  setTimeout(() => process.exit(), 1_000).unref();
+}
+
+/** An API key for the time of a command, and calls of the running server with it. */
+async function visit(tenantName: string, url: string | undefined, user: string) {
+  const { host, port } = readConfig(process.env);
+  const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
+  const made = await doCommand('api-key create', { tenant: tenantName, user, roles, days: 1, description: undefined });
+  const { signInTo } = await import('./operator/firm-calls.ts');
+  return { id: made.id, calls: await signInTo(url ?? `http://${host}:${port}`, tenantName, made.key) };
+}
+
+/** Does one command. */
+async function doCommand<Name extends CommandName>(
+  name: Name,
+  takes: Commands[Name]['takes'],
+): Promise<Commands[Name]['gives']> {
+  const { withOperator } = await import('./operator/run-commands.ts');
+  return withOperator((run) => run(name, takes));
+}
+
+function wholeNumber(text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1 || value > 3650)
+    throw new InvalidArgumentError('The value must be an integer from 1 to 3650.');
+  return value;
+}
+
+/** A setting as it is typed. */
+function settingText(value: unknown): string {
+  if (typeof value === 'boolean') return value ? 'on' : 'off';
+  if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(',');
+  return String(value);
+}

@@ -1,0 +1,117 @@
+import type { RelatedField, Relation, Searchable } from '../entity/entity.ts';
+import { escapePointer } from '../http/body.ts';
+
+/** The form that the contract gives a where clause; its columns and operators are checked before it comes here. */
+export type Where = { readonly [key: string]: unknown };
+
+/**
+ * A where clause as a tree in which only comparisons and relations are negated. A relation that is negated as a whole can be
+ * an anti-join; below another negation it could only be evaluated row by row.
+ */
+export type Clause =
+  | { readonly kind: 'all' | 'any'; readonly parts: readonly Clause[] }
+  | Comparison
+  | { readonly kind: 'related'; readonly relation: Relation; readonly inner: Clause; readonly negated: boolean };
+
+export interface Comparison {
+  readonly kind: 'comparison';
+  readonly field: string;
+  readonly operator: string;
+  readonly operand: unknown;
+  readonly negated: boolean;
+  /** Where the caller wrote the operand. */
+  readonly pointer: string;
+}
+
+/** The tree of a where clause on rows of the entity. */
+export function clauseOf(entity: Searchable, where: Where, pointer = '/where', negated = false): Clause {
+  const parts = Object.entries(where).map(([key, value]) =>
+    partOf(entity, key, value, `${pointer}/${escapePointer(key)}`, negated),
+  );
+  return combine('all', parts, negated);
+}
+
+function partOf(entity: Searchable, key: string, value: unknown, pointer: string, negated: boolean): Clause {
+  if (key === '_and' || key === '_or') {
+    const parts = (value as Where[]).map((part, index) => clauseOf(entity, part, `${pointer}/${index}`, negated));
+    return combine(key === '_and' ? 'all' : 'any', parts, negated);
+  }
+  if (key === '_not') return clauseOf(entity, value as Where, pointer, !negated);
+  const relation = entity.relations[key];
+  if (relation !== undefined) {
+    return { kind: 'related', relation, inner: clauseOf(relation.to(), value as Where, pointer), negated };
+  }
+  const related = entity.relatedField(key);
+  if (related !== undefined) return ofRelatedField(related, value as Where, pointer, negated);
+  return comparisons(key, value as Where, pointer, negated);
+}
+
+/** A field of a related row has no value, too, where there is no such row. */
+function ofRelatedField(
+  { relation, field }: RelatedField,
+  operators: Where,
+  pointer: string,
+  negated: boolean,
+): Clause {
+  const { _is_null: isNull, ...others } = operators;
+  const related = (where: Where, isNegated: boolean): Clause => ({
+    kind: 'related',
+    relation,
+    inner: partOf(relation.to(), field, where, pointer, false),
+    negated: isNegated,
+  });
+  const parts = isNull === undefined ? [] : [related({ _is_null: false }, (isNull === true) !== negated)];
+  if (Object.keys(others).length > 0) parts.push(related(others, negated));
+  return combine('all', parts, negated);
+}
+
+function comparisons(field: string, operators: Where, pointer: string, negated: boolean): Clause {
+  const parts = Object.entries(operators).map(
+    ([operator, operand]): Clause => ({
+      kind: 'comparison',
+      field,
+      operator,
+      operand,
+      negated,
+      pointer: `${pointer}/${operator}`,
+    }),
+  );
+  return combine('all', parts, negated);
+}
+
+/** "Not all" is "any not", and "not any" is "all not": the parts are negated already. */
+function combine(kind: 'all' | 'any', parts: readonly Clause[], negated: boolean): Clause {
+  const combined = negated ? (kind === 'all' ? 'any' : 'all') : kind;
+  const flat = parts.flatMap((part) => (part.kind === combined ? part.parts : [part]));
+  const merged = mergeRelated(combined, flat);
+  const [only] = merged;
+  return only !== undefined && merged.length === 1 ? only : { kind: combined, parts: merged };
+}
+
+/**
+ * Alternatives on one relation are one question: whether there is a related row that matches any of them. So the related rows
+ * are read once, however many alternatives there are. The same goes for relations that must all be absent, and for all
+ * conditions on the one row that a relation to one leads to.
+ */
+function mergeRelated(kind: 'all' | 'any', parts: readonly Clause[]): readonly Clause[] {
+  const groups = new Map<Relation, { readonly present: Clause[]; readonly absent: Clause[] }>();
+  const others: Clause[] = [];
+  for (const part of parts) {
+    if (part.kind !== 'related' || (part.relation.many && part.negated !== (kind === 'all'))) {
+      others.push(part);
+      continue;
+    }
+    const { relation, inner, negated } = part;
+    const group = groups.get(relation) ?? { present: [], absent: [] };
+    groups.set(relation, group);
+    (negated ? group.absent : group.present).push(inner);
+  }
+  for (const [relation, { present, absent }] of groups) {
+    const opposite = kind === 'all' ? 'any' : 'all';
+    if (present.length > 0)
+      others.push({ kind: 'related', relation, inner: combine(kind, present, false), negated: false });
+    if (absent.length > 0)
+      others.push({ kind: 'related', relation, inner: combine(opposite, absent, false), negated: true });
+  }
+  return others;
+}

@@ -1,0 +1,88 @@
+import { contract } from '../contract/contract.ts';
+import type { Searchable } from '../entity/entity.ts';
+import { escapePointer } from '../http/body.ts';
+import { Problem } from '../http/problem.ts';
+import type { Where } from './clause.ts';
+
+const limits = contract['x-search-limits'];
+const { weights } = limits;
+/** A clause of the most predicates at the greatest depth has no more parts than this, unless some of them are empty. */
+const mostParts = limits.depth * limits.predicates;
+
+const patterns = new Set(['_like', '_nlike', '_ilike', '_nilike']);
+const advice =
+  'Replace alternatives of _eq with one _in, start patterns with text, combine conditions on the same related row in one relation, or split the search.';
+
+/**
+ * Counts a where clause before any of it runs: its depth, its predicates, and what its parts cost by the weights of the
+ * contract.
+ *
+ * @returns the cost.
+ * @throws Problem `SEARCH_TOO_COMPLEX` that points at the first part beyond a limit.
+ */
+export function checkCost(entity: Searchable, where: Where): number {
+  const count = { parts: 0, predicates: 0, cost: 0 };
+  countClause(entity, where, '/where', 1, false);
+  return count.cost;
+
+  function countClause(of: Searchable, clause: Where, pointer: string, depth: number, negated: boolean): void {
+    count.parts += 1;
+    if (depth > limits.depth) throw tooComplex(`is nested more than ${limits.depth} levels deep`, pointer);
+    if (count.parts > mostParts) throw tooComplex(`has more than ${mostParts} parts`, pointer);
+    for (const [key, value] of Object.entries(clause)) {
+      countPart(of, key, value, `${pointer}/${escapePointer(key)}`, depth, negated);
+    }
+  }
+
+  function countPart(of: Searchable, key: string, value: unknown, at: string, depth: number, negated: boolean): void {
+    if (key === '_and' || key === '_or') {
+      for (const [index, part] of (value as Where[]).entries())
+        countClause(of, part, `${at}/${index}`, depth + 1, negated);
+    } else if (key === '_not') {
+      countClause(of, value as Where, at, depth + 1, !negated);
+    } else if (of.relations[key] !== undefined) {
+      // Without conditions it asks whether there is any such row, which is a predicate too.
+      if (Object.keys(value as Where).length === 0) countPredicate(at);
+      addCost(negated ? weights.negatedRelation : weights.relation, at);
+      countClause(of.relations[key].to(), value as Where, at, depth + 1, false);
+    } else {
+      for (const [operator, operand] of Object.entries(value as Where)) {
+        countPredicate(at);
+        addCost(costOf(operator, operand), `${at}/${operator}`);
+      }
+    }
+  }
+
+  function countPredicate(pointer: string): void {
+    count.predicates += 1;
+    if (count.predicates > limits.predicates) {
+      throw tooComplex(`has more than ${limits.predicates} conditions`, pointer);
+    }
+  }
+
+  function addCost(cost: number, pointer: string): void {
+    if (count.cost + cost > limits.cost) {
+      const detail = `This part costs ${cost}, and the parts before it cost ${count.cost} of ${limits.cost}.`;
+      throw problem(`The where clause costs more than ${limits.cost}. ${advice}`, pointer, detail);
+    }
+    count.cost += cost;
+  }
+}
+
+function costOf(operator: string, operand: unknown): number {
+  // Each list is compared by itself; of values there is one look-up for all.
+  if (Array.isArray(operand) && Array.isArray(operand[0])) return operand.length * weights.condition;
+  if (Array.isArray(operand)) return weights.condition + Math.floor(operand.length / 100) * weights.hundredValues;
+  if (!patterns.has(operator)) return weights.condition;
+  return /^[%_]/.test(String(operand)) ? weights.unanchoredPattern : weights.pattern;
+}
+
+function tooComplex(how: string, pointer: string): Problem {
+  return problem(`The where clause ${how}. Split the search.`, pointer, `It ${how}.`);
+}
+
+function problem(summary: string, pointer: string, detail: string): Problem {
+  return new Problem('SEARCH_TOO_COMPLEX', summary, {
+    errors: [{ in: 'body', pointer, code: 'SEARCH_TOO_COMPLEX', detail }],
+  });
+}

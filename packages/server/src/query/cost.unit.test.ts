@@ -1,0 +1,99 @@
+import { expect, test } from 'vitest';
+import { allOperations, contract, type Schema } from '../contract/contract.ts';
+import { propertiesOf, resolved } from '../contract/fields.ts';
+import type { AnyEntity } from '../entity/entity.ts';
+import { contact } from '../resources/contacts/contact.ts';
+// Entities find each other when all of them are defined.
+import '../resources/handlers.ts';
+import type { Where } from './clause.ts';
+import { checkCost } from './cost.ts';
+
+const { cost: limit, weights } = contract['x-search-limits'];
+const link = { contactClients: { active: { _eq: true } } };
+const values = (length: number) => Array.from({ length }, (_, index) => `v${index}`);
+
+test.each<[string, Where, number]>([
+  ['nothing', {}, 0],
+  ['conditions', { email: { _eq: 'x', _neq: 'y' }, active: { _eq: true } }, 3 * weights.condition],
+  ['99 values', { email: { _in: values(99) } }, weights.condition],
+  ['200 values', { email: { _nin: values(200) } }, weights.condition + 2 * weights.hundredValues],
+  ['patterns', { email: { _like: 'x%', _nilike: '\\%x' } }, 2 * weights.pattern],
+  ['unanchored patterns', { email: { _ilike: '%x', _nlike: '_x' } }, 2 * weights.unanchoredPattern],
+  ['a relation', link, weights.relation + weights.condition],
+  ['a relation without conditions', { contactClients: {} }, weights.relation],
+  ['a negated relation', { _not: link }, weights.negatedRelation + weights.condition],
+  ['a relation that is negated twice', { _not: { _and: [{ _not: link }] } }, weights.relation + weights.condition],
+  ['alternatives', { _or: [link, link, {}] }, 2 * (weights.relation + weights.condition)],
+])('the cost of %s is that of the contract', (_what, where, cost) => {
+  expect(checkCost(contact, where)).toBe(cost);
+});
+
+test('a search beyond the limit is told what to change, and where the limit is exceeded', () => {
+  const alternatives = (length: number) => ({
+    _or: Array.from({ length }, () => ({ contactClients: { clientRef: { _ilike: '%zz0%' } } })),
+  });
+  const fitting = Math.floor(limit / (weights.relation + weights.unanchoredPattern));
+  expect(checkCost(contact, alternatives(fitting))).toBeLessThanOrEqual(limit);
+  expect(() => checkCost(contact, alternatives(64))).toThrow(
+    expect.objectContaining({
+      code: 'SEARCH_TOO_COMPLEX',
+      status: 400,
+      message: expect.stringMatching(new RegExp(`costs more than ${limit}. Replace `)),
+      errors: [
+        expect.objectContaining({
+          in: 'body',
+          pointer: expect.stringMatching(new RegExp(`^/where/_or/${fitting}/contactClients`)),
+        }),
+      ],
+    }),
+  );
+});
+
+interface Described {
+  readonly requestBody?: {
+    readonly content: {
+      readonly 'application/json': {
+        readonly schema: Schema;
+        readonly examples: Readonly<Record<string, { readonly $ref: string }>>;
+      };
+    };
+  };
+}
+interface Example {
+  readonly value: { readonly where?: Where };
+}
+
+const components = contract.components as unknown as { readonly examples: Readonly<Record<string, Example>> };
+const searches = allOperations
+  .filter(({ id }) => id.startsWith('search'))
+  .flatMap(({ id, path }) => {
+    const { post } = contract.paths[path] as { readonly post: Described };
+    const { schema, examples } = post.requestBody?.content['application/json'] ?? { schema: {}, examples: {} };
+    const entity = entityLike(propertiesOf(schema).where ?? {});
+    return Object.entries(examples).map(([name, { $ref }]) => {
+      const { where } = components.examples[$ref.replace('#/components/examples/', '')]?.value ?? {};
+      return [id, name, entity, where] as const;
+    });
+  });
+
+/** As much of an entity as its contract says: some have no table yet. */
+function entityLike(where: Schema): AnyEntity {
+  const isFilter = (schema: Schema) => Object.keys(schema.properties ?? {}).some((name) => name.startsWith('_'));
+  const related = Object.entries(propertiesOf(resolved(where))).filter(
+    ([name, schema]) => !name.startsWith('_') && !isFilter(resolved(schema)),
+  );
+  const relations = Object.fromEntries(related.map(([name]) => [name, { to: () => ({ relations: {} }) }]));
+  return { relations } as unknown as AnyEntity;
+}
+
+test.each(searches)('%s › the example %s costs half of the limit at most', (_id, _name, entity, where) => {
+  expect(where).toBeDefined();
+  expect(checkCost(entity, where ?? {})).toBeLessThanOrEqual(limit / 2);
+});
+
+test('the contract has examples with relations', () => {
+  const relations = searches.flatMap(([, , entity, where]) =>
+    Object.keys(where ?? {}).filter((key) => entity.relations[key]),
+  );
+  expect(relations.length).toBeGreaterThan(5);
+});

@@ -1,0 +1,122 @@
+import { type RawBuilder, sql } from 'kysely';
+import { afterAll, expect, test } from 'vitest';
+import { addTenant, testDatabase } from '../../test/database.ts';
+import { insertOrg } from '../../test/rows.ts';
+import { schemaOf } from '../contract/contract.ts';
+import { propertiesOf } from '../contract/fields.ts';
+import { loadProfile } from '../demo-data/profiles/load-profile.ts';
+import type { AnyEntity } from '../entity/entity.ts';
+import { selection } from '../entity/select.ts';
+import { draftInvoiceHistory } from '../resources/billing/draft-invoice-history.ts';
+import { invoice } from '../resources/billing/invoice.ts';
+import { payment } from '../resources/billing/payment.ts';
+import { client } from '../resources/clients/client.ts';
+import { contact } from '../resources/contacts/contact.ts';
+import '../resources/contacts/contact-client.ts';
+import { project } from '../resources/projects/project.ts';
+import { task } from '../resources/time/task.ts';
+import { wipEntry } from '../resources/time/wip-entry.ts';
+import { newId } from '../store/new-id.ts';
+import { openStore } from '../store/store.ts';
+import { orderClause, orderKeys } from './order.ts';
+import { conditionOf } from './where.ts';
+
+/**
+ * Whether there is an index for a search does not depend on how many rows there are, if the planner takes every other way for
+ * worse: so the smallest profile shows what holds for the largest one.
+ */
+const options = await testDatabase();
+const store = await openStore(options);
+afterAll(() => store.close());
+const tenantId = await addTenant(store, 'alpha');
+await store.write(tenantId, (transaction) => transaction.all(insertOrg(tenantId, 'Org')));
+const apiUserId = newId();
+await store.write(tenantId, (transaction) =>
+  transaction.all(sql`insert into api_user (tenant_id, id, name) values (${tenantId}, ${apiUserId}, 'demo-data')`),
+);
+await loadProfile({ store, databaseUrl: options.databaseUrl }, tenantId, 'tiny', apiUserId);
+await store.system((transaction) => transaction.all(sql`analyze`));
+
+interface PlanNode {
+  readonly 'Node Type': string;
+  readonly 'Relation Name'?: string;
+  readonly 'Parent Relationship'?: string;
+  readonly Plans?: readonly PlanNode[];
+}
+
+/** The ways of a page's rows that are not by an index: scans of whole tables and sorts; subqueries of the rows left out. */
+async function slowPartsOf(
+  entity: AnyEntity,
+  condition: RawBuilder<unknown>,
+  orderBy: readonly Record<string, string>[],
+) {
+  const order = orderClause(entity, 'e', orderKeys(entity, orderBy));
+  const page = sql`${selection(entity)} where e.tenant_id = ${tenantId} and ${condition} order by ${order} limit 51`;
+  const [row] = await store.write(tenantId, async (transaction) => {
+    await transaction.all(sql`
+      select set_config('enable_seqscan', 'off', true), set_config('enable_sort', 'off', true),
+        set_config('enable_bitmapscan', 'off', true)`);
+    return transaction.all<{ 'QUERY PLAN': readonly [{ readonly Plan: PlanNode }] }>(
+      sql`explain (format json) ${page}`,
+    );
+  });
+  if (row === undefined) throw new Error('There is no plan.');
+  return slow(row['QUERY PLAN'][0].Plan);
+}
+
+function slow(node: PlanNode): string[] {
+  // What a row shows of others is added up for the rows of the page alone.
+  if (node['Node Type'] === 'Aggregate') return [];
+  const below = (node.Plans ?? []).filter((one) => one['Parent Relationship'] !== 'SubPlan').flatMap(slow);
+  const isSlow = ['Seq Scan', 'Sort'].includes(node['Node Type']);
+  return isSlow ? [`${node['Node Type']} ${node['Relation Name'] ?? ''}`.trim(), ...below] : below;
+}
+
+/** The searches over large tables, with their keys. Task types and staff are few. */
+const searches = [
+  ['Client', client],
+  ['Contact', contact],
+  ['Project', project],
+  ['Task', task],
+  ['WipEntry', wipEntry],
+  ['Invoice', invoice],
+  ['Payment', payment],
+  ['DraftInvoiceHistory', draftInvoiceHistory],
+] as const;
+
+/** These change with the day, so no index holds them: a search by them sorts the rows that match. */
+const ofToday = ['overdueBalance', 'daysPastDue'];
+const orders = searches.flatMap(([name, entity]) =>
+  Object.keys(propertiesOf(schemaOf(`${name}OrderBy`)))
+    .filter((key) => !ofToday.includes(key))
+    .flatMap((key) => ['asc', 'desc'].map((direction) => [name, key, direction, entity] as const)),
+);
+
+test.each(orders)('a search of %s by %s %s takes its order from an index', async (_name, key, direction, entity) => {
+  expect(await slowPartsOf(entity, sql`true`, [{ [key]: direction }])).toEqual([]);
+});
+
+const changedSince = { updatedAt: { _gte: '2026-09-01T00:00:00.000Z' } };
+const id = newId();
+const conditions = [
+  ['Client', client, { clientRef: { _eq: 'C-10005' } }],
+  ['Contact', contact, { email: { _eq: 'a@example.com' } }],
+  ['Project', project, { clientId: { _eq: id }, status: { _eq: 'IN_PROGRESS' } }],
+  ['Task', task, { assigneeId: { _eq: id } }],
+  ['WipEntry', wipEntry, { jobId: { _eq: id } }],
+  ['WipEntry', wipEntry, { clientId: { _eq: id }, status: { _in: ['OPEN', 'PARTIALLY_BILLED', 'IN_DRAFT'] } }],
+  ['WipEntry', wipEntry, { invoiceId: { _eq: id } }],
+  ['Invoice', invoice, { clientId: { _eq: id } }],
+  ['Invoice', invoice, { invoiceNumber: { _eq: 'INV-2026-00001' } }],
+  ['Payment', payment, { clientId: { _eq: id } }],
+  ['DraftInvoiceHistory', draftInvoiceHistory, { draftInvoiceId: { _eq: id } }],
+  ['DraftInvoiceHistory', draftInvoiceHistory, { draftInvoice: { approvedAt: { _gte: '2026-09-30T00:00:00.000Z' } } }],
+  ...searches.map(([name, entity]) => [name, entity, changedSince] as const),
+] as const;
+
+test.each(conditions.map(([name, entity, where]) => [name, JSON.stringify(where), entity, where] as const))(
+  'a search of %s where %s finds its rows by an index',
+  async (_name, _text, entity, where) => {
+    expect(await slowPartsOf(entity, conditionOf(entity, 'e', tenantId, where), [{ id: 'asc' }])).toEqual([]);
+  },
+);

@@ -1,0 +1,131 @@
+import { type RawBuilder, sql } from 'kysely';
+import { afterAll, expect, test } from 'vitest';
+import { addTenant, testDatabase } from '../../test/database.ts';
+import { insertClients, insertContacts, insertLinks } from '../../test/party-rows.ts';
+import { runOn } from '../../test/postgres-server.ts';
+import { insertOrg } from '../../test/rows.ts';
+import type { AnyEntity } from '../entity/entity.ts';
+import { client } from '../resources/clients/client.ts';
+import { contact } from '../resources/contacts/contact.ts';
+import '../resources/contacts/contact-client.ts';
+import { job } from '../resources/projects/job.ts';
+import { staff } from '../resources/staff/staff.ts';
+import { task } from '../resources/time/task.ts';
+import { openStore } from '../store/store.ts';
+import type { Where } from './clause.ts';
+import { conditionOf } from './where.ts';
+
+const options = await testDatabase();
+const { databaseUrl = '' } = options;
+const store = await openStore(options);
+afterAll(() => store.close());
+const tenantId = await addTenant(store, 'alpha');
+await store.write(tenantId, (transaction) => transaction.all(insertOrg(tenantId, 'Org')));
+const seed = { status: 'ACTIVE', outstandingBalance: '0.00', onboardedAt: null, fiscalYearEndMonth: null };
+const names = Array.from({ length: 20_000 }, (_, index) => `Client ${Math.imul(index, 2_654_435_761).toString(36)}`);
+const clientIds = await insertClients(
+  store,
+  tenantId,
+  names.with(777, 'Société Éclair').map((name) => ({ ...seed, name, legalName: name })),
+);
+
+const contactSeed = { firstName: null, lastName: null, email: null, portalEnabled: false, active: true };
+const contactIds = await insertContacts(
+  store,
+  tenantId,
+  names.slice(0, 5_000).map(() => ({ ...contactSeed, createdAt: '2026-01-01T00:00:00.000Z' })),
+);
+await insertLinks(
+  store,
+  tenantId,
+  contactIds.map((contactId, index) => ({
+    contactId,
+    clientId: clientIds[index * 3] ?? '',
+    roles: ['OTHER'],
+    active: true,
+  })),
+);
+
+// Whether an index may be used under row-level security is a matter of what is declared leakproof
+// (`store/leakproof.ts`); which index the statements of a search can use is the question here.
+const tables = ['client', 'contact', 'contact_client', 'staff', 'job', 'task'].map(
+  (table) => `alter table ${table} no force row level security`,
+);
+// An empty table is as well walked by any index: the others go, where only the plan counts.
+const others = `do $$ declare other text; begin
+  for other in select indexname from pg_indexes where tablename in ('contact', 'staff', 'job', 'task')
+    and indexname like '%\\_index' and indexname not similar to '%\\_(names|refs)\\_index'
+  loop execute 'drop index ' || other; end loop; end $$`;
+await runOn(databaseUrl, ...tables, others, 'vacuum analyze client, contact, contact_client');
+
+async function explain(entity: AnyEntity, condition: RawBuilder<boolean>, ...settings: string[]) {
+  const query = sql<{ id: string }>`select e.id from ${sql.table(entity.table)} e where ${condition}`;
+  return store.system(async (transaction) => {
+    for (const setting of settings) await transaction.all(sql.raw(setting));
+    const plan = JSON.stringify(await transaction.all(sql`explain (format json) ${query}`));
+    return { plan, found: await transaction.all(query) };
+  });
+}
+
+test.each([{ _ilike: '%éCLAIR%' }, { _like: '%Éclair%' }])(
+  'one name among 20,000 is found by the index: %j',
+  async (condition) => {
+    for (const field of ['name', 'legalName']) {
+      const matching = conditionOf(client, 'e', tenantId, { [field]: condition });
+      const { plan, found } = await explain(client, sql`e.tenant_id = ${tenantId} and ${matching}`);
+      expect(found).toHaveLength(1);
+      expect(plan).toContain('"Index Name":"client_names_index"');
+    }
+  },
+);
+
+test.each([
+  [client, ['name', 'legalName']],
+  [contact, ['displayName', 'firstName', 'lastName']],
+  [staff, ['displayName', 'firstName', 'lastName']],
+  [job, ['name']],
+  [task, ['name']],
+] as const)('the index on names takes patterns of either kind: %#', async (entity, fields) => {
+  for (const field of fields) {
+    for (const condition of [{ _ilike: '%éCLAIR%' }, { _like: '%Éclair%' }]) {
+      // A small table is read whole, or by tenant, unless both are out of question.
+      const matching = conditionOf(entity, 'e', tenantId, { [field]: condition });
+      const { plan } = await explain(entity, matching, 'set local enable_seqscan = off');
+      expect(plan).toContain(`"Index Name":"${entity.table}_names_index"`);
+      expect(plan).toMatch(/"Index Cond":"[^"]*~~/);
+    }
+  }
+});
+
+test.each([
+  ['alone', (condition: Where) => condition],
+  ['among alternatives', (condition: Where) => ({ _or: [{ displayName: { _ilike: '%éCLAIR%' } }, condition] })],
+  [
+    'in several alternatives',
+    (condition: Where) => ({ _or: [condition, { contactClients: { clientRef: { _eq: 'x' } } }] }),
+  ],
+])(
+  'a part of the number of one client among 20,000 is found by the index, from contacts too: %s',
+  async (_how, place) => {
+    const part = clientIds[3 * 77]?.slice(-11) ?? '';
+    for (const condition of [{ _ilike: `%${part.toUpperCase()}` }, { _like: `%${part}` }]) {
+      const matching = conditionOf(contact, 'e', tenantId, place({ contactClients: { clientRef: condition } }));
+      const { plan, found } = await explain(
+        contact,
+        sql`e.tenant_id = ${tenantId} and ${matching} order by e.id limit 51`,
+      );
+      expect(found).toEqual([{ id: contactIds[77] }]);
+      expect(plan).toContain('"Index Name":"client_refs_index"');
+      expect(plan).not.toContain('SubPlan');
+    }
+  },
+);
+
+test('the number of a job is found by the index', async () => {
+  for (const condition of [{ _ilike: '%éCLAIR%' }, { _like: '%Éclair%' }]) {
+    const matching = conditionOf(job, 'e', tenantId, { jobRef: condition });
+    const { plan } = await explain(job, matching, 'set local enable_seqscan = off');
+    expect(plan).toContain('"Index Name":"job_refs_index"');
+    expect(plan).toMatch(/"Index Cond":"[^"]*~~/);
+  }
+});

@@ -1,0 +1,45 @@
+import { type RawBuilder, sql } from 'kysely';
+import type { Searchable } from '../entity/entity.ts';
+import { TimeBudgetExceeded } from '../store/errors.ts';
+import type { Session } from '../store/store.ts';
+
+export interface Total {
+  readonly total: number;
+  readonly totalIsExact: boolean;
+}
+
+/** What a page of rows says about their number. */
+interface Known {
+  /** Rows before the page. */
+  readonly offset: number;
+  readonly length: number;
+  readonly hasMore: boolean;
+  /** Whether the page was reached by skipping exactly `offset` rows; behind a cursor, rows may have come or gone since. */
+  readonly isCounted: boolean;
+}
+
+/**
+ * The number of rows that match. The last page knows it without counting; where the time of the read is not enough to count,
+ * it is what the page shows to exist.
+ *
+ * @param row the alias by which `matching` names the row.
+ */
+export async function totalOf(
+  session: Session,
+  entity: Searchable,
+  row: string,
+  matching: RawBuilder<unknown>,
+  { offset, length, hasMore, isCounted }: Known,
+): Promise<Total> {
+  const shown = length === 0 ? 0 : offset + length;
+  if (isCounted && !hasMore && (length > 0 || offset === 0)) return { total: shown, totalIsExact: true };
+  try {
+    const counted = await session.first<{ total: string }>(
+      sql`select count(*) as total from ${sql.table(entity.table)} ${sql.id(row)} where ${matching}`,
+    );
+    return { total: Number(counted?.total ?? 0), totalIsExact: true };
+  } catch (error) {
+    if (!(error instanceof TimeBudgetExceeded)) throw error;
+    return { total: hasMore ? shown + 1 : shown, totalIsExact: false };
+  }
+}

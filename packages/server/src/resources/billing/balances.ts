@@ -1,0 +1,20 @@
+import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
+import { Violation } from '../../entity/violation.ts';
+import { client } from '../clients/client.ts';
+import { job } from '../projects/job.ts';
+
+/** @throws Violation `INVALID_STATE` where nothing can be billed to the client any more. */
+export function checkBillable({ status }: Row<'Client'>): void {
+  if (status === 'ARCHIVED')
+    throw new Violation('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
+}
+
+/**
+ * Locks the rows whose balances change with a document. The database updates these itself, so they are locked here, in the
+ * order of all locks.
+ */
+export function lockBalances(plan: Plan, clientIds: Iterable<string>, jobIds: Iterable<string> = []): void {
+  plan.getManyForUpdate(job, new Set(jobIds));
+  plan.getManyForUpdate(client, new Set(clientIds));
+}

@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../../test/service.ts';
+import { only } from '../records/testing.ts';
+import { firm } from './testing.ts';
+
+const service = await testService();
+const {
+  approving,
+  balances,
+  client,
+  draftOf,
+  invoice,
+  jobId,
+  newClient,
+  newJob,
+  pay,
+  payment,
+  post,
+  preparer,
+  records,
+  wip,
+  workFor,
+} = await firm(service);
+
+describe('from time to an invoice paid', () => {
+  test('the whole way, and every balance on it', async () => {
+    const wipId = await workFor('3.50');
+    expect(await wip(wipId)).toMatchObject({ status: 'OPEN', amount: '665.00', outstandingAmount: '665.00' });
+    expect(await balances()).toMatchObject({ unbilledWip: '665.00', outstandingBalance: '0.00' });
+
+    const draft = await draftOf([
+      { lineType: 'TIME', quantity: '3.50', unitAmount: '180.00', wipIds: [wipId] },
+      { lineType: 'OTHER', quantity: '1', unitAmount: '50.00', taxable: true, taxRatePercent: '8.25' },
+      { lineType: 'DISCOUNT', quantity: '1', unitAmount: '-30.00' },
+    ]);
+    expect(draft.attributes).toMatchObject({
+      draftNumber: expect.stringMatching(/^D-\d{4}-00001$/),
+      status: 'DRAFT',
+      standardAmount: '665.00',
+      adjustmentAmount: '-35.00',
+      subtotal: '680.00',
+      discountTotal: '30.00',
+      taxTotal: '4.13',
+      total: '654.13',
+      currency: 'USD',
+      jobIds: [jobId],
+    });
+    expect(await wip(wipId)).toMatchObject({ status: 'IN_DRAFT', draftInvoiceId: draft.id });
+
+    const invoiceId = await post(draft);
+    expect(await invoice(invoiceId)).toMatchObject({
+      invoiceNumber: 'INV-2026-00001',
+      pmsRef: 'INV-2026-00001',
+      status: 'POSTED',
+      total: '654.13',
+      amountDue: '654.13',
+      clientName: 'Harbor & Pine LLC',
+      billingAddress: { city: 'Portland' },
+      draftInvoiceId: draft.id,
+      isOverdue: true,
+    });
+    expect(await wip(wipId)).toMatchObject({
+      status: 'BILLED',
+      billedAmount: '630.00',
+      writeOffAmount: '35.00',
+      outstandingAmount: '0.00',
+      invoiceId,
+    });
+    expect(await balances()).toEqual({
+      outstandingBalance: '654.13',
+      overdueBalance: '654.13',
+      unbilledWip: '0.00',
+      unappliedCredit: '0.00',
+    });
+
+    const paid = await pay('700.00', [{ invoiceId, amount: '654.13' }]);
+    expect(paid.attributes).toMatchObject({
+      paymentNumber: expect.stringMatching(/^PAY-\d{4}-00001$/),
+      status: 'COMPLETED',
+      unappliedAmount: '45.87',
+      netAmount: '700.00',
+      allocations: [{ invoiceId, invoiceNumber: 'INV-2026-00001', amount: '654.13' }],
+    });
+    expect(await invoice(invoiceId)).toMatchObject({
+      status: 'PAID',
+      amountPaid: '654.13',
+      amountDue: '0.00',
+      isOverdue: false,
+      allocations: [{ paymentId: paid.id, amount: '654.13' }],
+    });
+    expect(await balances()).toMatchObject({ outstandingBalance: '0.00', unappliedCredit: '45.87' });
+    for (const [path, where] of [
+      ['/gql/v1/payments/search', { allocations: { invoiceId: { _eq: invoiceId } } }],
+      [
+        '/gql/v1/invoices/search',
+        { allocations: { amount: { _gte: '654.13' } }, client: { name: { _like: 'Harbor%' } } },
+      ],
+    ] as const) {
+      const found = await preparer.call<{ data: { id: string }[] }>('POST', path, { where });
+      expect(found.body.data.map(({ id }) => id)).toEqual([path.includes('payments') ? paid.id : invoiceId]);
+    }
+
+    const refunded = only(
+      await records.update([{ type: 'Payment', systemRef: paid.id, attributes: { refundedAmount: '100.00' } }]),
+    );
+    expect(refunded).toMatchObject({
+      status: 'UPDATED',
+      attributes: { status: 'PARTIALLY_REFUNDED', unappliedAmount: '0.00' },
+    });
+    expect(await invoice(invoiceId)).toMatchObject({
+      status: 'PARTIALLY_PAID',
+      amountPaid: '600.00',
+      amountDue: '54.13',
+    });
+    expect(await payment(paid.id)).toMatchObject({ allocations: [{ amount: '600.00' }] });
+    expect(await balances()).toMatchObject({ outstandingBalance: '54.13', unappliedCredit: '0.00' });
+
+    const history = await preparer.call<{ data: { action: string; revision: number; changes: object }[] }>(
+      'POST',
+      '/gql/v1/draft_invoice_histories/search',
+      { where: { draftInvoiceId: { _eq: draft.id } }, orderBy: [{ revision: 'asc' }] },
+    );
+    expect(history.body.data.map(({ revision, action }) => [revision, action])).toEqual([
+      [1, 'CREATED'],
+      [2, 'SUBMITTED'],
+      [3, 'APPROVED'],
+      [4, 'POSTED'],
+    ]);
+  });
+
+  test('a voided invoice gives its work back', async () => {
+    const wipId = await workFor('1.00');
+    const invoiceId = await post(await draftOf([{ lineType: 'TIME', unitAmount: '200.00', wipIds: [wipId] }]));
+    expect(await wip(wipId)).toMatchObject({ status: 'BILLED', writeUpAmount: '10.00' });
+    const voided = only(
+      await records.update([
+        {
+          type: 'Invoice',
+          systemRef: (await invoice(invoiceId)).systemRef,
+          attributes: { status: 'VOIDED', voidReason: 'Wrong' },
+        },
+      ]),
+    );
+    expect(voided).toMatchObject({ status: 'UPDATED', attributes: { status: 'VOIDED', amountDue: '0.00' } });
+    expect(await wip(wipId)).toMatchObject({
+      status: 'OPEN',
+      writeUpAmount: '0.00',
+      outstandingAmount: '190.00',
+      invoiceId: null,
+    });
+  });
+
+  test('a link is created, and invalidated by another payment', async () => {
+    const other = await newClient();
+    const imported = await records.make('Invoice', {
+      pmsRef: '20355',
+      clientId: other.id,
+      invoiceDate: '2026-01-01',
+      dueDate: '2026-01-31',
+      lines: [{ lineType: 'FIXED_FEE', description: 'Books', quantity: '1', unitAmount: '500.00', taxable: false }],
+    });
+    const link = await preparer.call<Record<string, unknown>>('POST', '/api/v1/clients/v1/link/payment', {
+      clientRef: other.ref,
+      invoiceIds: [imported.id],
+    });
+    expect(link).toMatchObject({
+      status: 201,
+      body: { status: 'ACTIVE', amount: '500.00', invoices: [{ invoiceNumber: imported.attributes?.invoiceNumber }] },
+    });
+    const unpaid = await preparer.call('GET', `/api/v1/invoices/unpaid?clientRef=${other.ref}`);
+    expect(unpaid.body).toMatchObject({ data: [{ id: imported.id }] });
+    await pay('10.00', [{ invoiceId: imported.id, amount: '10.00' }], { clientId: other.id });
+    const { body } = await records.lookup('QuickPaymentLink');
+    expect(body.data).toMatchObject([{ attributes: { status: 'INVALIDATED' } }]);
+    expect(client.id).not.toBe(other.id);
+    expect(approving).toBeDefined();
+  });
+});
+
+describe('updateRecords', () => {
+  test('accepts the lines of a draft in review only as they are', async () => {
+    const line = {
+      lineType: 'OTHER',
+      description: 'Work',
+      quantity: '1',
+      unitAmount: '100.00',
+      taxable: false,
+    } as const;
+    const { systemRef } = await draftOf([line]);
+    const update = async (attributes: object) =>
+      only(await records.update([{ type: 'DraftInvoice', systemRef, attributes }]));
+    await update({ status: 'IN_REVIEW' });
+    expect(await update({ lines: [line] })).toMatchObject({ status: 'UNCHANGED' });
+    expect(await update({ lines: [{ ...line, unitAmount: '200.00' }] })).toMatchObject({
+      error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/lines' },
+    });
+  });
+
+  test('keeps the currency of a client with invoices', async () => {
+    const owner = await newClient();
+    const { systemRef } = await records
+      .upsert([{ type: 'Client', systemRef: 'owner', attributes: { name: 'Owner' } }])
+      .then(only);
+    expect(
+      await records.update([{ type: 'Client', systemRef, attributes: { currency: 'EUR' } }]).then(only),
+    ).toMatchObject({
+      status: 'UPDATED',
+    });
+    await draftOf([{}], { clientId: owner.id }).then(post);
+    expect(
+      await records.update([{ type: 'Client', systemRef: owner.id, attributes: { currency: 'EUR' } }]).then(only),
+    ).toMatchObject({ error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/currency' } });
+  });
+
+  test('a payment changes the balances of its client, and so its version', async () => {
+    const owner = await newClient();
+    const read = async () =>
+      (await preparer.call<{ version: number }>('GET', `/gql/v1/client/${owner.id}`)).body.version;
+    const before = await read();
+    const { id } = await pay('10.00', [], { clientId: owner.id });
+    expect(await read()).toBe(before + 1);
+    await records.update([
+      { type: 'Payment', systemRef: (await payment(id)).systemRef, attributes: { status: 'VOIDED' } },
+    ]);
+    expect(await read()).toBe(before + 2);
+  });
+});
+
+describe('getProject', () => {
+  const project = async (id: string) =>
+    (await preparer.call<{ realizationPercent: string; writeOffAmount: string }>('GET', `/gql/v1/project/${id}`)).body;
+
+  test('shows what is billed beyond standard as a realization of more than 100', async () => {
+    const owner = await newClient();
+    const own = await newJob(owner.id);
+    const wipId = await workFor('1.00', own, '2026-01-06');
+    await draftOf([{ lineType: 'TIME', unitAmount: '228.00', wipIds: [wipId] }], { clientId: owner.id }).then(post);
+    expect(await project(own)).toMatchObject({ writeOffAmount: '0.00', realizationPercent: '120' });
+  });
+
+  test('shows a negative row that is written off', async () => {
+    const owner = await newClient();
+    const own = await newJob(owner.id);
+    const row = { wipType: 'ADJUSTMENT', clientId: owner.id, jobId: own, workDate: '2026-01-06', amount: '-228.00' };
+    const { systemRef } = await records.make('WipEntry', row);
+    const wipId = await workFor('1.20', own, '2026-01-06');
+    await draftOf([{ lineType: 'TIME', unitAmount: '228.00', wipIds: [wipId] }], { clientId: owner.id }).then(post);
+    const attributes = { writeOffAmount: '-228.00', writeOffReason: 'Agreed' };
+    expect(only(await records.update([{ type: 'WipEntry', systemRef, attributes }]))).toMatchObject({
+      status: 'UPDATED',
+    });
+    expect(await project(own)).toMatchObject({ writeOffAmount: '-228.00', realizationPercent: '0' });
+  });
+});

@@ -1,0 +1,176 @@
+import { type RawBuilder, sql } from 'kysely';
+import { defineClockTask, type Tick } from '../../background/clock.ts';
+import { changeDueRows } from '../../background/due-rows.ts';
+import { sum, zero } from '../../entity/decimal.ts';
+import type { Lookup } from '../../entity/loaded-rows.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
+import { client } from '../clients/client.ts';
+import { taxRegion } from '../clients/reference-data.ts';
+import { job } from '../projects/job.ts';
+import { outstandingOf } from '../time/outstanding.ts';
+import { wipEntry } from '../time/wip-entry.ts';
+import { draftInvoice } from './draft-invoice.ts';
+
+/** A date of a schedule that has come since the last run. */
+interface DueSchedule {
+  readonly schedule: 'MONTHLY' | 'QUARTERLY' | 'ON_COMPLETION';
+  /** The last day of the work to bill. */
+  readonly through: string;
+  /** The last day of the work that a draft of this date bills at the latest, in SQL over the job `j`. */
+  readonly since: RawBuilder<unknown>;
+  /** Which jobs have this date, in SQL over the job `j`. */
+  readonly applies: RawBuilder<boolean>;
+}
+
+/** The IDs of the work in progress to bill, by job. */
+type WorkToBill = Lookup<readonly string[]>;
+
+/**
+ * Drafts invoices for jobs that are billed by a schedule: on the first day of a month or a quarter for what was done before
+ * it, and on the day after a job was completed. Milestones have no dates, so these drafts are left to people.
+ */
+export const draftBySchedule = defineClockTask({
+  name: 'draft-by-schedule',
+  every: 'day',
+  async run(tick) {
+    for (const due of dueSchedules(tick)) {
+      const work = workThrough(due.through);
+      await changeDueRows(tick, {
+        find: (session, { tenant }, limit) => session.all(jobsDue(tenant.id, due, limit)),
+        change: (plan, id) => draftJob(plan, id, plan.lookup(work, id) ?? [], { ...due, today: tick.today }),
+      });
+      // The task is not done for today, so it goes on in the next minute.
+      tick.signal.throwIfAborted();
+    }
+  },
+});
+
+/** The dates after the last run. Before the first one, nobody expected drafts. */
+function dueSchedules({ today, lastDay }: Tick): DueSchedule[] {
+  if (lastDay === undefined) return [];
+  const month = today.with({ day: 1 });
+  const quarter = month.subtract({ months: (month.month - 1) % 3 });
+  const periods = [
+    { schedule: 'MONTHLY', start: month },
+    { schedule: 'QUARTERLY', start: quarter },
+  ] as const;
+  const begun = periods.filter(({ start }) => Temporal.PlainDate.compare(start, lastDay) > 0);
+  return [
+    ...begun.map(({ schedule, start }) => {
+      const through = dayBefore(start);
+      return { schedule, through, since: sql`${through}::date`, applies: sql<boolean>`true` };
+    }),
+    {
+      schedule: 'ON_COMPLETION',
+      through: dayBefore(today),
+      since: sql`tenant_day(j.completed_at)`,
+      applies: sql`tenant_day(j.completed_at) >= ${lastDay.toString()}::date
+        and tenant_day(j.completed_at) < ${today.toString()}::date`,
+    },
+  ];
+}
+
+function dayBefore(day: Temporal.PlainDate): string {
+  return day.subtract({ days: 1 }).toString();
+}
+
+/** Work to bill, in SQL over the work in progress `w` of a job `j`. An agreed fee covers the time. */
+function billable(through: string): RawBuilder<boolean> {
+  return sql`w.status in ('OPEN', 'PARTIALLY_BILLED') and w.outstanding_amount <> 0 and w.work_date <= ${through}::date
+    and (w.wip_type <> 'TIME' or j.billing_type = 'TIME_AND_MATERIALS')`;
+}
+
+/** Jobs with something to bill that this date has not led to a draft for. A draft that was deleted is not made again. */
+function jobsDue(
+  tenantId: number,
+  { schedule, through, since, applies }: DueSchedule,
+  limit: number,
+): RawBuilder<{ id: string }> {
+  return sql`
+    select j.id from job j
+    where j.tenant_id = ${tenantId} and j.active and j.billing_schedule = ${schedule}
+      and j.billing_type <> 'NON_BILLABLE' and ${applies}
+      and (select sum(w.outstanding_amount) from wip_entry w
+        where w.tenant_id = j.tenant_id and w.job_id = j.id and ${billable(through)}) > 0
+      and not exists (select from draft_invoice d
+        where d.tenant_id = j.tenant_id and d.client_id = j.client_id and j.id = any(d.job_ids)
+          and d.created_by_api_user_id is null and d.bill_through_date >= ${since})
+    order by j.id limit ${limit}`;
+}
+
+function workThrough(through: string): WorkToBill {
+  return {
+    name: `work to bill through ${through}`,
+    async load(transaction, tenantId, jobIds) {
+      const rows = await transaction.all<{ id: string; jobId: string }>(sql`
+        select w.id, w.job_id as "jobId" from wip_entry w
+        join job j on j.tenant_id = w.tenant_id and j.id = w.job_id
+        where w.tenant_id = ${tenantId} and w.job_id = any(${jobIds}) and ${billable(through)}
+        order by w.work_date, w.id`);
+      return new Map(
+        [...Map.groupBy(rows, ({ jobId }) => jobId)].map(([jobId, ofJob]) => [jobId, ofJob.map(({ id }) => id)]),
+      );
+    },
+  };
+}
+
+function draftJob(
+  plan: Plan,
+  jobId: string,
+  wipIds: readonly string[],
+  { through, today }: { readonly through: string; readonly today: Temporal.PlainDate },
+): void {
+  const work = plan.get(job, jobId);
+  const found = plan.getManyForUpdate(wipEntry, wipIds);
+  // Somebody else may have drafted it meanwhile.
+  const rows = [...found.values()].filter(({ status }) => status === 'OPEN' || status === 'PARTIALLY_BILLED');
+  if (work === undefined || !sum(rows.map(outstandingOf)).gt(zero)) return;
+  const owner = plan.get(client, work.clientId);
+  plan.create(draftInvoice, {
+    clientId: work.clientId,
+    currency: work.currency,
+    billThroughDate: through,
+    proposedInvoiceDate: today.toString(),
+    dueDate: today.add({ days: owner?.paymentTermsDays ?? 0 }).toString(),
+    lines: linesOf(work, rows, through, isTaxable(plan, owner)),
+  });
+}
+
+function isTaxable(plan: Plan, owner: Row<'Client'> | undefined): boolean {
+  const region = owner?.taxRegionId ?? null;
+  return region !== null && plan.get(taxRegion, region)?.appliesToServices === true;
+}
+
+type WipType = Row<'WipEntry'>['wipType'];
+
+/** In the order of the lines. */
+const lineTypes: readonly (readonly [WipType, Row<'DraftInvoice'>['lines'][number]['lineType'], string])[] = [
+  ['TIME', 'TIME', 'time'],
+  ['EXPENSE', 'EXPENSE', 'expenses'],
+  ['FIXED_FEE', 'FIXED_FEE', 'fee'],
+  ['PROGRESS', 'PROGRESS', 'progress bills'],
+  ['ADJUSTMENT', 'OTHER', 'adjustments'],
+];
+
+/** As many rows as a line can have. */
+const rowsOfLine = 1_000;
+
+/** A line for each type of work, which bills all that is outstanding. Whoever reviews the draft can write it up or down. */
+function linesOf({ id, name }: Row<'Job'>, rows: readonly Row<'WipEntry'>[], through: string, taxable: boolean) {
+  return lineTypes.flatMap(([wipType, lineType, what]) => {
+    const ofType = rows.filter((row) => row.wipType === wipType);
+    const parts = Array.from({ length: Math.ceil(ofType.length / rowsOfLine) }, (_, index) =>
+      ofType.slice(index * rowsOfLine, (index + 1) * rowsOfLine),
+    );
+    return parts.map((part) => ({
+      lineType,
+      jobId: id,
+      description: `${name}: ${what} through ${through}`,
+      quantity: '1',
+      unitAmount: sum(part.map(outstandingOf)).toFixed(2),
+      taxable,
+      wipIds: part.map((row) => row.id),
+    }));
+  });
+}

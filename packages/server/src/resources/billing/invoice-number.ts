@@ -1,0 +1,36 @@
+import { sql } from 'kysely';
+import type { AnyEntity } from '../../entity/entity.ts';
+import type { Lookup } from '../../entity/loaded-rows.ts';
+import type { Plan } from '../../entity/plan.ts';
+
+interface NumberedOrg {
+  readonly code: string;
+  readonly isFirst: boolean;
+}
+
+/** Orgs by ID, and which of them is the tenant's first. */
+const numberedOrgs: Lookup<NumberedOrg> = {
+  name: 'orgs that number invoices',
+  async load(transaction, tenantId, ids) {
+    const rows = await transaction.all<NumberedOrg & { readonly id: string }>(sql`
+      select id, code, id = (select min(id::text)::uuid from org where tenant_id = ${tenantId}) as "isFirst"
+      from org where tenant_id = ${tenantId} and id = any(${ids})`);
+    return new Map(rows.map((row) => [row.id, row]));
+  },
+};
+
+/**
+ * The next invoice number of an org and a year, such as `INV-2026-00412`. Numbers have no gap and are never used twice. Other
+ * orgs than the tenant's first have their code in it (`INV-UK-2026-00007`), so that no two invoices of a tenant share one.
+ */
+export function nextInvoiceNumber(plan: Plan, entity: AnyEntity, orgId: string, invoiceDate: string): string {
+  const year = invoiceDate.slice(0, 4);
+  const org = plan.lookup(numberedOrgs, orgId);
+  const prefix = org === undefined || org.isFirst ? 'INV' : `INV-${org.code}`;
+  return plan.nextReference({
+    counter: `invoice.invoice_number.${orgId}.${year}`,
+    entity,
+    fields: ['invoiceNumber'],
+    format: (number) => `${prefix}-${year}-${String(number).padStart(5, '0')}`,
+  });
+}

@@ -1,0 +1,27 @@
+import { sql } from 'kysely';
+import { defineClockTask } from '../../background/clock.ts';
+import { changeDueRows } from '../../background/due-rows.ts';
+import { invoice, isOpen } from './invoice.ts';
+
+/**
+ * Notes on invoices that they are overdue, so that subscribers hear of it. Whether one is overdue is a matter of the date; this
+ * only says when the service found out, once for each invoice.
+ */
+export const markOverdue = defineClockTask({
+  name: 'mark-overdue',
+  every: 'minute',
+  run: (tick) =>
+    changeDueRows(tick, {
+      find: (session, { tenant, today }, limit) =>
+        session.all<{ id: string }>(sql`
+          select id from invoice
+          where tenant_id = ${tenant.id} and status in ('POSTED', 'PARTIALLY_PAID') and overdue_at is null
+            and due_date < ${today.toString()}::date
+          order by due_date limit ${limit}`),
+      change(plan, id) {
+        const row = plan.getForUpdate(invoice, id);
+        if (row !== undefined && isOpen(row) && row.overdueAt === null)
+          plan.setSystemFields(invoice, id, { overdueAt: plan.now });
+      },
+    }),
+});

@@ -1,0 +1,297 @@
+import { sql } from 'kysely';
+import { type Decimal, zero } from '../../entity/decimal.ts';
+import { defineEntity, manyIn, one } from '../../entity/entity.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
+import { changedFields, isChanged } from '../../entity/row-changes.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { invalidField, Violation } from '../../entity/violation.ts';
+import { client } from '../clients/client.ts';
+import { type Allocation, type Share, sumOf, takeNewest } from './allocations.ts';
+import { lockBalances } from './balances.ts';
+import { type Cover, coverInvoice, dueOf, invoice, isOpen } from './invoice.ts';
+import { invoiceNumberOf, readLinks } from './payment-link.ts';
+
+type PaymentChange = PendingChange<'Payment'>;
+type PaymentRow = Row<'Payment'>;
+/** An allocation as a caller writes it. */
+type GivenAllocation = Pick<Allocation, 'invoiceId' | 'amount'>;
+
+/** What callers write on a payment that exists. */
+const writableLater: ReadonlySet<string> = new Set(['status', 'refundedAmount', 'allocations', 'note', 'batchRef']);
+
+/** Money that a client paid, and where it goes. */
+export const payment = defineEntity('Payment', {
+  table: 'payment',
+  relations: { client: one('Client', 'clientId'), allocations: manyIn('payment_allocation', 'paymentId') },
+  owned: {
+    allocations: {
+      table: 'payment_allocation',
+      owner: 'payment_id',
+      computed: { invoiceNumber: invoiceNumberOf },
+    },
+  },
+  computed: { netAmount: (row) => sql.ref(`${row}.net_amount`) },
+  rules: {
+    complete(change, plan) {
+      const invoices = lockInvoices(change, plan);
+      lockBalances(plan, [change.values.clientId, ...invoices.map(({ clientId }) => clientId)]);
+      if (change.previous === undefined) completeNew(change, plan);
+      else if (Object.keys(change.input).length > 0) completeChange(change, plan);
+    },
+    afterWrite,
+    conditions: {
+      enteredAsRecord({ values }) {
+        if (values.source === 'QUICK_PAYMENT_LINK')
+          throw new Violation('INVALID_STATE', 'The result of this payment comes from its processor.', '/status');
+      },
+      partRefunded({ values }) {
+        if (!values.refundedAmount.gt(zero) || values.refundedAmount.gte(values.amount))
+          throw invalidField('refundedAmount', 'refundedAmount must be more than zero and less than amount.');
+      },
+      allRefunded({ values }) {
+        if (!values.refundedAmount.eq(values.amount))
+          throw invalidField('refundedAmount', 'refundedAmount must equal amount.');
+      },
+      enteredByFirm({ values }) {
+        if (values.source !== 'MANUAL' && values.source !== 'IMPORT')
+          throw new Violation(
+            'INVALID_STATE',
+            `A payment of the source ${values.source} cannot be voided. Refund it.`,
+            '/status',
+          );
+      },
+    },
+  },
+});
+
+/** Whether a payment in this state covers invoices. */
+export function counts(status: string): boolean {
+  return status === 'COMPLETED' || status === 'PARTIALLY_REFUNDED' || status === 'REFUNDED';
+}
+
+function completeNew(change: PaymentChange, plan: Plan): void {
+  const { values, input } = change;
+  if (Object.keys(input).length > 0) {
+    if (values.source === 'QUICK_PAYMENT_LINK')
+      throw invalidField('source', 'Only the payment page creates payments with this source. Use another one.');
+    values.status = input.status ?? (values.method === 'ACH' ? 'PENDING' : 'COMPLETED');
+    if ((values.status === 'PENDING') !== (values.method === 'ACH'))
+      throw new Violation(
+        'INVALID_STATE',
+        'A new ACH payment is PENDING, and a payment by any other method is COMPLETED.',
+        '/status',
+      );
+    if (!values.refundedAmount.eq(zero))
+      throw invalidField('refundedAmount', 'A new payment has no refund. Omit refundedAmount.');
+  }
+  values.paymentNumber = plan.nextReference(paymentNumber(plan.today.slice(0, 4)));
+  values.pmsRef ??= values.paymentNumber;
+  values.allocations = completeAllocations(change, values.allocations, plan);
+  values.unappliedAmount = values.amount.minus(sumOf(values.allocations));
+  if (counts(values.status)) values.settledAt = plan.now;
+}
+
+function paymentNumber(year: string) {
+  return {
+    counter: `payment.payment_number.${year}`,
+    entity: payment,
+    fields: ['paymentNumber', 'pmsRef'],
+    format: (number: number) => `PAY-${year}-${String(number).padStart(5, '0')}`,
+  };
+}
+
+/** The invoices that the change is about, in the order of all locks: they are locked before the clients. */
+function lockInvoices({ values, previous }: PaymentChange, plan: Plan): readonly Row<'Invoice'>[] {
+  const ids = [...(previous?.allocations ?? []), ...values.allocations].map(({ invoiceId }) => invoiceId);
+  return [...plan.getManyForUpdate(invoice, new Set(ids)).values()];
+}
+
+/** What a caller does with a payment: its result, a refund, a void, or allocations of what is unapplied. */
+function completeChange(change: PaymentChange, plan: Plan): void {
+  const { entity, values, previous, input } = change;
+  if (previous === undefined) return;
+  values.allocations = withKnownParts(values.allocations, previous.allocations);
+  if (!isChanged(entity, previous, values)) return;
+  const fixed = changedFields(entity, previous, values).find((name) => name in input && !writableLater.has(name));
+  if (fixed !== undefined) throw new Violation('INVALID_STATE', `${fixed} of a payment cannot change.`, `/${fixed}`);
+  const isRefund = !values.refundedAmount.eq(previous.refundedAmount);
+  if (isRefund) refund(change, plan);
+  else if (values.status !== previous.status) Object.assign(values, outcomeOf(previous, values.status, plan));
+  if (values.status === previous.status && !isRefund) applyMore(change, plan);
+}
+
+/** Takes back from what is unapplied first, then from the newest allocations. */
+function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
+  if (previous === undefined) return;
+  if (!counts(previous.status) || previous.status === 'REFUNDED')
+    throw new Violation(
+      'INVALID_STATE',
+      `The payment is ${previous.status}. There is nothing to refund.`,
+      '/refundedAmount',
+    );
+  const more = values.refundedAmount.minus(previous.refundedAmount);
+  if (more.lt(zero)) throw invalidField('refundedAmount', 'refundedAmount cannot decrease.');
+  if (values.refundedAmount.gt(values.amount))
+    throw invalidField('refundedAmount', 'refundedAmount must not be more than amount.');
+  if (values.allocations !== previous.allocations)
+    throw invalidField('allocations', 'A refund reduces the allocations itself. Omit allocations.');
+  const status = values.refundedAmount.eq(values.amount) ? 'REFUNDED' : 'PARTIALLY_REFUNDED';
+  if (input.status === undefined) values.status = status;
+  const unapplied = previous.unappliedAmount.lt(more) ? previous.unappliedAmount : more;
+  values.unappliedAmount = previous.unappliedAmount.minus(unapplied);
+  values.allocations = takeNewest(previous.allocations, more.minus(unapplied)).left;
+  values.refundedAt = plan.now;
+}
+
+/** What a payment becomes when it gets its result, or is taken back. */
+function outcomeOf(
+  { allocations }: PaymentRow,
+  status: PaymentRow['status'],
+  plan: Plan,
+): Partial<Pick<PaymentRow, 'allocations' | 'unappliedAmount' | 'settledAt' | 'returnedAt'>> {
+  if (status === 'COMPLETED')
+    return { settledAt: plan.now, allocations: allocations.map((one) => ({ ...one, allocatedAt: plan.now })) };
+  const returned = status === 'RETURNED' ? { returnedAt: plan.now } : {};
+  return { ...returned, allocations: [], unappliedAmount: zero };
+}
+
+/** Records what a processor says of a payment. */
+export function recordResult(
+  plan: Plan,
+  id: string,
+  result: Pick<PaymentRow, 'status'> & Partial<Pick<PaymentRow, 'failureCode' | 'failureMessage' | 'feeAmount'>>,
+  event: 'paymentCompleted' | 'paymentFailed' | 'paymentReturned',
+): void {
+  const row = plan.getForUpdate(payment, id);
+  if (row === undefined) throw new Error(`There is no payment ${id}.`);
+  plan.update(payment, id, {}, { system: { ...result, ...outcomeOf(row, result.status, plan) }, event });
+}
+
+/** Applies what is unapplied. What was allocated stays. */
+function applyMore(change: PaymentChange, plan: Plan): void {
+  const { values, previous } = change;
+  if (previous === undefined || values.allocations === previous.allocations) return;
+  if (previous.status !== 'COMPLETED')
+    throw new Violation(
+      'INVALID_STATE',
+      `The payment is ${previous.status}. Its allocations cannot change.`,
+      '/allocations',
+    );
+  for (const { invoiceId, invoiceNumber, amount } of previous.allocations) {
+    const now = values.allocations.find((allocation) => allocation.invoiceId === invoiceId);
+    if (now === undefined || now.amount.lt(amount))
+      throw new Violation(
+        'INVALID_STATE',
+        `${amount.toFixed(2)} is allocated to ${invoiceNumber} and cannot be removed. Refund or void the payment instead.`,
+        '/allocations',
+      );
+  }
+  values.allocations = completeAllocations(change, values.allocations, plan);
+  values.unappliedAmount = values.amount.minus(values.refundedAmount).minus(sumOf(values.allocations));
+}
+
+/** Allocations as the payment has them, where a caller sends them again. */
+function withKnownParts(given: readonly Allocation[], known: readonly Allocation[]): readonly Allocation[] {
+  const complete = given.map((allocation) => {
+    const same = known.find((one) => one.invoiceId === allocation.invoiceId && one.amount.eq(allocation.amount));
+    return same ?? allocation;
+  });
+  const isSame = complete.length === known.length && complete.every((one, index) => one === known[index]);
+  return isSame ? known : complete;
+}
+
+/** @throws Violation where an allocation is to an invoice that the payment cannot go to, or to more than it can take. */
+function completeAllocations(
+  { values, previous }: PaymentChange,
+  given: readonly (GivenAllocation & Partial<Allocation>)[],
+  plan: Plan,
+): Allocation[] {
+  const invoices = plan.getManyForUpdate(invoice, new Set(given.map(({ invoiceId }) => invoiceId)));
+  const seen = new Set<string>();
+  const complete = given.map(({ invoiceId, amount, allocatedAt }, index): Allocation => {
+    if (seen.has(invoiceId)) throw invalidAllocation(index, 'invoiceId', 'Another allocation has the same invoice.');
+    seen.add(invoiceId);
+    const target = invoices.get(invoiceId);
+    const before = previous?.allocations.find((allocation) => allocation.invoiceId === invoiceId);
+    const more = amount.minus(before?.amount ?? zero);
+    if (target !== undefined && more.gt(zero)) checkAllocation(plan, values, target, more, index);
+    const at = values.status === 'PENDING' ? null : more.gt(zero) ? plan.now : (allocatedAt ?? plan.now);
+    return { invoiceId, invoiceNumber: target?.invoiceNumber ?? '', amount, allocatedAt: at };
+  });
+  if (sumOf(complete).gt(values.amount.minus(values.refundedAmount)))
+    throw invalidField('allocations', 'The allocations exceed the amount of the payment.');
+  return complete;
+}
+
+function checkAllocation(plan: Plan, paid: PaymentRow, target: Row<'Invoice'>, amount: Decimal, index: number): void {
+  if (target.currency !== paid.currency)
+    throw invalidAllocation(
+      index,
+      'invoiceId',
+      `The invoice is in ${target.currency}, the payment in ${paid.currency}.`,
+    );
+  if (target.clientId !== paid.clientId) {
+    const [payer, billed] = [plan.get(client, paid.clientId), plan.get(client, target.clientId)];
+    if (payer?.clientGroupId === null || payer?.clientGroupId !== billed?.clientGroupId)
+      throw invalidAllocation(
+        index,
+        'invoiceId',
+        'The invoice belongs to another client that is not in the same client group.',
+      );
+  }
+  if (!isOpen(target))
+    throw new Violation(
+      'INVALID_STATE',
+      `${target.invoiceNumber} is ${target.status}.`,
+      `/allocations/${index}/invoiceId`,
+    );
+  const payable = dueOf(target).minus(target.amountPending);
+  if (amount.gt(payable))
+    throw new Violation(
+      'INVALID_STATE',
+      `At most ${payable.toFixed(2)} can be allocated to ${target.invoiceNumber}: the amount due, less pending payments.`,
+      `/allocations/${index}/amount`,
+    );
+}
+
+function invalidAllocation(index: number, field: string, detail: string): Violation {
+  return new Violation('VALIDATION_ERROR', detail, `/allocations/${index}/${field}`);
+}
+
+/** The invoices follow: what covered them, and what does now. */
+function afterWrite({ values, previous }: PaymentChange, plan: Plan): void {
+  const before = coverOf(previous);
+  const after = coverOf(values);
+  const event = eventOf(values.status);
+  // In the order of their IDs, as every transaction locks them.
+  const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
+  if (event === 'paymentApplied') readLinks(plan, ids);
+  for (const id of ids) {
+    const [was, is] = [before.get(id) ?? {}, after.get(id) ?? {}];
+    const difference = (part: keyof Cover) => (is[part] ?? zero).minus(was[part] ?? zero);
+    const cover = { paid: difference('paid'), credited: difference('credited'), pending: difference('pending') };
+    if (Object.values(cover).some((part) => !part.eq(zero))) coverInvoice(plan, id, cover, event);
+  }
+}
+
+/** What a payment covers of each invoice. */
+function coverOf(row: PaymentRow | undefined): ReadonlyMap<string, Cover> {
+  if (row === undefined) return new Map();
+  const part: keyof Cover | undefined =
+    row.status === 'PENDING'
+      ? 'pending'
+      : !counts(row.status)
+        ? undefined
+        : row.method === 'CREDIT'
+          ? 'credited'
+          : 'paid';
+  if (part === undefined) return new Map();
+  return new Map(row.allocations.map(({ invoiceId, amount }: Share) => [invoiceId, { [part]: amount }]));
+}
+
+function eventOf(status: PaymentRow['status']) {
+  if (status === 'RETURNED') return 'paymentReturned';
+  if (status === 'VOIDED') return 'paymentVoided';
+  return status === 'REFUNDED' || status === 'PARTIALLY_REFUNDED' ? 'paymentRefunded' : 'paymentApplied';
+}

@@ -1,0 +1,85 @@
+import { type Decimal, round, sum, zero } from '../../entity/decimal.ts';
+
+/** A row of work in progress that a line bills. */
+export interface BilledRow {
+  readonly id: string;
+  readonly outstandingAmount: Decimal;
+}
+
+/** What a line takes from a row. */
+export interface Relief {
+  readonly wipEntryId: string;
+  readonly billed: Decimal;
+  /** What is billed beyond the outstanding amount. */
+  readonly writeUp: Decimal;
+  /** What is outstanding and given up. */
+  readonly writeOff: Decimal;
+}
+
+/** Lines of these types bill a part where they are below the outstanding amount; others write the difference off. */
+const partTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
+
+/**
+ * What a line takes from each of its rows. The amount is shared in proportion to the outstanding amounts, in the order of the
+ * ids; the last row takes the cents that are left.
+ */
+export function reliefOf(lineType: string, amount: Decimal, rows: readonly BilledRow[]): Relief[] {
+  const sorted = [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
+  const outstanding = sorted.map((row) => row.outstandingAmount);
+  const isPart = partTypes.includes(lineType) && isBetween(amount, zero, sum(outstanding));
+  const shares = isPart ? withinRows(shareOf(amount, outstanding), outstanding) : shareOf(amount, outstanding);
+  return sorted.map(({ id, outstandingAmount }, index) => {
+    const billed = shares[index] ?? zero;
+    const difference = billed.minus(outstandingAmount);
+    const [writeUp, writeOff] = difference.gt(zero) ? [difference, zero] : [zero, zero.minus(difference)];
+    return isPart
+      ? { wipEntryId: id, billed, writeUp: zero, writeOff: zero }
+      : { wipEntryId: id, billed, writeUp, writeOff };
+  });
+}
+
+/** Shares of an amount in proportion to what is outstanding; the last one takes what is left. */
+function shareOf(amount: Decimal, outstanding: readonly Decimal[]): Decimal[] {
+  const total = sum(outstanding);
+  let left = amount;
+  return outstanding.map((one, index) => {
+    // Rows that cancel each other out have no proportion: each is billed in full, and the last one takes the amount.
+    const exact = total.eq(zero) ? one : amount.times(one).div(total);
+    const share = index === outstanding.length - 1 ? left : round(exact, 2);
+    left = left.minus(share);
+    return share;
+  });
+}
+
+/**
+ * Shares of a part, none of them beyond what is outstanding on its row. Rounding leaves more cents than the last row can take
+ * only where there are many tiny rows; these go to the rows before it.
+ */
+function withinRows(shares: readonly Decimal[], outstanding: readonly Decimal[]): Decimal[] {
+  let excess = zero;
+  const limited = shares.map((share, index) => {
+    const limit = outstanding[index] ?? zero;
+    const kept = isBetween(share, zero, limit) ? share : nearer(share, zero, limit);
+    excess = excess.plus(share).minus(kept);
+    return kept;
+  });
+  for (let index = limited.length - 1; index >= 0 && !excess.eq(zero); index--) {
+    const [kept, limit] = [limited[index] ?? zero, outstanding[index] ?? zero];
+    const next = kept.plus(excess);
+    const moved = isBetween(next, zero, limit) ? next : nearer(next, zero, limit);
+    excess = excess.minus(moved.minus(kept));
+    limited[index] = moved;
+  }
+  return limited;
+}
+
+function isBetween(value: Decimal, one: Decimal, other: Decimal): boolean {
+  const [low, high] = one.lt(other) ? [one, other] : [other, one];
+  return value.gte(low) && value.lte(high);
+}
+
+/** Of two bounds, the one that a value beyond them is nearer to. */
+function nearer(value: Decimal, one: Decimal, other: Decimal): Decimal {
+  const [low, high] = one.lt(other) ? [one, other] : [other, one];
+  return value.lt(low) ? low : high;
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../../test/service.ts';
+import { only, recordsOf } from '../records/testing.ts';
+
+const service = await testService();
+const records = recordsOf(service);
+const withParent = (type: string, systemRef: string, field: string, parent: string) => ({
+  type,
+  systemRef,
+  attributes: { [field]: { systemRef: parent } },
+});
+
+/** Rows of a type, each below the one before. */
+async function chain(type: string, field: string, names: readonly string[], more: (name: string) => object) {
+  for (const [index, name] of names.entries()) {
+    const parent = index === 0 ? {} : { [field]: { systemRef: names[index - 1] } };
+    await records.make(type, { name, ...more(name), ...parent }, name);
+  }
+}
+
+describe.each([
+  ['Department', 'parentId', (name: string) => ({ code: name.toUpperCase() })],
+  ['Industry', 'parentId', () => ({})],
+  ['Client', 'parentClientId', () => ({})],
+] as const)('a %s', (type, field, more) => {
+  const invalid = { status: 'FAILED', error: { code: 'VALIDATION_ERROR', pointer: `/records/0/attributes/${field}` } };
+
+  test('cannot be its own parent or grandparent', async () => {
+    const [top, middle, bottom] = ['Top', 'Middle', 'Bottom'].map((name) => `${type} ${name}`) as [
+      string,
+      string,
+      string,
+    ];
+    await chain(type, field, [top, middle, bottom], more);
+    expect(only(await records.update([withParent(type, top, field, bottom)]))).toMatchObject(invalid);
+    expect(only(await records.update([withParent(type, top, field, top)]))).toMatchObject(invalid);
+    const [freed, moved] = await records.update([
+      { type, systemRef: middle, attributes: { [field]: null } },
+      withParent(type, top, field, bottom),
+    ]);
+    expect([freed?.status, moved?.status]).toEqual(['UPDATED', 'UPDATED']);
+  });
+
+  test('cannot become so by two calls at the same time', async () => {
+    const [one, other] = [`${type} one`, `${type} other`];
+    for (const name of [one, other]) await records.make(type, { name, ...more(name) }, name);
+    const results = await Promise.all([
+      records.update([withParent(type, one, field, other)]),
+      records.update([withParent(type, other, field, one)]),
+    ]);
+    expect(results.map((result) => only(result).status).sort()).toEqual(['FAILED', 'UPDATED']);
+  });
+
+  test('cannot be nested without end', async () => {
+    const names = Array.from({ length: 51 }, (_, index) => `${type} level ${index}`);
+    await chain(type, field, names, more);
+    await records.make(type, { name: `${type} under all`, ...more(`${type} under all`) }, `${type} under all`);
+    const deep = withParent(type, `${type} under all`, field, names.at(-1) ?? '');
+    expect(only(await records.update([deep]))).toMatchObject(invalid);
+  });
+});
+
+describe('codes that are not assigned', () => {
+  test.each(['ZZ', 'UK', 'XK', 'EU'])('the country %s is rejected', async (country) => {
+    const region = { name: 'Nowhere', code: 'ZZ', country, ratePercent: '0', appliesToServices: false };
+    const item = only(await records.upsert([{ type: 'TaxRegion', attributes: region }]));
+    expect(item.error).toMatchObject({ code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/country' });
+    const onboarded = await service.call('POST', '/api/v1/clients/v1/onboard', { name: 'X', address: { country } });
+    expect(onboarded).toMatchObject({ status: 400, body: { errors: [{ pointer: '/address/country' }] } });
+  });
+
+  test.each(['QQQ', 'DEM', 'ABC'])('the currency %s is rejected', async (currency) => {
+    const item = only(await records.upsert([{ type: 'Client', attributes: { name: 'X', currency } }]));
+    expect(item.error).toMatchObject({ code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/currency' });
+  });
+
+  test.each([
+    ['GB', 'GBP'],
+    ['AX', 'EUR'],
+    ['ZW', 'ZWG'],
+  ])('%s and %s are assigned', async (country, currency) => {
+    const region = { name: country, code: country, country, ratePercent: '0', appliesToServices: false };
+    expect((await records.make('TaxRegion', region)).attributes).toMatchObject({ country });
+    expect((await records.make('Client', { name: country, currency })).attributes).toMatchObject({ currency });
+  });
+});
+
+test('every API user reads reference lists, also as records', async () => {
+  const nobody = await service.signIn({ roles: [] });
+  expect((await nobody.call('POST', '/gql/v1/departments', {})).status).toBe(200);
+  const reader = await service.signIn({ roles: ['RECORD_R'] });
+  expect((await reader.call('POST', '/api/v1/records/batch/Department', {})).status).toBe(200);
+  expect((await reader.call('POST', '/api/v1/records/batch/Client', {})).status).toBe(403);
+});

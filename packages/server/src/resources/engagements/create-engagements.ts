@@ -1,0 +1,117 @@
+import { sql } from 'kysely';
+import { defineJob, enqueue } from '../../background/job.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
+import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import { Violation } from '../../entity/violation.ts';
+import { Problem } from '../../http/problem.ts';
+import { engagementBatch } from './engagement-batch.ts';
+import { type NewEngagement, planEngagement } from './plan-engagement.ts';
+import { writeLetters } from './write-letter.ts';
+
+/** Who asks for a batch. */
+export interface Requester {
+  readonly apiUserId: string;
+  readonly apiUserName: string;
+}
+
+/** Stores a batch and has it processed once the transaction has committed. */
+export async function startBatch(
+  unit: UnitOfWork,
+  entries: readonly NewEngagement[],
+  { apiUserId, apiUserName }: Requester,
+  id?: string,
+): Promise<Row<'EngagementBatch'>> {
+  const system = { total: entries.length, createdByApiUserId: apiUserId };
+  const batch = await unit.plan((plan) => plan.create(engagementBatch, {}, { id, system }).row);
+  await unit.transaction.all(sql`
+    insert into engagement_batch_item (tenant_id, engagement_batch_id, index, entry)
+    select ${unit.tenantId}, ${batch.id}, position - 1, entry
+    from jsonb_array_elements(${JSON.stringify(entries)}::jsonb) with ordinality as entries (entry, position)`);
+  await enqueue(unit.transaction, createEngagements, { batchId: batch.id, requestedBy: apiUserName });
+  return batch;
+}
+
+interface Item {
+  readonly index: number;
+  readonly entry: NewEngagement;
+}
+
+/**
+ * Creates the engagements of a batch one after the other, each in a transaction with what came of it. A run that takes over
+ * from another one goes on with the first entry that nothing came of yet.
+ */
+export const createEngagements = defineJob({
+  name: 'create-engagements',
+  data: { batchId: 'string', requestedBy: 'string' },
+  async run({ data: { batchId, requestedBy }, signal, write, finish }) {
+    await write((unit) => unit.plan((plan) => start(plan, batchId)));
+    let isNext = true;
+    while (isNext) {
+      signal.throwIfAborted();
+      isNext = await write(async (unit) => {
+        const item = await nextItem(unit, batchId);
+        if (item !== undefined) await createOne(unit, batchId, item, requestedBy);
+        return item !== undefined;
+      });
+    }
+    await finish(async (unit) => {
+      const { succeeded, failed } = await unit.storedRow(engagementBatch, batchId);
+      const status = failed === 0 ? 'COMPLETED' : succeeded === 0 ? 'FAILED' : 'COMPLETED_WITH_ERRORS';
+      await unit.plan((plan) => {
+        if (plan.getForUpdate(engagementBatch, batchId)?.status !== 'PROCESSING') return;
+        const system = { status, finishedAt: plan.now } as const;
+        plan.update(engagementBatch, batchId, {}, { system, event: 'batchFinished' });
+      });
+    });
+  },
+});
+
+function start(plan: Plan, batchId: string): void {
+  if (plan.getForUpdate(engagementBatch, batchId)?.status !== 'PENDING') return;
+  const system = { status: 'PROCESSING', startedAt: plan.now } as const;
+  plan.update(engagementBatch, batchId, {}, { system, event: 'batchStarted' });
+}
+
+function nextItem({ transaction, tenantId }: UnitOfWork, batchId: string): Promise<Item | undefined> {
+  return transaction.first<Item>(sql`
+    select index, entry from engagement_batch_item
+    where tenant_id = ${tenantId} and engagement_batch_id = ${batchId} and engagement_id is null and failure is null
+    order by index limit 1`);
+}
+
+async function createOne(
+  unit: UnitOfWork,
+  batchId: string,
+  { index, entry }: Item,
+  requestedBy: string,
+): Promise<void> {
+  const { transaction, tenantId, now } = unit;
+  const [outcome] = await unit.items([entry], (plan, body) => planItem(plan, body, requestedBy));
+  if (outcome === undefined) throw new Error('The entry was not planned.');
+  const created = 'result' in outcome ? outcome.result : null;
+  const failure = 'violation' in outcome ? failureOf(outcome.violation, index) : null;
+  if (created !== null) await writeLetters(unit, created);
+  // The batch shows what came of its entries, so this is a new version of it.
+  await transaction.all(sql`
+    with item as (
+      update engagement_batch_item
+      set engagement_id = ${created}::uuid, failure = ${failure === null ? null : JSON.stringify(failure)}::jsonb
+      where tenant_id = ${tenantId} and engagement_batch_id = ${batchId} and index = ${index})
+    update engagement_batch set version = version + 1, updated_at = ${now}
+    where tenant_id = ${tenantId} and id = ${batchId}`);
+}
+
+/** A conflict that stops a request fails an entry. */
+function planItem(plan: Plan, entry: NewEngagement, requestedBy: string): string {
+  try {
+    return planEngagement(plan, entry, { requestedBy });
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'CONFLICT') throw error;
+    throw new Violation('INVALID_STATE', error.message, error.errors?.[0]?.pointer);
+  }
+}
+
+function failureOf({ code, message, pointer }: Violation, index: number) {
+  return { index, code, detail: message, pointer: pointer === undefined ? null : `/engagements/${index}${pointer}` };
+}

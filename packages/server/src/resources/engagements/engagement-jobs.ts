@@ -1,0 +1,60 @@
+import type { Plan } from '../../entity/plan.ts';
+import { entityNamed } from '../../entity/registry.ts';
+import type { Row } from '../../entity/row.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { invalidField } from '../../entity/violation.ts';
+
+/** Statuses of jobs whose work has begun. */
+const started: ReadonlySet<string> = new Set(['IN_PROGRESS', 'ON_HOLD', 'IN_REVIEW', 'COMPLETED', 'CLOSED']);
+
+/** Checks that a job and its engagement are of one client. */
+export function checkEngagement({ values, previous }: PendingChange<'Job'>, plan: Plan): void {
+  if (values.engagementId === null) return;
+  if (values.engagementId === previous?.engagementId && values.clientId === previous.clientId) return;
+  const row = plan.get(entityNamed('Engagement'), values.engagementId);
+  if (row === undefined || row.clientId === values.clientId) return;
+  const field = values.engagementId === previous?.engagementId ? 'clientId' : 'engagementId';
+  throw invalidField(field, 'The job and its engagement must be of the same client.');
+}
+
+/** The engagement shows which jobs are and were linked to it, and follows the work on them. */
+export function followJob({ values, previous }: PendingChange<'Job'>, plan: Plan): void {
+  const before = previous?.engagementId ?? null;
+  const isLinkChanged = values.engagementId !== before;
+  if (isLinkChanged && before !== null) setLink(plan, before, values.id, false);
+  if (values.engagementId === null) return;
+  if (isLinkChanged) setLink(plan, values.engagementId, values.id, true);
+  if (isLinkChanged || values.status !== previous?.status) startWork(plan, values.engagementId);
+  if (values.status === 'CLOSED' && previous?.status !== 'CLOSED') completeWork(plan, values.engagementId);
+}
+
+/** An executed engagement is at work as soon as one of its jobs is. */
+export function startWork(plan: Plan, engagementId: string): void {
+  const engagement = entityNamed('Engagement');
+  if (plan.get(engagement, engagementId)?.status !== 'EXECUTED') return;
+  if (!jobsOf(plan, engagementId).some(({ status }) => started.has(status))) return;
+  if (plan.getForUpdate(engagement, engagementId)?.status !== 'EXECUTED') return;
+  plan.update(engagement, engagementId, {}, { system: { status: 'ACTIVE' }, event: 'jobStarted' });
+}
+
+/** The work is complete when the last job is closed. Cancelled jobs have none. */
+function completeWork(plan: Plan, engagementId: string): void {
+  const engagement = entityNamed('Engagement');
+  if (plan.getForUpdate(engagement, engagementId)?.status !== 'ACTIVE') return;
+  const jobs = jobsOf(plan, engagementId).filter(({ status }) => status !== 'CANCELLED');
+  if (jobs.every(({ status }) => status === 'CLOSED'))
+    plan.update(engagement, engagementId, {}, { system: { status: 'COMPLETED' }, event: 'jobsClosed' });
+}
+
+/** The active jobs whose link holds. */
+function jobsOf(plan: Plan, engagementId: string): readonly Row<'Job'>[] {
+  return plan.all(entityNamed('Job'), 'engagementId', engagementId).filter(({ active }) => active);
+}
+
+function setLink(plan: Plan, engagementId: string, jobId: string, isActive: boolean): void {
+  const engagement = entityNamed('Engagement');
+  const { jobs = [] } = plan.getForUpdate(engagement, engagementId) ?? {};
+  const isKnown = jobs.some(({ id }) => id === jobId);
+  const links = jobs.map((link) => (link.id === jobId ? { ...link, isActive } : link));
+  plan.setSystemFields(engagement, engagementId, { jobs: isKnown ? links : [...links, { id: jobId, isActive }] });
+}

@@ -1,0 +1,203 @@
+import { type RawBuilder, sql } from 'kysely';
+import { checkDateOrder } from '../../entity/date-order.ts';
+import { defineEntity, many, one } from '../../entity/entity.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
+import { isFieldChanged } from '../../entity/row-changes.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { invalidField, Violation } from '../../entity/violation.ts';
+import { client } from '../clients/client.ts';
+import { job } from '../projects/job.ts';
+import { createLetter, recallLetter, replaceLetter, sendLetter, signLetter } from './documents.ts';
+import { startWork } from './engagement-jobs.ts';
+import { pending } from './signers.ts';
+
+type EngagementChange = PendingChange<'Engagement'>;
+
+/** What is agreed with the client, so that it is fixed once the letter is sent. */
+const terms = [
+  'clientId',
+  'type',
+  'fiscalYear',
+  'startDate',
+  'endDate',
+  'templateId',
+  'templateName',
+  'feeAmount',
+  'feeType',
+  'depositAmount',
+  'currency',
+] as const;
+
+/** What else the letter says. */
+const letterFields = [...terms, 'name', 'engagementRef', 'partnerId', 'managerId', 'staff', 'signers'] as const;
+
+/** What a client agrees with the firm for a fiscal year, with its letter. */
+export const engagement = defineEntity('Engagement', {
+  table: 'engagement',
+  relations: { client: one('Client', 'clientId'), jobs: many('Job', 'engagementId') },
+  owned: {
+    staff: { table: 'engagement_staff', owner: 'engagement_id' },
+    signers: { table: 'engagement_signer', owner: 'engagement_id' },
+    jobs: {
+      table: 'engagement_job',
+      owner: 'engagement_id',
+      computed: {
+        name: ofJob('name'),
+        status: ofJob('status'),
+        clientId: ofJob('client_id'),
+        pmsRef: ofJob('pms_ref'),
+        jobRef: ofJob('job_ref'),
+        sysRefs: ofJob('sys_refs'),
+      },
+    },
+  },
+  rules: {
+    complete(change, plan) {
+      if (change.previous === undefined) completeNew(change, plan);
+      else completeChange(change, change.previous, plan);
+      checkDateOrder(change, 'startDate', 'endDate');
+    },
+    beforeRemoval({ values }) {
+      if (values.status !== 'DRAFT')
+        throw new Violation('INVALID_STATE', `The engagement is ${values.status}. Only a DRAFT can be deleted.`);
+    },
+    afterWrite(change, plan) {
+      const { values, previous } = change;
+      if (previous === undefined) createLetter(plan, values);
+      else if (!values.active) unlinkJobs(plan, values.id);
+      else followChange(change, previous, plan);
+    },
+    conditions: {
+      hasSigner({ values }) {
+        if (values.signers.length > 0) return;
+        const detail = 'A letter without signers cannot be sent. Add at least one to signers.';
+        throw new Violation('INVALID_STATE', detail, '/status');
+      },
+    },
+    constraints: {
+      engagement_job_active_unique: {
+        code: 'INVALID_STATE',
+        field: 'jobIds',
+        detail: 'A job was linked to another engagement at the same time.',
+      },
+    },
+  },
+});
+
+/** SQL of a column of the job that a link is about. */
+function ofJob(column: string): (row: string) => RawBuilder<unknown> {
+  return (row) => sql`(select j.${sql.ref(column)} from job j
+    where j.tenant_id = ${sql.ref(`${row}.tenant_id`)} and j.id = ${sql.ref(`${row}.id`)})`;
+}
+
+const names: Readonly<Record<Row<'Engagement'>['type'], string>> = {
+  AUDIT: 'audit engagement',
+  REVIEW: 'review engagement',
+  COMPILATION: 'compilation engagement',
+  TAX: 'tax engagement',
+  CAS: 'client accounting engagement',
+  ADVISORY: 'advisory engagement',
+  OTHER: 'engagement',
+};
+
+function completeNew({ values }: EngagementChange, plan: Plan): void {
+  values.engagementRef ??= plan.nextReference(engagementNumber(plan.today.slice(0, 4)));
+  values.name ??= `${values.fiscalYear} ${names[values.type]}`;
+  values.currency ??= plan.get(client, values.clientId)?.currency ?? plan.tenant.currency;
+  values.signers ??= [];
+  values.jobs ??= [];
+  checkExpiry(values, plan);
+}
+
+function engagementNumber(year: string) {
+  return {
+    counter: `engagement.engagement_ref.${year}`,
+    entity: engagement,
+    fields: ['engagementRef'],
+    format: (number: number) => `E-${year}-${String(number).padStart(4, '0')}`,
+  };
+}
+
+function completeChange(change: EngagementChange, previous: Row<'Engagement'>, plan: Plan): void {
+  const { values, input } = change;
+  if (!previous.active && Object.keys(input).length > 0)
+    throw new Violation('INVALID_STATE', 'The engagement was deleted and cannot change.');
+  checkTerms(change, previous);
+  if (values.expiresAt !== previous.expiresAt) checkExpiry(values, plan);
+  const isViewed = values.signers.some(({ status }) => status === 'VIEWED');
+  if (isViewed && values.status === 'SENT') values.viewedAt ??= plan.now;
+  if (values.status === previous.status) return;
+  if (values.status === 'SENT') {
+    checkExpiry(values, plan);
+    values.sentAt = plan.now;
+  }
+  if (values.status === 'DRAFT') {
+    values.sentAt = null;
+    values.viewedAt = null;
+    values.signers = pending(values.signers.map(({ contactId }) => contactId));
+  }
+  if (values.status === 'EXECUTED') values.executedAt = plan.now;
+  if (values.status === 'COMPLETED') values.completedAt = plan.now;
+}
+
+function checkTerms({ entity, values }: EngagementChange, previous: Row<'Engagement'>): void {
+  if (previous.status === 'DRAFT' || values.status === 'DRAFT') return;
+  const changed = changedAmong(entity, terms, previous, values);
+  if (changed === undefined) return;
+  const recall = previous.status === 'SENT' ? ' Set the status to DRAFT to recall it before you change them.' : '';
+  throw new Violation('INVALID_STATE', `The letter has been sent, so its terms are fixed.${recall}`, `/${changed}`);
+}
+
+function changedAmong(
+  entity: EngagementChange['entity'],
+  fields: readonly (keyof Row<'Engagement'>)[],
+  previous: Row<'Engagement'>,
+  values: Row<'Engagement'>,
+): string | undefined {
+  return fields.find((name) => {
+    const field = entity.fields.get(name);
+    return field !== undefined && isFieldChanged(entity, field, { ...previous }, { ...values });
+  });
+}
+
+function checkExpiry({ expiresAt }: Row<'Engagement'>, plan: Plan): void {
+  if (expiresAt !== null && expiresAt <= plan.now)
+    throw invalidField(
+      'expiresAt',
+      'expiresAt must be in the future. Set another instant, or null for a letter that does not expire.',
+    );
+}
+
+function followChange({ entity, values }: EngagementChange, previous: Row<'Engagement'>, plan: Plan): void {
+  const { id, status } = values;
+  if (status === 'DRAFT' && previous.status === 'SENT') recallLetter(plan, id);
+  const isDraft = status === 'DRAFT' || previous.status === 'DRAFT';
+  if (isDraft && changedAmong(entity, letterFields, previous, values) !== undefined) replaceLetter(plan, values);
+  if (status === 'SENT') followSignatures(plan, values, previous);
+  if (status === 'EXECUTED' && previous.status === 'SENT') {
+    signLetter(plan, values);
+    startRelationship(plan, values.clientId);
+    startWork(plan, id);
+  }
+}
+
+/** The signatures decide what becomes of a letter that is sent. */
+function followSignatures(plan: Plan, { id, signers }: Row<'Engagement'>, previous: Row<'Engagement'>): void {
+  if (previous.status === 'DRAFT') sendLetter(plan, id);
+  if (signers.some(({ status }) => status === 'DECLINED'))
+    plan.update(engagement, id, {}, { system: { status: 'DECLINED' }, event: 'letterDeclined' });
+  else if (signers.every(({ status }) => status === 'SIGNED'))
+    plan.update(engagement, id, {}, { system: { status: 'EXECUTED' }, event: 'letterSigned' });
+}
+
+/** Whoever has signed is a client. */
+function startRelationship(plan: Plan, clientId: string): void {
+  if (plan.get(client, clientId)?.status !== 'PROSPECT') return;
+  if (plan.getForUpdate(client, clientId)?.status !== 'PROSPECT') return;
+  plan.update(client, clientId, {}, { system: { status: 'ACTIVE' }, event: 'letterSigned' });
+}
+
+function unlinkJobs(plan: Plan, id: string): void {
+  for (const linked of plan.all(job, 'engagementId', id)) plan.setSystemFields(job, linked.id, { engagementId: null });
+}

@@ -1,0 +1,18 @@
+import { byId, pageOf } from '../../query/handlers.ts';
+import { createEngagement } from './createEngagement.ts';
+import { createEngagementBatch } from './createEngagementBatch.ts';
+import { engagement } from './engagement.ts';
+import { getEngagementBatchStatus } from './getEngagementBatchStatus.ts';
+import { listEngagementDocuments } from './listEngagementDocuments.ts';
+import { updateEngagement } from './updateEngagement.ts';
+
+export const engagements = {
+  listEngagements: pageOf(engagement),
+  searchEngagements: pageOf(engagement),
+  getEngagement: byId(engagement),
+  updateEngagement,
+  createEngagement,
+  createEngagementBatch,
+  getEngagementBatchStatus,
+  listEngagementDocuments,
+};

@@ -1,0 +1,117 @@
+import { extractText, getDocumentProxy } from 'unpdf';
+import { expect, test } from 'vitest';
+import type { Letter } from './letter.ts';
+import { renderLetter } from './letter-pdf.ts';
+import { renderInThread } from './letter-thread.ts';
+
+const letter: Letter = {
+  engagementId: '0199a1c2-0d07-7c01-8a4f-5d2e9b60f101',
+  clientId: '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101',
+  fileName: 'Engagement letter E-2026-0112.pdf',
+  folderPath: '/Harbor & Pine LLC/Engagements',
+  isSigned: false,
+  createdAt: '2026-09-08T16:31:20.904Z',
+  date: '2026-09-08',
+  engagementRef: 'E-2026-0112',
+  name: '2026 tax engagement',
+  type: 'TAX',
+  fiscalYear: 2026,
+  startDate: '2026-09-08',
+  endDate: '2027-03-31',
+  feeAmount: '12345678901234.50',
+  feeType: 'FIXED_FEE',
+  depositAmount: null,
+  currency: 'USD',
+  firmName: 'Hartwell & Oakes LLP',
+  clientName: 'Harbor & Pine LLC',
+  addressLines: ['1180 NW Dockside Ave', 'Portland OR 97209', 'US'],
+  partner: 'Dana Whitfield',
+  manager: null,
+  staff: [{ name: 'Owen Castell', role: 'IN_CHARGE' }],
+  signers: [{ name: 'Ines Calder', signedAt: null }],
+};
+
+/** The text of a PDF as a reader copies it, page by page. */
+async function textOf(bytes: Uint8Array): Promise<string[]> {
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(bytes)));
+  return text;
+}
+
+test('says what the engagement says', async () => {
+  const bytes = await renderLetter(letter);
+  const text = (await textOf(bytes)).join('\n');
+  for (const words of [
+    'Hartwell & Oakes LLP',
+    'September 8, 2026',
+    'Harbor & Pine LLC',
+    '1180 NW Dockside Ave',
+    'E-2026-0112',
+    'March 31, 2027',
+    'Dana Whitfield',
+    'In charge',
+    'Owen Castell',
+    'USD 12,345,678,901,234.50, fixed fee',
+    'We will prepare your income tax returns',
+    'Ines Calder',
+    'Page 1 of',
+  ])
+    expect(text).toContain(words);
+  expect(text).not.toMatch(/Manager|Deposit|Signed on|null|undefined/);
+});
+
+test('is the same for the same letter', async () => {
+  expect(await renderLetter(letter)).toEqual(await renderLetter(letter));
+  expect(await renderLetter({ ...letter, name: 'Other' })).not.toEqual(await renderLetter(letter));
+});
+
+test('is the same from the thread, and what fails there fails here', async () => {
+  const broken: Letter = { ...letter, date: 'never' };
+  const [first, failed, second] = await Promise.allSettled([letter, broken, letter].map(renderInThread));
+  const value = new Uint8Array(await renderLetter(letter));
+  expect([first, second]).toEqual([
+    { status: 'fulfilled', value },
+    { status: 'fulfilled', value },
+  ]);
+  expect(failed).toMatchObject({ status: 'rejected', reason: { name: 'RangeError' } });
+});
+
+test('of a signed copy says who signed, and when', async () => {
+  const signers = [
+    { name: 'Ines Calder', signedAt: '2026-09-10 21:12' },
+    { name: 'Tomas Reyes', signedAt: '2026-09-09 08:00' },
+  ];
+  const text = (await textOf(await renderLetter({ ...letter, isSigned: true, signers }))).join(' ');
+  expect(text).toMatch(/signed copy/);
+  expect(text).toMatch(/Signed on 2026-09-10 21:12 UTC\s+Ines Calder\s+Signed on 2026-09-09 08:00 UTC\s+Tomas Reyes/);
+});
+
+test.each([
+  'Zoë Müller-Łukasiewicz Ștefănescu',
+  'Νίκος Παπαδόπουλος',
+  'Анна Ковалёва',
+  'Nguyễn Thị Hạnh',
+  'שרה בת יעקב',
+  'محمد بن عبد الله',
+  '王小明 & 田中さくら',
+  'Գրիգոր Նարեկացի',
+  'ქართული ბანკი',
+])('%s can be read in it', async (name) => {
+  const signers = [{ name, signedAt: null }];
+  const text = (await textOf(await renderLetter({ ...letter, clientName: `${name} Ltd`, signers }))).join(' ');
+  // A font may have one shape for several characters: what is the same to a reader is compared.
+  expect(text.normalize('NFKC')).toContain(name.normalize('NFKC'));
+});
+
+test('very long names are broken, and what does not fit goes on the next page', async () => {
+  const word = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz';
+  const clientName = `${word}${word}${word} ${word}`;
+  const signers = Array.from({ length: 20 }, (_, number) => ({ name: `Signer ${number + 1}`, signedAt: null }));
+  const staff = Array.from({ length: 100 }, (_, number) => ({ name: `Person ${number + 1}`, role: 'PREPARER' }));
+  const pages = await textOf(await renderLetter({ ...letter, clientName, name: 'x'.repeat(200), signers, staff }));
+  expect(pages.length).toBeGreaterThan(3);
+  const text = pages.join('\n');
+  expect(text.replaceAll(/\s/g, '')).toContain(clientName.replaceAll(' ', ''));
+  expect(text).toContain('Person 100');
+  expect(text).toContain('Signer 20');
+  expect(pages.at(-1)).toContain(`Page ${pages.length} of ${pages.length}`);
+});

@@ -1,0 +1,76 @@
+import type { Input } from '../../contract/handler.ts';
+import type { Plan } from '../../entity/plan.ts';
+import { Violation } from '../../entity/violation.ts';
+import { Problem } from '../../http/problem.ts';
+import { activeClient } from '../clients/active-client.ts';
+import { job } from '../projects/job.ts';
+import { engagement } from './engagement.ts';
+import { checkSigner, pending } from './signers.ts';
+
+export type NewEngagement = Input<'createEngagement'>['body'];
+
+export interface NewEngagementOptions {
+  /** For a row whose ID is known, such as one of the demo data. */
+  readonly id?: string;
+  readonly engagementRef?: string;
+  /** The API user whose key `systemRef` is, where the service acts for one. */
+  readonly requestedBy?: string;
+}
+
+/** Plans an engagement and its letter. @returns its ID */
+export function planEngagement(
+  plan: Plan,
+  body: NewEngagement,
+  { id, engagementRef, requestedBy }: NewEngagementOptions = {},
+): string {
+  const { systemRef, jobIds = [], signerContactIds = [], clientId: _, clientRef: __, ...fields } = withBothNames(body);
+  const { id: clientId } = activeClient(plan, withBothNames(body));
+  for (const [index, contactId] of signerContactIds.entries())
+    checkSigner(plan, clientId, contactId, `/signerContactIds/${index}`);
+  const isForSomebody = requestedBy !== undefined && systemRef !== undefined;
+  const { row } = plan.create(
+    engagement,
+    { ...fields, clientId, engagementRef },
+    {
+      id,
+      systemRef,
+      system: {
+        signers: pending(signerContactIds),
+        ...(isForSomebody ? { sysRefs: [{ system: requestedBy, ref: systemRef }] } : {}),
+      },
+    },
+  );
+  linkJobs(plan, row.id, clientId, jobIds);
+  return row.id;
+}
+
+/** The contract allows one of the two names of a client, which is a union of two types. */
+function withBothNames(body: NewEngagement): Omit<NewEngagement, 'clientId' | 'clientRef'> & {
+  readonly clientId?: string;
+  readonly clientRef?: string;
+} {
+  return body;
+}
+
+/**
+ * Links exactly these jobs to an engagement.
+ *
+ * @throws Violation where one does not exist or is of another client, and Problem `CONFLICT` where one has another engagement.
+ */
+export function linkJobs(plan: Plan, engagementId: string, clientId: string, jobIds: readonly string[]): void {
+  const linked = plan.all(job, 'engagementId', engagementId);
+  const rows = plan.getManyForUpdate(job, [...linked.map(({ id }) => id), ...jobIds]);
+  const added = jobIds.filter((id, index) => {
+    const row = rows.get(id);
+    if (row?.engagementId === engagementId) return false;
+    const pointer = `/jobIds/${index}`;
+    if (row?.active !== true) throw new Violation('REFERENCE_NOT_FOUND', 'No active job with this ID exists.', pointer);
+    if (row.clientId !== clientId)
+      throw new Violation('VALIDATION_ERROR', 'The job belongs to another client.', pointer);
+    if (row.engagementId === null) return true;
+    const detail = 'The job is linked to another engagement. Unlink it there first.';
+    throw new Problem('CONFLICT', detail, { errors: [{ in: 'body', pointer, code: 'CONFLICT', detail }] });
+  });
+  for (const { id } of linked) if (!jobIds.includes(id)) plan.setSystemFields(job, id, { engagementId: null });
+  for (const id of added) plan.setSystemFields(job, id, { engagementId });
+}

@@ -1,0 +1,26 @@
+import type { Handler } from '../../context.ts';
+import { Problem } from '../../http/problem.ts';
+import { entityTag } from '../../query/entity-tag.ts';
+import { readerOf } from '../../query/handlers.ts';
+import { findById } from '../../query/read.ts';
+import { downloadUrlOf } from './download-url.ts';
+import { file } from './file.ts';
+
+const downloadRoles = ['FILE_DL'];
+
+/** What is known of a file and, where that is requested, a URL of its content. */
+export const getFile: Handler<'getFile'> = async (context, { path, query }) => {
+  const { service, tenant, holds } = context;
+  const { includeDownloadUrl = false } = query;
+  if (includeDownloadUrl && !holds(downloadRoles)) {
+    const detail = 'A download URL requires the FILE_DL role.';
+    throw new Problem('FORBIDDEN', detail, {
+      errors: [{ in: 'query', pointer: '/includeDownloadUrl', code: 'FORBIDDEN', detail }],
+    });
+  }
+  const row = await context.read((session) => findById(session, readerOf(context), file, path.id));
+  if (row === undefined) throw new Problem('NOT_FOUND', 'Your tenant has no File with this ID.');
+  const hasUrl = includeDownloadUrl && row.status === 'AVAILABLE';
+  const body = hasUrl ? { ...row, ...downloadUrlOf(service, tenant.name, row.id) } : row;
+  return { status: 200, headers: { ETag: entityTag(body) }, body };
+};

@@ -1,0 +1,23 @@
+import type { TestService } from '../../../test/service.ts';
+import { asOperator } from '../../operator/tenants.ts';
+import { addFile, addRejectedFile, file, type NewFile } from './file.ts';
+
+/** Adds files as the service does, with the content that a test gives them. */
+export function filesOf({ service, tenant: home }: TestService) {
+  return async (about: Partial<NewFile> & { readonly content?: Uint8Array | null } = {}, tenant = home) => {
+    const { content = Buffer.from('%PDF-1.7 nothing more'), ...fields } = about;
+    const described: NewFile = {
+      fileName: 'Letter.pdf',
+      source: 'DELIVERABLE',
+      mimeType: 'application/pdf',
+      ...fields,
+    };
+    const stored = content === null ? undefined : await service.storage.put(tenant.id, content);
+    return asOperator(service, tenant, 'test', async (unit) => {
+      const id = await unit.plan((plan) =>
+        stored === undefined ? addRejectedFile(plan, described, 12) : addFile(plan, described, stored),
+      );
+      return unit.storedRow(file, id);
+    });
+  };
+}

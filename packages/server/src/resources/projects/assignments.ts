@@ -1,0 +1,46 @@
+import type { Context } from '../../context.ts';
+import { visibleToWriter } from '../../entity/field-access.ts';
+import type { UnitOfWork } from '../../entity/unit-of-work.ts';
+import { staffJobAssignment } from './staff-job-assignment.ts';
+import { staffTaskAssignment } from './staff-task-assignment.ts';
+
+/** An assignment that a call wrote. `index` is the place of its entry, or null where it was written along with another. */
+export interface WrittenAssignment {
+  readonly list: 'staffJobAssignments' | 'staffTaskAssignments';
+  readonly index: number | null;
+  readonly id: string;
+}
+
+/** The entries of both lists of a request, with their places. */
+export function entriesOf<JobEntry, TaskEntry>(body: {
+  readonly staffJobAssignments?: readonly JobEntry[];
+  readonly staffTaskAssignments?: readonly TaskEntry[];
+}) {
+  const { staffJobAssignments = [], staffTaskAssignments = [] } = body;
+  return [
+    ...staffJobAssignments.map((entry, index) => ({ list: 'staffJobAssignments', index, entry }) as const),
+    ...staffTaskAssignments.map((entry, index) => ({ list: 'staffTaskAssignments', index, entry }) as const),
+  ];
+}
+
+/** The written assignments as a response shows them: those of entries in their order, then the others. */
+export async function assignmentResults({ holds }: Context, unit: UnitOfWork, written: readonly WrittenAssignment[]) {
+  const ordered = written.toSorted((left, right) => (left.index ?? Infinity) - (right.index ?? Infinity) || 0);
+  const ofJobs = ordered.filter(({ list }) => list === 'staffJobAssignments');
+  const ofTasks = ordered.filter(({ list }) => list === 'staffTaskAssignments');
+  const jobRows = await unit.storedRows(
+    staffJobAssignment,
+    ofJobs.map(({ id }) => id),
+  );
+  const taskRows = await unit.storedRows(
+    staffTaskAssignment,
+    ofTasks.map(({ id }) => id),
+  );
+  return {
+    staffJobAssignments: jobRows.map((row, position) => ({
+      ...visibleToWriter(holds, staffJobAssignment, row),
+      index: ofJobs[position]?.index ?? null,
+    })),
+    staffTaskAssignments: taskRows.map((row, position) => ({ ...row, index: ofTasks[position]?.index ?? null })),
+  };
+}

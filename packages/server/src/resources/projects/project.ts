@@ -1,0 +1,54 @@
+import { type RawBuilder, sql } from 'kysely';
+import { fieldsOf, membersOf } from '../../contract/fields.ts';
+import { embedMany, embedOne } from '../../entity/embed.ts';
+import { defineEntity, many, one } from '../../entity/entity.ts';
+
+/** A job with its figures, its client, its people and the state of its tasks. It is the same row as the job. */
+export const project = defineEntity('Project', {
+  table: 'job',
+  writable: false,
+  relations: {
+    client: one('Client', 'clientId'),
+    staffAssignments: many('StaffJobAssignment', 'jobId', { activeOnly: true }),
+  },
+  embeds: {
+    client: embedOne('Client', 'clientId', { onChange: 'label' }),
+    staffAssignments: embedMany('StaffJobAssignment', 'jobId', { onChange: 'label', activeOnly: true }),
+  },
+  computed: {
+    taskCounts,
+    percentComplete,
+    realizationPercent,
+    budgetRemainingHours: (row) =>
+      sql`coalesce(${sql.ref(`${row}.budget_hours`)}, 0) - ${sql.ref(`${row}.actual_hours`)}`,
+  },
+});
+
+/** What was billed, as a share of what it was worth at standard rates; 0 where that is nothing, or less. */
+function realizationPercent(row: string): RawBuilder<unknown> {
+  const billed = sql.ref(`${row}.billed_amount`);
+  const standard = sql`(${billed} + ${sql.ref(`${row}.write_off_amount`)} - ${sql.ref(`${row}.write_up_amount`)})`;
+  return sql`case when ${billed} > 0 and ${standard} > 0
+    then trim_scale(least(round(100 * ${billed} / ${standard}, 4), 999999999.9999)) else 0 end`;
+}
+
+function taskCounts(row: string): RawBuilder<unknown> {
+  const field = fieldsOf('Project').find(({ name }) => name === 'taskCounts');
+  const statuses = field === undefined ? [] : membersOf(field).map(({ name }) => name);
+  const counts = statuses.map(
+    (status) => sql`${sql.lit(status)}, count(*) filter (where t.status = ${sql.lit(status)})`,
+  );
+  return sql`(select json_build_object(${sql.join(counts)}) from ${activeTasks(row)})`;
+}
+
+/** The share of the tasks that are completed. Cancelled ones do not count, and a completed job is complete. */
+function percentComplete(row: string): RawBuilder<unknown> {
+  return sql`case when ${sql.ref(`${row}.status`)} in ('COMPLETED', 'CLOSED') then 100 else (
+    select coalesce(trim_scale(round(100.0 * count(*) filter (where t.status = 'COMPLETED')
+      / nullif(count(*) filter (where t.status <> 'CANCELLED'), 0), 4)), 0)
+    from ${activeTasks(row)}) end`;
+}
+
+function activeTasks(row: string): RawBuilder<unknown> {
+  return sql`task t where t.tenant_id = ${sql.ref(`${row}.tenant_id`)} and t.job_id = ${sql.ref(`${row}.id`)} and t.active`;
+}

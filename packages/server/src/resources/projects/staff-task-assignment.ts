@@ -1,0 +1,15 @@
+import { defineEntity } from '../../entity/entity.ts';
+import { checkEmployed } from '../staff/staff.ts';
+
+/** That a staff member works on a task. One that ended stays. */
+export const staffTaskAssignment = defineEntity('StaffTaskAssignment', {
+  table: 'staff_task_assignment',
+  rules: {
+    complete({ values, previous }, plan) {
+      if (previous === undefined) checkEmployed(plan, values.staffId, '/staffId');
+    },
+    beforeRemoval({ values }, plan) {
+      values.deactivatedAt = plan.now;
+    },
+  },
+});

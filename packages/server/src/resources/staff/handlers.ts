@@ -1,0 +1,16 @@
+import { byId, numberedPageOf, pageOf } from '../../query/handlers.ts';
+import { createStaff } from './createStaff.ts';
+import { createStaffTypes } from './createStaffTypes.ts';
+import { staff } from './staff.ts';
+import { staffType } from './staff-type.ts';
+import { updateStaff } from './updateStaff.ts';
+
+export const staffHandlers = {
+  listStaff: pageOf(staff),
+  searchStaff: pageOf(staff),
+  getStaff: byId(staff),
+  createStaff,
+  updateStaff,
+  createStaffTypes,
+  lookupStaffTypes: numberedPageOf(staffType),
+};

@@ -1,0 +1,115 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { testService } from '../../../test/service.ts';
+import { Problem } from '../../http/problem.ts';
+import { firmOf } from './testing.ts';
+
+const service = await testService();
+const firm = firmOf(service);
+
+// The service takes the day of a write from this clock. Reads take it from the clock of the database, which is the machine's:
+// PGlite, in this process, shows the time of this clock, and PostgreSQL the real one.
+beforeAll(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
+});
+afterAll(() => {
+  vi.useRealTimers();
+});
+
+/** Days around the real today, by their distance to the first one. */
+const length = 24;
+const firstDay = Temporal.Now.plainDateISO(service.tenant.timeZone).subtract({ days: length / 2 });
+const dayOf = (index: number) => firstDay.add({ days: index }).toString();
+
+/** Makes it a day, early in the afternoon of the tenant. */
+function setDay(index: number): void {
+  vi.setSystemTime(`${dayOf(index)}T17:00:00Z`);
+}
+
+interface Write {
+  /** The day on which the write happens. */
+  readonly on: number;
+  /** The day on which the pair starts; undefined where it is left to the service, null where the rates end. */
+  readonly from: number | null | undefined;
+}
+
+const day = fc.integer({ min: 0, max: length - 1 });
+const write: fc.Arbitrary<Write> = fc.record({
+  on: day,
+  from: fc.oneof({ weight: 5, arbitrary: day }, fc.constant(undefined), fc.constant(null)),
+});
+
+/** The model: the billing rate of each day. The last day stands for all that follow. */
+type Rates = readonly (string | undefined)[];
+
+function startsOf(rates: Rates): number[] {
+  return rates.flatMap((rate, index) => (rate !== undefined && rate !== rates[index - 1] ? [index] : []));
+}
+
+/** The rates after a write, or undefined where it is rejected. */
+function expectedAfter(rates: Rates, { on, from }: Write, rate: string): Rates | undefined {
+  const start = from ?? on;
+  if (from !== null && start < (startsOf(rates).at(-1) ?? 0)) return undefined;
+  return rates.map((before, index) => (index < start ? before : from === null ? undefined : rate));
+}
+
+/** The rate of each day as it is stored. A day with two is an overlap. */
+async function storedRates(staffId: string): Promise<{ readonly rates: Rates; readonly periods: number }> {
+  const rows = await firm.rows<{ from: string; to: string | null; billing: string; average: string }>(sql`
+    select effective_from_date as "from", effective_to_date as "to", billing_rate as billing, average_rate as average
+    from staff_rate where staff_id = ${staffId}`);
+  for (const row of rows) expect(row.average).toBe(`${row.billing}.5`);
+  const rates = Array.from({ length }, (_, index) => {
+    const there = rows.filter(({ from, to }) => from <= dayOf(index) && (to === null || to >= dayOf(index)));
+    expect(there.length).toBeLessThanOrEqual(1);
+    return there[0]?.billing;
+  });
+  return { rates, periods: rows.length };
+}
+
+async function changeRates(staffId: string, { on, from }: Write, rate: string): Promise<'written' | 'rejected'> {
+  setDay(on);
+  const start = from === undefined ? {} : { effectiveFromDate: dayOf(from ?? 0) };
+  const pair = { billingRate: rate, averageRate: `${rate}.5`, currency: 'USD', ...start };
+  try {
+    const body = { rateCardAssignment: from === null ? null : pair };
+    await service.handle('updateStaff', { path: { staffId }, body });
+    return 'written';
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'CONFLICT') return 'rejected';
+    throw error;
+  }
+}
+
+test('updateStaff › gives each day the rates that a simple model has', async () => {
+  const staffTypeId = await firm.staffType();
+  let people = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(write, { minLength: 1, maxLength: 12 }), async (writes) => {
+      setDay(0);
+      const number = ++people;
+      const name = { firstName: 'A', lastName: 'B', email: `model-${number}@example.com` };
+      const fields = { staffRef: `M-${number}`, ...name, staffTypeId, isBillable: true };
+      const { body } = await service.handle('createStaff', { body: fields });
+      const { id } = body;
+      let model: Rates = Array.from({ length }, () => undefined);
+      for (const [index, one] of writes.entries()) {
+        const rate = `${index + 1}`;
+        const expected = expectedAfter(model, one, rate);
+        expect(await changeRates(id, one, rate)).toBe(expected === undefined ? 'rejected' : 'written');
+        model = expected ?? model;
+        const stored = await storedRates(id);
+        expect(stored.rates).toEqual(model);
+        // No period was cut in two.
+        expect(stored.periods).toBe(startsOf(model).length);
+        setDay(length / 2);
+        const shown = await service.handle('getStaff', { path: { id } });
+        const current = model[length / 2];
+        expect(shown.body.rateCardAssignment?.billingRate).toBe(current);
+        expect(shown.body.rateCardAssignment?.averageRate).toBe(current && `${current}.5`);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});

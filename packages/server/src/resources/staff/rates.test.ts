@@ -1,0 +1,162 @@
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../../test/service.ts';
+import { atOnce, failureOf, firmOf, operationsOf } from './testing.ts';
+
+const service = await testService();
+const firm = firmOf(service);
+const { createStaff, updateStaff, getStaff } = operationsOf(service);
+const writer = operationsOf(await service.signIn({ roles: ['STAFF_W', 'STAFF_R'] }));
+
+/** A day in the tenant's time zone, so many days from today. */
+const day = (days: number) => Temporal.Now.plainDateISO(service.tenant.timeZone).add({ days }).toString();
+const pair = (billingRate: string, fields: object = {}) => ({
+  billingRate,
+  averageRate: '100',
+  currency: 'USD',
+  ...fields,
+});
+const from = (days: number, billingRate: string) => pair(billingRate, { effectiveFromDate: day(days) });
+
+/** The periods of a person, the earliest first: first day, last day, billing rate. */
+async function periods(staffId: string): Promise<readonly (readonly unknown[])[]> {
+  const rows = await firm.rows<Readonly<Record<string, unknown>>>(sql`
+    select effective_from_date, effective_to_date, billing_rate from staff_rate where staff_id = ${staffId}
+    order by effective_from_date`);
+  return rows.map((row) => Object.values(row));
+}
+
+const setRates = (id: string, rates: object | null) => updateStaff(id, { rateCardAssignment: rates });
+
+describe('updateStaff › rates', () => {
+  test('end the present pair on the day before the new one starts', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(-400, '180') });
+    const { body } = await setRates(id, from(-30, '190.50'));
+    expect(body.rateCardAssignment).toMatchObject({ billingRate: '190.50', effectiveFromDate: day(-30) });
+    expect(body.version).toBe(2);
+    expect(await periods(id)).toEqual([
+      [day(-400), day(-31), '180'],
+      [day(-30), null, '190.50'],
+    ]);
+  });
+
+  test('start today where no day is given', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(-1, '180') });
+    await setRates(id, pair('190'));
+    expect(await periods(id)).toEqual([
+      [day(-1), day(-1), '180'],
+      [day(0), null, '190'],
+    ]);
+  });
+
+  test('replace a pair that starts on the same day', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(-5, '180') });
+    const { body } = await setRates(id, { ...from(-5, '181'), rateCardName: 'Corrected' });
+    expect(body.rateCardAssignment).toMatchObject({ billingRate: '181', rateCardName: 'Corrected' });
+    expect(await periods(id)).toEqual([[day(-5), null, '181']]);
+  });
+
+  test('reject a pair that starts before the latest one', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(-5, '180') });
+    const early = setRates(id, from(-6, '1'));
+    expect(await failureOf(early)).toEqual([409, 'CONFLICT', '/rateCardAssignment/effectiveFromDate']);
+    expect((await early).body).toMatchObject({ detail: expect.stringContaining(day(-5)) });
+    await setRates(id, from(20, '200'));
+    // Today is before the latest pair, which has not started yet.
+    expect(await failureOf(setRates(id, pair('1')))).toEqual([
+      409,
+      'CONFLICT',
+      '/rateCardAssignment/effectiveFromDate',
+    ]);
+    expect((await getStaff(id)).body.version).toBe(2);
+  });
+
+  test('keep the present pair until a future one starts', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(-5, '180') });
+    const { body } = await setRates(id, from(10, '200'));
+    expect(body.rateCardAssignment).toMatchObject({ billingRate: '180', effectiveToDate: day(9) });
+    expect(body.version).toBe(2);
+    expect((await firm.trace(id)).events).toHaveLength(2);
+  });
+
+  test('are null until the first pair starts', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(1, '180') });
+    expect((await getStaff(id)).body.rateCardAssignment).toBeNull();
+  });
+
+  test('end with null, and future pairs go', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(-5, '180') });
+    await setRates(id, from(10, '200'));
+    const { body } = await setRates(id, null);
+    expect(body.rateCardAssignment).toBeNull();
+    expect(await periods(id)).toEqual([[day(-5), day(-1), '180']]);
+    expect((await setRates(id, null)).body.version).toBe(body.version);
+    // A pair may start in the days that are without one, or on the day on which the last one started.
+    await setRates(id, from(5, '210'));
+    expect(await periods(id)).toEqual([
+      [day(-5), day(-1), '180'],
+      [day(5), null, '210'],
+    ]);
+  });
+
+  test('leave nothing where the pair that null ends started today', async () => {
+    const { id } = await firm.person({ rateCardAssignment: pair('180') });
+    await setRates(id, null);
+    expect(await periods(id)).toEqual([]);
+  });
+
+  test('may start within a period that was ended, which then ends earlier', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(-9, '180') });
+    await setRates(id, null);
+    await setRates(id, from(-4, '190'));
+    expect(await periods(id)).toEqual([
+      [day(-9), day(-5), '180'],
+      [day(-4), null, '190'],
+    ]);
+  });
+
+  test('are not changed without RATE_W, neither by new ones nor by null', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(-5, '180') });
+    for (const rates of [pair('1'), null])
+      expect(await failureOf(writer.updateStaff(id, { title: 'X', rateCardAssignment: rates }))).toEqual([
+        403,
+        'FORBIDDEN',
+        '/rateCardAssignment',
+      ]);
+    expect((await getStaff(id)).body).toMatchObject({ version: 1, title: null });
+    // A future pair would go with null, though there is nothing to see of it.
+    const future = await firm.person({ rateCardAssignment: from(5, '180') });
+    const clears = writer.updateStaff(future.id, { rateCardAssignment: null });
+    expect(await failureOf(clears)).toEqual([403, 'FORBIDDEN', '/rateCardAssignment']);
+  });
+
+  test('are written one after the other where two changes come at once', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(-9, '180') });
+    const answers = await atOnce(6, (index) => setRates(id, from(-3, `19${index}`)));
+    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200, 200]);
+    const [first, second, ...others] = await periods(id);
+    expect(first).toEqual([day(-9), day(-4), '180']);
+    expect(second?.slice(0, 2)).toEqual([day(-3), null]);
+    expect(others).toEqual([]);
+    expect((await getStaff(id)).body.version).toBe(7);
+
+    const mixed = await atOnce(6, (index) => setRates(id, from(index - 3, `20${index}`)));
+    expect(new Set(mixed.map((answer) => answer.status)).isSubsetOf(new Set([200, 409]))).toBe(true);
+    expect((await periods(id)).at(-1)).toEqual([day(2), null, '205']);
+  });
+
+  test('are refused by the database where they would overlap', async () => {
+    const { id } = await firm.person({ rateCardAssignment: from(-9, '180') });
+    const overlapping = firm.change(sql`
+      insert into staff_rate (tenant_id, staff_id, effective_from_date, billing_rate, average_rate, currency)
+      values (${service.tenant.id}, ${id}, ${day(-20)}, 1, 1, 'USD')`);
+    await expect(overlapping).rejects.toThrow(/staff_rate_period_unique/);
+  });
+});
+
+test('createStaff › stores a future pair', async () => {
+  const { status, body } = await createStaff(await firm.newPerson({ rateCardAssignment: from(30, '180') }));
+  expect(status).toBe(201);
+  expect(body.rateCardAssignment).toBeNull();
+  expect(await periods(body.id)).toEqual([[day(30), null, '180']]);
+});

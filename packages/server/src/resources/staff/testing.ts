@@ -1,0 +1,179 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { sql } from 'kysely';
+import type { HttpAnswer, TestCaller, TestService } from '../../../test/service.ts';
+import { contract } from '../../contract/contract.ts';
+import { recordsOf } from '../records/testing.ts';
+
+export type Row = Readonly<Record<string, unknown>> & { readonly id: string; readonly version: number };
+export type StaffRow = Row & { readonly rateCardAssignment: Readonly<Record<string, unknown>> | null };
+
+/** The problem of a failed call. */
+export interface Failed {
+  readonly code: string;
+  readonly detail: string;
+  readonly errors?: readonly { readonly pointer: string; readonly code: string }[];
+}
+
+/** A row that was changed, as the audit log and the event outbox have it. */
+export interface Trace {
+  readonly audit: readonly { readonly operation: string; readonly before: Row | null; readonly after: Row }[];
+  readonly events: readonly {
+    readonly entityType: string;
+    readonly operation: string;
+    readonly sequence: number;
+    readonly changedFields: readonly string[];
+    readonly data: Row;
+  }[];
+}
+
+/** An ID that no row has. */
+export const unknownId = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f199';
+
+const ajv = new Ajv2020({ strict: false });
+addFormats.default(ajv);
+ajv.addFormat('decimal', true);
+for (const [name, schema] of Object.entries(contract.components.schemas))
+  ajv.addSchema(schema, `#/components/schemas/${name}`);
+
+/** The schema of an event's payload, such as `StaffCreatedEvent`. */
+const payloadSchema = (entityType: string, operation: string) => {
+  const past = new Map([
+    ['CREATE', 'Created'],
+    ['UPDATE', 'Updated'],
+    ['DELETE', 'Deleted'],
+  ]);
+  return `#/components/schemas/${entityType}${past.get(operation)}Event`;
+};
+
+let counter = 0;
+
+/** A firm to test with: each function creates a row with what such a row needs, and whatever else it is given. */
+export function firmOf(service: TestService) {
+  const { call, store, tenant } = service;
+  const { make } = recordsOf(service);
+
+  const staffType = async (fields: object = {}): Promise<string> => {
+    const number = ++counter;
+    const attributes = { name: `Type ${number}`, code: `T${number}`, rank: 3, isBillable: true, ...fields };
+    return (await make('StaffType', attributes)).id;
+  };
+  let anyStaffType: Promise<string> | undefined;
+  const newPerson = async (fields: object = {}): Promise<Readonly<Record<string, unknown>>> => {
+    const number = ++counter;
+    anyStaffType ??= staffType();
+    const name = { firstName: 'Ada', lastName: `Person ${number}`, email: `person-${number}@example.com` };
+    return { staffRef: `S-${number}`, ...name, staffTypeId: await anyStaffType, isBillable: true, ...fields };
+  };
+
+  return {
+    staffType,
+    /** The body of a request that creates a staff member. */
+    newPerson,
+    async person(fields: object = {}): Promise<StaffRow> {
+      const { status, body } = await call<StaffRow>('POST', '/api/v1/staff', await newPerson(fields));
+      if (status !== 201) throw new Error(JSON.stringify(body));
+      return body;
+    },
+    async client(fields: object = {}): Promise<string> {
+      return (await make('Client', { name: `Client ${++counter}`, ...fields })).id;
+    },
+    async taskType(fields: object = {}): Promise<string> {
+      const number = ++counter;
+      const settings = { isBillable: true, billingMethod: 'HOURLY' };
+      return (await make('TaskType', { displayName: `Tasks ${number}`, code: `K${number}`, ...settings, ...fields }))
+        .id;
+    },
+    async job(fields: object = {}): Promise<string> {
+      const attributes = { name: `Job ${++counter}`, billingType: 'TIME_AND_MATERIALS', ...fields };
+      const clientId = 'clientId' in fields ? fields.clientId : await this.client();
+      return (await make('Job', { ...attributes, clientId })).id;
+    },
+    async task(fields: object = {}): Promise<string> {
+      const taskTypeId = 'taskTypeId' in fields ? fields.taskTypeId : await this.taskType();
+      const jobId = 'jobId' in fields ? fields.jobId : await this.job();
+      return (await make('Task', { name: `Task ${++counter}`, sequence: 0, ...fields, taskTypeId, jobId })).id;
+    },
+    async template(fields: object = {}): Promise<string> {
+      const attributes = { name: `Template ${++counter}`, billingType: 'TIME_AND_MATERIALS', ...fields };
+      return (await make('JobTemplate', attributes)).id;
+    },
+    /** What the service wrote about the changes of a row, oldest first. Events that contradict the contract throw. */
+    trace: async (entityId: string): Promise<Trace> =>
+      store.read(tenant.id, async (session) => {
+        const audit = await session.all<Trace['audit'][number]>(sql`
+          select operation, before, after from audit_log where entity_id = ${entityId} order by (after ->> 'version')::integer`);
+        const events = await session.all<Trace['events'][number] & { id: string; occurredAt: string }>(sql`
+          select id, entity_type as "entityType", operation, sequence, coalesce(changed_fields, '{}') as "changedFields", data,
+            occurred_at as "occurredAt"
+          from outbox_event where entity_id = ${entityId} order by sequence`);
+        for (const event of events) {
+          const payload = { ...event, entityId, tenant: tenant.name };
+          if (ajv.validate(payloadSchema(event.entityType, event.operation), payload)) continue;
+          throw new Error(`The event contradicts the contract: ${ajv.errorsText()}. ${JSON.stringify(payload)}`);
+        }
+        return { audit, events: events.map(({ id: _, occurredAt: __, ...event }) => event) };
+      }),
+    /** Runs SQL as the owner of the tenant's rows, for what no operation does yet. */
+    change: (statement: ReturnType<typeof sql>) => store.write(tenant.id, (transaction) => transaction.all(statement)),
+    rows: <T = Row>(query: ReturnType<typeof sql>) =>
+      store.read(tenant.id, (session) => session.all(query)) as Promise<T[]>,
+  };
+}
+
+/** A call that must fail: its status, code and the pointers of its errors. */
+export async function failureOf(answer: Promise<HttpAnswer<unknown>>): Promise<readonly [number, string, ...string[]]> {
+  const { status, body } = await answer;
+  const { code, errors = [] } = body as Failed;
+  return [status, code, ...errors.map((error) => error.pointer)];
+}
+
+/** Does the same several times at once. */
+export function atOnce<T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => work(index)));
+}
+
+/** The path and body of calls of the rooms for staff and projects, by their operations. */
+export function operationsOf({ call }: TestCaller) {
+  const post =
+    <Body = Row>(path: string) =>
+    (body: object = {}, headers?: Readonly<Record<string, string>>) =>
+      call<Body>('POST', path, body, headers);
+  return {
+    createStaff: post<StaffRow>('/api/v1/staff'),
+    updateStaff: (id: string, body: object, headers?: Readonly<Record<string, string>>) =>
+      call<StaffRow>('PUT', `/api/v1/staff/${id}`, body, headers),
+    getStaff: (id: string) => call<StaffRow>('GET', `/gql/v1/staff/${id}`),
+    listStaff: post<{ data: StaffRow[] }>('/gql/v1/staff'),
+    searchStaff: post<{ data: StaffRow[]; total?: number }>('/gql/v1/staff/search'),
+    createStaffTypes: post<{ items: (Row & { index: number })[] }>('/api/v1/staff/type/batch/create'),
+    lookupStaffTypes: post<{ data: Row[]; hasMore: boolean; nextCursor: null }>('/api/v1/staff/type/batch/lookup'),
+    getJob: (id: string) => call<Row>('GET', `/gql/v1/job/${id}`),
+    listJobs: post<{ data: Row[] }>('/gql/v1/jobs'),
+    getProject: (id: string) => call<Row>('GET', `/gql/v1/project/${id}`),
+    listProjects: post<{ data: Row[] }>('/gql/v1/projects'),
+    searchProjects: post<{ data: Row[]; total?: number }>('/gql/v1/projects/search'),
+    listJobTemplates: post<{ data: Row[] }>('/gql/v1/job_templates'),
+    createProjectsFromTemplate: post<{ jobs: readonly CreatedJob[] }>('/api/v1/projects/create_from_template'),
+    assignStaff: post<{ assigned: Assignments }>('/api/v1/projects/assign_staff'),
+    removeStaff: post<{ removed: Assignments; notFound: readonly object[] }>('/api/v1/projects/remove_staff'),
+    getTask: (id: string) => call<Row>('GET', `/v1/task/${id}`),
+    searchTasks: post<{ data: Row[] }>('/v1/tasks/search'),
+    searchTaskTypes: post<{ data: Row[] }>('/v1/task-types/search'),
+    listTaskTypes: () => call<{ data: Row[]; hasMore: boolean }>('GET', '/v1/task-types'),
+  };
+}
+
+interface CreatedJob {
+  readonly index: number;
+  readonly id: string;
+  readonly jobRef: string;
+  readonly name: string;
+  readonly status: string;
+  readonly taskIds: readonly string[];
+}
+
+interface Assignments {
+  readonly staffJobAssignments: readonly (Row & { readonly index: number | null })[];
+  readonly staffTaskAssignments: readonly (Row & { readonly index: number | null })[];
+}

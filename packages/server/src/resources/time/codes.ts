@@ -1,0 +1,57 @@
+import { sql } from 'kysely';
+import { defineEntity, type EntityDefinition } from '../../entity/entity.ts';
+import type { Lookup } from '../../entity/loaded-rows.ts';
+import { Violation } from '../../entity/violation.ts';
+
+type CodeType = 'WorkCode' | 'ExpenseCode' | 'NonWorkCode';
+
+/** A code that says what kind of work time was spent on. */
+export const workCode = defineEntity(
+  'WorkCode',
+  definitionOf('work_code', { time_entry: 'code', wip_entry: 'code', task_type: 'default_work_code' }),
+);
+
+/** A code that says what money was spent on. */
+export const expenseCode = defineEntity(
+  'ExpenseCode',
+  definitionOf('expense_code', { expense_entry: 'code', wip_entry: 'code' }),
+);
+
+/** A code for time off. */
+export const nonWorkCode = defineEntity('NonWorkCode', definitionOf('non_work_code', { time_entry: 'code' }));
+
+/** @param uses the columns, by their table, that hold such codes. */
+function definitionOf<Type extends CodeType>(
+  table: string,
+  uses: Readonly<Record<string, string>>,
+): EntityDefinition<Type> {
+  const usedCodes = usedCodesOf(table, uses);
+  return {
+    table,
+    rules: {
+      complete({ values, previous }, plan) {
+        const { code } = values as { readonly code: string };
+        const stored = (previous as { readonly code: string } | undefined)?.code;
+        if (stored === undefined || stored === code || plan.lookup(usedCodes, stored) !== true) return;
+        const detail = `The code ${stored} is in use, so it cannot change. Deactivate it and create another one.`;
+        throw new Violation('INVALID_STATE', detail, '/code');
+      },
+    },
+  };
+}
+
+/** Whether a code is in use, by the code. */
+function usedCodesOf(table: string, uses: Readonly<Record<string, string>>): Lookup<boolean> {
+  return {
+    name: `used codes of ${table}`,
+    async load(transaction, tenantId, codes) {
+      const isUsed = Object.entries(uses).map(
+        ([user, column]) =>
+          sql`exists (select from ${sql.table(user)} u where u.tenant_id = ${tenantId} and u.${sql.ref(column)} = code.code)`,
+      );
+      const used = await transaction.all<{ code: string }>(sql`
+        select code from unnest(${codes}::text[]) code where ${sql.join(isUsed, sql` or `)}`);
+      return new Map(used.map(({ code }) => [code, true]));
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest';
+import { testService } from '../../../test/service.ts';
+import { firmOf, outcomeOf, timeOf, unique } from './testing.ts';
+
+const service = await testService();
+const firm = await firmOf(service);
+const { entries } = timeOf(service);
+const [staffId, jobId] = [await firm.person(), await firm.job()];
+const workDate = '2026-03-02';
+
+test.each([
+  ['TimeEntry', { staffId, jobId, workDate, hours: '1.00' }, ['staffId', 'workDate', 'hours']],
+  [
+    'ExpenseEntry',
+    { staffId, jobId, code: 'COURIER', expenseDate: workDate, cost: '1.00', billableAmount: '1.00', description: 'x' },
+    ['staffId', 'jobId', 'code', 'expenseDate', 'cost', 'billableAmount', 'description'],
+  ],
+])('upsertEntries › rejects a new %s without a field that it needs', async (type, attributes, needed) => {
+  for (const name of needed) {
+    const rest = Object.fromEntries(Object.entries(attributes).filter(([field]) => field !== name));
+    const [item] = await entries([{ type, systemRef: unique('e'), attributes: rest }]);
+    expect(item && outcomeOf(item)).toBe(`VALIDATION_ERROR /records/0/attributes/${name}`);
+  }
+  const [empty, bare] = await entries([
+    { type, systemRef: unique('e'), attributes: {} },
+    { type, systemRef: unique('e') },
+  ]);
+  expect(empty && outcomeOf(empty)).toBe('VALIDATION_ERROR /records/0/attributes/staffId');
+  expect(bare && outcomeOf(bare)).toBe('VALIDATION_ERROR /records/1/attributes/staffId');
+});

@@ -1,0 +1,230 @@
+import { sql } from 'kysely';
+import type { AnyEntity } from '../../entity/entity.ts';
+import type { Lookup } from '../../entity/loaded-rows.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { RowInput } from '../../entity/row.ts';
+import { isChanged } from '../../entity/row-changes.ts';
+import { invalidField, Violation } from '../../entity/violation.ts';
+import { client } from '../clients/client.ts';
+import { isFinished, job } from '../projects/job.ts';
+import { staff } from '../staff/staff.ts';
+import { task } from './task.ts';
+import { wipEntry } from './wip-entry.ts';
+
+/** The field of work in progress that refers to an entry. */
+export type WipKey = 'timeEntryId' | 'expenseEntryId';
+
+/** What time and expense entries have in common. A type, so that the machinery for all entities accepts it. */
+type Entry = {
+  readonly id: string;
+  readonly systemRef: string;
+  readonly active: boolean;
+  readonly version: number;
+  readonly staffId: string;
+  readonly jobId: string | null;
+  readonly status: string;
+  rejectionReason: string | null;
+  approvedAt: string | null;
+  approvedById: string | null;
+};
+
+interface EntryChange {
+  readonly entity: AnyEntity;
+  readonly id: string;
+  readonly values: Entry;
+  readonly previous: Entry | undefined;
+  readonly input: { readonly status?: string | undefined; readonly rejectionReason?: string | null | undefined };
+  readonly privateColumns: Record<string, unknown>;
+}
+
+/** SQL of what an entry shows of its work in progress. */
+export function wipColumns(key: 'time_entry_id' | 'expense_entry_id') {
+  const ofWip = (column: ReturnType<typeof sql>) => (row: string) =>
+    sql`(select ${column} from wip_entry w
+    where w.tenant_id = ${sql.ref(`${row}.tenant_id`)} and w.${sql.ref(key)} = ${sql.ref(`${row}.id`)} and w.status <> 'REVERSED')`;
+  return {
+    wipId: ofWip(sql`w.id`),
+    invoiceId: ofWip(sql`w.invoice_id`),
+    isLocked: (row: string) => sql`coalesce(${ofWip(sql`w.status <> 'OPEN'`)(row)}, false)`,
+    lockReason:
+      ofWip(sql`case w.status when 'OPEN' then null when 'IN_DRAFT' then 'A draft invoice includes its work in progress.'
+      when 'WRITTEN_OFF' then 'Its work in progress is written off.' else 'Its work in progress is billed.' end`),
+  };
+}
+
+/**
+ * Begins to complete an entry: who creates it, and whether it can change at all.
+ *
+ * @returns whether there is anything to complete.
+ */
+export function beginChange({ entity, id, values, previous, privateColumns }: EntryChange, plan: Plan, key: WipKey) {
+  if (previous === undefined) {
+    privateColumns.created_by_api_user_id = plan.origin.caller?.apiUserId ?? null;
+    return true;
+  }
+  if (!isChanged(entity, previous, values)) return false;
+  if (previous.status === 'APPROVED' && values.status !== 'DRAFT') {
+    if (isLocked(plan, key, id)) throw locked(key);
+    throw new Violation('INVALID_STATE', 'An approved entry cannot change. Return it to DRAFT first.');
+  }
+  if (!values.active && values.status !== previous.status && isPending(values.status)) {
+    const detail = `An inactive entry cannot become ${values.status}. Send active: true with it.`;
+    throw new Violation('INVALID_STATE', detail, '/status');
+  }
+  return true;
+}
+
+/** Whether somebody waits for a decision on such entries, or has made it in their favor. */
+function isPending(status: string): boolean {
+  return status === 'SUBMITTED' || status === 'APPROVED';
+}
+
+/** Whether the entry is one that counts once the change is done: without time approval, a submission is approved at once. */
+function willBeApproved({ status }: Entry, plan: Plan): boolean {
+  return status === 'APPROVED' || (status === 'SUBMITTED' && !plan.tenant.settings.timeApproval);
+}
+
+/**
+ * Keeps the job as it is while work is recorded on it. What is approved, or was, changes sums of the task, the job and the
+ * client. The database updates these itself, in any order, so they are locked here in the order of all locks.
+ */
+export function lockWork(
+  { values, previous }: Pick<EntryChange, 'values' | 'previous'>,
+  plan: Plan,
+  tasks: readonly (string | null | undefined)[] = [],
+): void {
+  const wasApproved = previous?.status === 'APPROVED';
+  if (!wasApproved && !willBeApproved(values, plan)) {
+    if (values.jobId !== null) plan.getForShare(job, values.jobId);
+    return;
+  }
+  const jobIds = new Set([values.jobId, wasApproved ? previous.jobId : null].filter((one) => one !== null));
+  const taskIds = new Set(tasks.filter((one) => typeof one === 'string'));
+  plan.together(
+    () => plan.getManyForUpdate(task, taskIds),
+    () => {
+      const jobs = plan.getManyForUpdate(job, jobIds);
+      plan.getManyForUpdate(client, new Set([...jobs.values()].map(({ clientId }) => clientId)));
+    },
+  );
+}
+
+/** @throws Violation `INVALID_STATE` where nothing can be recorded on the job any more. */
+export function checkOpenJob({ values, previous }: Pick<EntryChange, 'values' | 'previous'>, plan: Plan): void {
+  const { jobId, status } = values;
+  // Rejecting an entry and correcting a draft record nothing.
+  const isRecorded = status !== previous?.status && status !== 'REJECTED';
+  if (jobId === null || (!isRecorded && jobId === previous?.jobId)) return;
+  const found = plan.get(job, jobId);
+  if (found === undefined || !isFinished(found)) return;
+  const state = found.active ? found.status : 'inactive';
+  throw new Violation('INVALID_STATE', `The job is ${state}. Nothing can be recorded on it.`, '/jobId');
+}
+
+/** Whoever has left the firm has no time or expenses after that day. */
+export function checkEmployedOn(plan: Plan, staffId: string, day: string): void {
+  const person = plan.get(staff, staffId);
+  if (person?.status !== 'TERMINATED' || (person.terminationDate !== null && day <= person.terminationDate)) return;
+  throw new Violation('INVALID_STATE', 'The staff member has left the firm before that day.', '/staffId');
+}
+
+/** The reason of a rejection, and who approves when. */
+export function completeDecision({ values, input }: EntryChange, plan: Plan): void {
+  if (values.status !== 'REJECTED') {
+    if (typeof input.rejectionReason === 'string')
+      throw invalidField('rejectionReason', 'rejectionReason can be set only together with the status REJECTED.');
+    values.rejectionReason = null;
+  }
+  const isApproved = values.status === 'APPROVED';
+  values.approvedAt = isApproved ? plan.now : null;
+  // Without time approval nobody approves: the submission does.
+  values.approvedById = isApproved && input.status === 'APPROVED' ? (plan.origin.caller?.staffId ?? null) : null;
+}
+
+/** Who created an entry. */
+interface Creator {
+  readonly apiUserId: string | null;
+  readonly staffId: string | null;
+}
+
+/** The conditions of the machine of entries. */
+export function entryConditions(table: string, key: WipKey) {
+  const creators = creatorsOf(table);
+  return {
+    approverIsNotAuthor({ values }: { readonly values: Pick<Entry, 'id' | 'staffId'> }, plan: Plan): void {
+      const { caller } = plan.origin;
+      if (caller === undefined || plan.tenant.settings.selfApproval) return;
+      const creator = plan.isNew(values.id) ? caller : plan.lookup(creators, values.id);
+      const isOwn = caller.staffId !== null && [values.staffId, creator?.staffId].includes(caller.staffId);
+      if (creator?.apiUserId !== caller.apiUserId && !isOwn) return;
+      throw new Violation('FORBIDDEN', 'You cannot approve an entry that you created or that is yours.', '/status');
+    },
+    timeApprovalIsOff(_change: unknown, plan: Plan): void {
+      if (plan.tenant.settings.timeApproval) throw new Error('The tenant approves its time.');
+    },
+    rejectionReasonGiven({ values }: { readonly values: Pick<Entry, 'rejectionReason'> }): void {
+      if (values.rejectionReason === null)
+        throw invalidField('rejectionReason', 'rejectionReason is required to reject an entry.');
+    },
+    wipIsOpen({ id }: { readonly id: string }, plan: Plan): void {
+      if (isLocked(plan, key, id)) throw locked(key);
+    },
+  };
+}
+
+/** The creators of entries, by the ID of the entry. */
+function creatorsOf(table: string): Lookup<Creator> {
+  return {
+    name: `creators in ${table}`,
+    async load(transaction, tenantId, ids) {
+      const rows = await transaction.all<Creator & { id: string }>(sql`
+        select e.id, e.created_by_api_user_id as "apiUserId", u.staff_id as "staffId" from ${sql.table(table)} e
+        left join api_user u on u.tenant_id = e.tenant_id and u.id = e.created_by_api_user_id
+        where e.tenant_id = ${tenantId} and e.id = any(${ids})`);
+      return new Map(rows.map((row) => [row.id, row]));
+    },
+  };
+}
+
+/** Whether the work in progress of an entry is in a draft, billed or written off. */
+function isLocked(plan: Plan, key: WipKey, entryId: string): boolean {
+  return plan.all(wipEntry, key, entryId).some(({ status }) => status !== 'OPEN' && status !== 'REVERSED');
+}
+
+function locked(key: WipKey): Violation {
+  const what = 'The work in progress of the entry is in a draft invoice, billed or written off.';
+  const correction =
+    key === 'timeEntryId'
+      ? 'Correct it by an entry with negative hours and reversesSystemRef.'
+      : 'Correct it by a record of the type WipEntry, an ADJUSTMENT.';
+  return new Violation('LOCKED', `${what} ${correction}`);
+}
+
+/** Takes back the work in progress of an entry that is no longer approved. */
+export function reverseWip(plan: Plan, key: WipKey, entryId: string): void {
+  for (const { id, status } of plan.all(wipEntry, key, entryId))
+    if (status === 'OPEN') plan.update(wipEntry, id, {}, { system: { status: 'REVERSED' }, event: 'entryUnapproved' });
+}
+
+/** Creates the work in progress of an approved entry. Whoever did the work may have left since. */
+export function createWip(plan: Plan, jobId: string, fields: RowInput<'WipEntry'>): void {
+  const work = plan.get(job, jobId);
+  if (work === undefined) throw new Error(`There is no job ${jobId}.`);
+  const { clientId, engagementId, currency } = work;
+  if (plan.get(client, clientId)?.status === 'ARCHIVED')
+    throw new Violation('INVALID_STATE', 'The client of the job is ARCHIVED. Nothing can be billed to it.', '/jobId');
+  const ofJob = { jobId, clientId, engagementId, currency };
+  plan.create(wipEntry, {}, { system: { ...fields, ...ofJob, postedAt: plan.now } });
+}
+
+/** Only entries that nobody waits for and nobody has approved can be deactivated. */
+export function checkRemovable(
+  { entity, values }: Pick<EntryChange, 'entity' | 'values'>,
+  plan: Plan,
+  key: WipKey,
+): void {
+  if (!isPending(values.status)) return;
+  if (isLocked(plan, key, values.id)) throw locked(key);
+  const remedy = values.status === 'SUBMITTED' ? 'Reject it first.' : 'Return it to DRAFT first.';
+  throw new Violation('INVALID_STATE', `A ${entity.type} that is ${values.status} cannot be deactivated. ${remedy}`);
+}

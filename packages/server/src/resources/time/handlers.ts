@@ -1,0 +1,33 @@
+import { byId, pageOf } from '../../query/handlers.ts';
+import './expense-entry.ts';
+import { getCodeSchema } from './getCodeSchema.ts';
+import { getEntrySchema } from './getEntrySchema.ts';
+import { listCodeTypes } from './listCodeTypes.ts';
+import { listEntryTypes } from './listEntryTypes.ts';
+import { listTaskTypes } from './listTaskTypes.ts';
+import { lookupCodes } from './lookupCodes.ts';
+import { lookupEntries } from './lookupEntries.ts';
+import { task } from './task.ts';
+import { taskType } from './task-type.ts';
+import './time-entry.ts';
+import { upsertCodes } from './upsertCodes.ts';
+import { upsertEntries } from './upsertEntries.ts';
+import { wipEntry } from './wip-entry.ts';
+
+export const time = {
+  listTaskTypes,
+  searchTaskTypes: pageOf(taskType),
+  getTask: byId(task),
+  searchTasks: pageOf(task),
+  listWip: pageOf(wipEntry),
+  searchWip: pageOf(wipEntry),
+  getWip: byId(wipEntry),
+  listCodeTypes,
+  getCodeSchema,
+  upsertCodes,
+  lookupCodes,
+  listEntryTypes,
+  getEntrySchema,
+  upsertEntries,
+  lookupEntries,
+};

@@ -1,0 +1,19 @@
+import { sql } from 'kysely';
+import { wholeList } from '../../bulk/whole-list.ts';
+import type { Handler } from '../../context.ts';
+import type { StoredRow } from '../../entity/row.ts';
+import { selection } from '../../entity/select.ts';
+import { taskType } from './task-type.ts';
+
+/** More task types than a list can hold. */
+const mostTypes = 10_000;
+
+/** Every task type of the tenant, active or not, alphabetically whatever their case. */
+export const listTaskTypes: Handler<'listTaskTypes'> = async (context) => {
+  const rows = await context.read((session) =>
+    session.all<StoredRow<'TaskType'>>(sql`
+      ${selection(taskType)} where ${taskType.within('e', context.tenant.id)}
+      order by lower(e.display_name collate fa_case) collate "C", e.id limit ${mostTypes}`),
+  );
+  return { status: 200, body: wholeList(rows) };
+};

@@ -1,0 +1,11 @@
+import type { Decimal } from '../../entity/decimal.ts';
+
+/** What is neither billed nor written off. The column of the same name follows only when the row is stored. */
+export function outstandingOf(row: {
+  readonly amount: Decimal;
+  readonly writeUpAmount: Decimal;
+  readonly writeOffAmount: Decimal;
+  readonly billedAmount: Decimal;
+}): Decimal {
+  return row.amount.plus(row.writeUpAmount).minus(row.writeOffAmount).minus(row.billedAmount);
+}

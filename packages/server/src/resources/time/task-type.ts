@@ -1,0 +1,18 @@
+import { defineEntity } from '../../entity/entity.ts';
+import { Violation } from '../../entity/violation.ts';
+import { workCode } from './codes.ts';
+
+/** A kind of task, with the settings by which work of that kind is billed. */
+export const taskType = defineEntity('TaskType', {
+  table: 'task_type',
+  rules: {
+    complete({ values: { defaultWorkCode: code }, previous }, plan) {
+      if (code === null || code === previous?.defaultWorkCode) return;
+      const found = plan.find(workCode, 'code', code);
+      if (found?.active !== true)
+        throw new Violation('REFERENCE_NOT_FOUND', `No active work code "${code}" exists.`, '/defaultWorkCode');
+      // The text of a code that is in use never changes.
+      plan.getForShare(workCode, found.id);
+    },
+  },
+});

@@ -1,0 +1,81 @@
+import { embedOne } from '../../entity/embed.ts';
+import { defineEntity, one } from '../../entity/entity.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { Violation } from '../../entity/violation.ts';
+import { isFinished, job } from '../projects/job.ts';
+import { assignToJobOfTask } from '../projects/staff-job-assignment.ts';
+import { staffTaskAssignment } from '../projects/staff-task-assignment.ts';
+import { checkEmployed } from '../staff/staff.ts';
+import { isOpenTask } from './open-task.ts';
+import { taskType } from './task-type.ts';
+
+/** A piece of work on a job. */
+export const task = defineEntity('Task', {
+  table: 'task',
+  sumsUp: ['time_entry'],
+  relations: {
+    job: one('Job', 'jobId'),
+    taskType: one('TaskType', 'taskTypeId'),
+    assignee: one('Staff', 'assigneeId'),
+  },
+  embeds: {
+    job: embedOne('Job', 'jobId', { onChange: 'label' }),
+    taskType: embedOne('TaskType', 'taskTypeId', { onChange: 'label' }),
+    assignee: embedOne('Staff', 'assigneeId', { onChange: 'label' }),
+  },
+  rules: {
+    complete,
+    beforeRemoval({ id }, plan) {
+      for (const one of plan.all(staffTaskAssignment, 'taskId', id))
+        if (one.active) plan.remove(staffTaskAssignment, one.id);
+    },
+    afterWrite(change, plan) {
+      assignAssignee(change, plan);
+      reviewCompletedJob(change, plan);
+    },
+  },
+});
+
+function complete({ values, previous }: PendingChange<'Task'>, plan: Plan): void {
+  if (previous !== undefined && values.jobId !== previous.jobId)
+    throw new Violation(
+      'INVALID_STATE',
+      'The job of a task cannot change. Create another task on the other job.',
+      '/jobId',
+    );
+  if (isOpenTask(values) && (previous === undefined || !isOpenTask(previous))) checkJobTakesTasks(plan, values.jobId);
+  values.isBillable ??= plan.get(taskType, values.taskTypeId)?.isBillable ?? false;
+  if (values.assigneeId !== null && values.assigneeId !== previous?.assigneeId)
+    checkEmployed(plan, values.assigneeId, '/assigneeId');
+  if (values.status !== previous?.status) values.completedAt = values.status === 'COMPLETED' ? plan.now : null;
+}
+
+/** Nobody closes the job while it gets an open task. */
+function checkJobTakesTasks(plan: Plan, jobId: string): void {
+  const found = plan.getForShare(job, jobId);
+  if (found === undefined || !isFinished(found)) return;
+  const state = found.active ? found.status : 'inactive';
+  throw new Violation('INVALID_STATE', `The job is ${state} and cannot have open tasks.`, '/jobId');
+}
+
+/** Who does a task is assigned to it, and so to its job. */
+function assignAssignee({ id, values, previous }: PendingChange<'Task'>, plan: Plan): void {
+  const { active, assigneeId, jobId } = values;
+  const isAsBefore = previous?.active === true && previous.assigneeId === assigneeId;
+  if (!active || assigneeId === null || isAsBefore) return;
+  const assigned = plan.all(staffTaskAssignment, 'taskId', id);
+  if (!assigned.some((one) => one.active && one.staffId === assigneeId))
+    plan.create(staffTaskAssignment, { taskId: id, staffId: assigneeId });
+  assignToJobOfTask(plan, assigneeId, jobId);
+}
+
+/** When the last open task is done, a job in progress goes to review, if the tenant works like that. */
+function reviewCompletedJob({ values, previous }: PendingChange<'Task'>, plan: Plan): void {
+  if (!plan.tenant.settings.reviewCompletedJobs || isOpenTask(values) || values.status === previous?.status) return;
+  // Locked before the tasks are read: of two tasks that are completed at once, one is the last.
+  if (plan.getForUpdate(job, values.jobId)?.status !== 'IN_PROGRESS') return;
+  const tasks = plan.all(task, 'jobId', values.jobId);
+  if (tasks.some(isOpenTask) || !tasks.some((one) => one.active && one.status === 'COMPLETED')) return;
+  plan.update(job, values.jobId, { status: 'IN_REVIEW' }, { event: 'tasksCompleted' });
+}

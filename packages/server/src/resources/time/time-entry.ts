@@ -1,0 +1,165 @@
+import { type Decimal, parseDecimal, round, zero } from '../../entity/decimal.ts';
+import { defineEntity } from '../../entity/entity.ts';
+import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { invalidField, Violation } from '../../entity/violation.ts';
+import { job } from '../projects/job.ts';
+import { staff } from '../staff/staff.ts';
+import { nonWorkCode, workCode } from './codes.ts';
+import {
+  beginChange,
+  checkEmployedOn,
+  checkOpenJob,
+  checkRemovable,
+  completeDecision,
+  createWip,
+  entryConditions,
+  lockWork,
+  reverseWip,
+  wipColumns,
+} from './entries.ts';
+import { billingRateOf } from './entry-rate.ts';
+import { checkNotReversed, completeReversal, reversedEntry } from './reversal.ts';
+import { task } from './task.ts';
+import { taskType } from './task-type.ts';
+
+type TimeChange = PendingChange<'TimeEntry'>;
+
+const longestDay = parseDecimal('24');
+
+/** Time that somebody worked, or was off work. */
+export const timeEntry = defineEntity('TimeEntry', {
+  table: 'time_entry',
+  computed: wipColumns('time_entry_id'),
+  rules: {
+    complete,
+    beforeRemoval: (change, plan) => checkRemovable(change, plan, 'timeEntryId'),
+    afterWrite,
+    conditions: {
+      ...entryConditions('time_entry', 'timeEntryId'),
+      rateExists(change: TimeChange, plan: Plan) {
+        if (change.values.isBillable && rateOf(change, plan) === undefined)
+          throw new Violation('NO_RATE', 'No billing rate applies to the staff member on this day.', '/workDate');
+      },
+    },
+    constraints: {
+      time_entry_hours_day: {
+        code: 'VALIDATION_ERROR',
+        field: 'hours',
+        detail: 'The staff member would have more than 24 hours on this day.',
+      },
+    },
+  },
+});
+
+function complete(change: TimeChange, plan: Plan): void {
+  const { values, previous } = change;
+  if (!beginChange(change, plan, 'timeEntryId')) return;
+  plan.together(
+    // The hours of a day are added up by the database, and what is left of an entry by its reversals; others wait here.
+    () => plan.getManyForUpdate(staff, new Set([values.staffId, previous?.staffId ?? values.staffId])),
+    () => reversedEntry(change, plan),
+    () => lockWork(change, plan, [values.taskId, previous?.taskId]),
+  );
+  if (previous === undefined || values.staffId !== previous.staffId || values.workDate !== previous.workDate)
+    checkEmployedOn(plan, values.staffId, values.workDate);
+  if (values.reversesSystemRef !== null) completeReversal(change, plan);
+  checkNotReversed(change, plan);
+  checkOpenJob(change, plan);
+  if (isOtherWork(change)) completeWork(change, plan);
+  checkHours(change, plan);
+  completeDecision(change, plan);
+  values.billingRate = (values.isBillable ? rateOf(change, plan) : undefined) ?? zero;
+  values.amount = round(values.hours.times(values.billingRate), 2);
+}
+
+/** Whether the entry is about other work than before: a decision about it changes neither its code nor whether it is billed. */
+function isOtherWork({ values, previous }: TimeChange): boolean {
+  return (['jobId', 'taskId', 'code', 'isBillable'] as const).some((name) => values[name] !== previous?.[name]);
+}
+
+/** The task is one of the job; the code, and whether the time is billed, follow from both where the caller leaves them out. */
+function completeWork({ values, input, previous }: TimeChange, plan: Plan): void {
+  const { jobId, taskId } = values;
+  const onTask = taskId === null ? undefined : plan.get(task, taskId);
+  if (onTask !== undefined && onTask.jobId !== jobId)
+    throw invalidField('taskId', 'taskId must be a task of the job that jobId names.');
+  if (previous === undefined && input.code === undefined) values.code ??= defaultCode(plan, onTask);
+  const code = values.code === null ? undefined : findCode(plan, values.code, isNewCode(values, previous));
+  const work = jobId === null ? undefined : plan.get(job, jobId);
+  const parts = [code?.isBillable, onTask?.isBillable, work && work.billingType !== 'NON_BILLABLE'];
+  values.isBillable ??= jobId !== null && parts.every((isBillable) => isBillable !== false);
+  if (!values.isBillable) return;
+  if (jobId === null) throw invalidField('jobId', 'jobId is required for billable time.');
+  if (code?.isTimeOff === true) throw invalidField('isBillable', 'Time off is never billable.');
+}
+
+/** The code of the task's type, unless that is inactive by now. */
+function defaultCode(plan: Plan, onTask: Row<'Task'> | undefined): string | null {
+  const code = onTask === undefined ? undefined : plan.get(taskType, onTask.taskTypeId)?.defaultWorkCode;
+  return typeof code === 'string' && plan.find(workCode, 'code', code)?.active === true ? code : null;
+}
+
+/** A code that the entry has already may be inactive, and so may that of the entry that it reverses. */
+function isNewCode({ code, reversesSystemRef }: Row<'TimeEntry'>, previous: Row<'TimeEntry'> | undefined): boolean {
+  return code !== previous?.code && reversesSystemRef === null;
+}
+
+/** A work code goes before a code for time off. */
+function findCode(plan: Plan, code: string, isNew: boolean) {
+  const work = plan.find(workCode, 'code', code);
+  const timeOff = work === undefined ? plan.find(nonWorkCode, 'code', code) : undefined;
+  const found = work ?? timeOff;
+  if (found === undefined || (isNew && !found.active))
+    throw new Violation('REFERENCE_NOT_FOUND', `No active work code or code for time off "${code}" exists.`, '/code');
+  // The text of a code that entries use never changes.
+  if (work !== undefined) plan.getForShare(workCode, work.id);
+  if (timeOff !== undefined) plan.getForShare(nonWorkCode, timeOff.id);
+  return { isBillable: found.isBillable, isTimeOff: timeOff !== undefined };
+}
+
+function checkHours({ values, previous }: TimeChange, plan: Plan): void {
+  const { hours, reversesSystemRef } = values;
+  // The tenant may have had another increment when these hours were recorded.
+  if (previous?.hours.eq(hours) && reversesSystemRef === previous.reversesSystemRef) return;
+  const increment = plan.tenant.settings.hourIncrement;
+  if (!hours.mod(increment).eq(zero)) throw invalidField('hours', `hours must be a multiple of ${increment}.`);
+  if (reversesSystemRef !== null) {
+    if (!hours.lt(zero)) throw invalidField('hours', 'hours of a reversal must be negative.');
+  } else if (!hours.gt(zero) || hours.gt(longestDay)) {
+    throw invalidField('hours', 'hours must be more than 0 and at most 24.');
+  }
+}
+
+/** A reversal has the rate of what it takes back, so that both add up to nothing. */
+function rateOf(change: TimeChange, plan: Plan): Decimal | undefined {
+  const reversed = reversedEntry(change, plan);
+  if (reversed !== undefined) return reversed.billingRate;
+  const { staffId, jobId, taskId, workDate } = change.values;
+  const work = jobId === null ? undefined : plan.get(job, jobId);
+  return work === undefined ? undefined : billingRateOf(plan, { staffId, job: work, taskId, workDate });
+}
+
+function afterWrite({ id, values, previous }: TimeChange, plan: Plan): void {
+  const { taskId, jobId, status } = values;
+  if (taskId !== null && taskId !== previous?.taskId && plan.get(task, taskId)?.status === 'NOT_STARTED')
+    plan.update(task, taskId, {}, { system: { status: 'IN_PROGRESS' }, event: 'timeEntered' });
+  if (status === previous?.status) return;
+  if (previous?.status === 'APPROVED') reverseWip(plan, 'timeEntryId', id);
+  if (status === 'SUBMITTED' && !plan.tenant.settings.timeApproval)
+    plan.update(timeEntry, id, {}, { system: { status: 'APPROVED' }, event: 'entrySubmitted' });
+  if (status !== 'APPROVED' || jobId === null) return;
+  startJob(plan, jobId);
+  if (!values.isBillable) return;
+  const { staffId, code, workDate, hours, billingRate, amount } = values;
+  const work = { staffId, taskId, code, workDate, hours, billingRate, amount };
+  createWip(plan, jobId, { ...work, wipType: 'TIME', timeEntryId: id });
+}
+
+/** The first approved time starts a job. */
+function startJob(plan: Plan, jobId: string): void {
+  const status = plan.get(job, jobId)?.status;
+  if (status === 'PLANNED' || status === 'READY')
+    plan.update(job, jobId, {}, { system: { status: 'IN_PROGRESS' }, event: 'timeApproved' });
+}

@@ -1,0 +1,135 @@
+import { sql } from 'kysely';
+import { round, zero } from '../../entity/decimal.ts';
+import { defineEntity, one } from '../../entity/entity.ts';
+import type { Plan } from '../../entity/plan.ts';
+import { isChanged } from '../../entity/row-changes.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { invalidField, Violation } from '../../entity/violation.ts';
+import { client } from '../clients/client.ts';
+import { job } from '../projects/job.ts';
+import { expenseCode, workCode } from './codes.ts';
+import { outstandingOf } from './outstanding.ts';
+import { task } from './task.ts';
+
+type WipChange = PendingChange<'WipEntry'>;
+
+/** The kinds of rows that callers write. Rows of time and expenses come from the approval of entries. */
+const writableTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS', 'ADJUSTMENT'];
+
+/** The fields that callers write on rows that came from entries, or are billed in part. */
+const writeOffFields: readonly string[] = ['writeOffAmount', 'writeOffReason'];
+
+/** Work in progress: work or cost that waits to be billed, or has been. */
+export const wipEntry = defineEntity('WipEntry', {
+  table: 'wip_entry',
+  relations: { client: one('Client', 'clientId'), job: one('Job', 'jobId'), staff: one('Staff', 'staffId') },
+  computed: {
+    outstandingAmount: (row) => sql.ref(`${row}.outstanding_amount`),
+    ageDays: (row) => {
+      const [outstanding, workDate] = [sql.ref(`${row}.outstanding_amount`), sql.ref(`${row}.work_date`)];
+      return sql`case when ${outstanding} = 0 then 0 else greatest(today() - ${workDate}, 0) end`;
+    },
+  },
+  rules: {
+    complete(change, plan) {
+      // Changes by the service provide no input: the commands that make them know what they do.
+      if (Object.keys(change.input).length === 0) return;
+      if (change.previous !== undefined && !isChanged(change.entity, change.previous, change.values)) return;
+      lockBalances(change, plan);
+      if (change.previous === undefined) completeNew(change, plan);
+      else checkChange(change);
+      checkCode(change, plan);
+      checkAmount(change);
+      writeOff(change);
+    },
+    conditions: {
+      outstandingWrittenOff() {
+        // The amount that is written off decides whether the row moves, so it is checked before.
+      },
+      writeOffReasonGiven({ values }) {
+        if (values.writeOffReason === null)
+          throw invalidField('writeOffReason', 'writeOffReason is required to write off work in progress.');
+      },
+    },
+  },
+});
+
+/** The database adds the row to sums of its job and its client, which are locked here in the order of all locks. */
+function lockBalances({ values }: WipChange, plan: Plan): void {
+  const work = plan.getForUpdate(job, values.jobId);
+  if (work !== undefined) plan.getForUpdate(client, work.clientId);
+}
+
+function completeNew({ values }: WipChange, plan: Plan): void {
+  if (!writableTypes.includes(values.wipType))
+    throw invalidField(
+      'wipType',
+      `The service creates rows of the type ${values.wipType} from approved entries. Write an entry instead.`,
+    );
+  const forJob = plan.get(job, values.jobId);
+  if (forJob !== undefined && forJob.clientId !== values.clientId)
+    throw invalidField('clientId', 'clientId must be the client of the job.');
+  if (plan.get(client, values.clientId)?.status === 'ARCHIVED')
+    throw new Violation('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
+  if (forJob?.status === 'CLOSED' || forJob?.status === 'CANCELLED')
+    throw new Violation('INVALID_STATE', `The job is ${forJob.status}.`, '/jobId');
+  if (values.taskId !== null && plan.get(task, values.taskId)?.jobId !== values.jobId)
+    throw invalidField('taskId', 'taskId must be a task of the job.');
+  if (!values.writeOffAmount.eq(zero))
+    throw invalidField('writeOffAmount', 'A new row cannot be written off. Omit writeOffAmount.');
+  values.currency = forJob?.currency ?? plan.tenant.currency;
+  values.engagementId ??= forJob?.engagementId ?? null;
+  values.postedAt = plan.now;
+}
+
+function checkChange({ values, previous, input }: WipChange): void {
+  if (previous === undefined) return;
+  const changed = Object.keys(input).filter((name) => !isSame(previous, values, name));
+  if (previous.status === 'IN_DRAFT' || previous.status === 'BILLED') {
+    const holder = previous.status === 'IN_DRAFT' ? 'A draft invoice holds this row' : 'The row is billed';
+    throw new Violation('LOCKED', `${holder}, so it cannot change.`);
+  }
+  if (previous.status === 'REVERSED')
+    throw new Violation('INVALID_STATE', 'The row is REVERSED, because the approval of its entry was withdrawn.');
+  const isOpenOwn = previous.status === 'OPEN' && writableTypes.includes(previous.wipType);
+  const fixed = changed.find((name) => !writeOffFields.includes(name) && !isOpenOwn);
+  if (fixed !== undefined) throw new Violation('INVALID_STATE', 'This row can only be written off.', `/${fixed}`);
+  for (const name of ['wipType', 'clientId', 'jobId'] as const)
+    if (changed.includes(name)) throw invalidField(name, `${name} of a row cannot change.`);
+}
+
+function isSame(previous: WipChange['values'], values: WipChange['values'], name: string): boolean {
+  const [before, after] = [new Map(Object.entries(previous)).get(name), new Map(Object.entries(values)).get(name)];
+  return before === after || String(before) === String(after);
+}
+
+/** Rows that callers write may name any code that entries can name. */
+function checkCode({ values, previous }: WipChange, plan: Plan): void {
+  const { code } = values;
+  if (code === null || code === previous?.code) return;
+  if ([workCode, expenseCode].some((type) => plan.find(type, 'code', code)?.active === true)) return;
+  throw new Violation('REFERENCE_NOT_FOUND', `No active work code or expense code "${code}" exists.`, '/code');
+}
+
+function checkAmount({ values }: WipChange): void {
+  const { wipType, hours, billingRate, amount } = values;
+  if (wipType === 'FIXED_FEE' && amount.lt(zero))
+    throw invalidField('amount', 'amount of a FIXED_FEE row is not negative. Use an ADJUSTMENT.');
+  if (hours !== null && billingRate !== null && !amount.eq(round(hours.times(billingRate), 2)))
+    throw invalidField('amount', 'amount must be hours times billingRate, rounded half up.');
+}
+
+/** Rows are written off as a whole: the amount grows by what is outstanding. */
+function writeOff({ values, previous }: WipChange): void {
+  if (previous === undefined || values.writeOffAmount.eq(previous.writeOffAmount)) {
+    if (values.writeOffReason !== null && values.status !== 'WRITTEN_OFF')
+      throw invalidField('writeOffReason', 'writeOffReason can be set only together with writeOffAmount.');
+    return;
+  }
+  const expected = previous.writeOffAmount.plus(outstandingOf({ ...values, writeOffAmount: previous.writeOffAmount }));
+  if (!values.writeOffAmount.eq(expected)) {
+    const detail = `To write off the row, set writeOffAmount to ${expected.toFixed(2)}, which covers the outstanding amount.`;
+    throw invalidField('writeOffAmount', detail);
+  }
+  values.status = 'WRITTEN_OFF';
+}

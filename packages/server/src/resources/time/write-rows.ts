@@ -1,0 +1,39 @@
+import type { RecordType } from '../../bulk/record-type.ts';
+import { type RecordItem, writeRecords } from '../../bulk/write-records.ts';
+import type { Context } from '../../context.ts';
+import { readAttributes } from '../../entity/attributes.ts';
+import type { AnyWritten, Plan } from '../../entity/plan.ts';
+import { Violation } from '../../entity/violation.ts';
+
+/** A code or an entry of a request. */
+interface RowItem extends RecordItem {
+  readonly systemRef: string;
+  /** False deactivates the row, true activates it; otherwise it stays as it is. */
+  readonly active?: boolean;
+}
+
+/** Writes the codes or entries of a call in their order. One that fails changes nothing and stops no other. */
+export function writeRows(context: Context, items: readonly RowItem[], types: ReadonlyMap<string, RecordType>) {
+  return writeRecords(context, 'UPSERT', items, async () => types, writeRow);
+}
+
+function writeRow(
+  plan: Plan,
+  { entity, name }: RecordType,
+  item: RecordItem & { readonly active?: boolean },
+): AnyWritten {
+  const { systemRef = '', attributes = {}, active } = item;
+  const row = plan.untyped.findForUpdate(entity, 'systemRef', systemRef);
+  if (row === undefined) {
+    if (active === false)
+      throw new Violation('RECORD_NOT_FOUND', `No ${name} with this systemRef exists to deactivate.`, '/systemRef');
+    return plan.at('/attributes', () =>
+      plan.untyped.create(entity, readAttributes(plan, entity, attributes, undefined), { systemRef }),
+    );
+  }
+  const system = active === true ? { active } : {};
+  const written = plan.at('/attributes', () =>
+    plan.untyped.update(entity, row.id, readAttributes(plan, entity, attributes, row), { system }),
+  );
+  return active === false && row.active ? plan.untyped.remove(entity, row.id) : written;
+}

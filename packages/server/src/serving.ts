@@ -1,0 +1,76 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Logger } from 'pino';
+import { createApp } from './app.ts';
+import { type BackgroundWork, queuesOf, startBackground } from './background/background.ts';
+import { ensureQueues } from './background/queue.ts';
+import type { Config } from './config.ts';
+import { contractValidator } from './contract/validator.ts';
+import { startDelivery } from './delivery/delivery.ts';
+import { boundConnections, type ConnectionBounds } from './http/connections.ts';
+import { purgeExpiredKeys } from './http/idempotency.ts';
+import { listen } from './listen.ts';
+import { listenForCommands } from './operator/socket.ts';
+import { backgroundWork } from './resources/jobs.ts';
+import { createService, type Service } from './service.ts';
+import type { Store } from './store/store.ts';
+import { metricsApp } from './system-routes.ts';
+
+/** How often expired idempotency keys are deleted, in milliseconds. */
+const purgeInterval = 3_600_000;
+
+export interface Serving {
+  readonly service: Service;
+  readonly listener: RequestListener;
+  /** Runs jobs, the clock and deliveries. @returns what ends them */
+  startBackground(): (grace: number) => Promise<unknown>;
+}
+
+/**
+ * Everything that serves on an open database.
+ *
+ * @param opening the database. It is waited for when all that needs no database is done.
+ * @param opened takes what has to be closed again.
+ * @param work what runs in the background; the jobs of the service, if left out.
+ */
+export async function prepareServing(
+  server: Server,
+  config: Config,
+  opening: Promise<Store>,
+  log: Logger,
+  opened: AsyncDisposableStack,
+  work: BackgroundWork = backgroundWork,
+): Promise<Serving> {
+  const validator = await contractValidator();
+  const store = await opening;
+  const service = await createService(config, store, log, validator);
+  if (config.databaseUrl === undefined) {
+    const commands = await listenForCommands(config.dataDir, { service });
+    opened.defer(() => void commands.close());
+  }
+  // Also where no jobs run here, since requests add them.
+  await ensureQueues(store, queuesOf(work), log);
+  const purge = () =>
+    purgeExpiredKeys(store).catch((error: unknown) => log.warn({ err: error }, 'Expired keys were not deleted.'));
+  const purging = setInterval(purge, purgeInterval);
+  opened.defer(() => clearInterval(purging));
+  void purge();
+  boundConnections(server, connectionBounds(config), service.metrics.registry);
+  if (config.metricsPort !== undefined) {
+    const metrics = createServer(metricsApp(service));
+    await listen(metrics, config.host, config.metricsPort, 'METRICS_PORT');
+    opened.defer(() => void metrics.close().closeAllConnections());
+  }
+  return {
+    service,
+    listener: createApp(service),
+    startBackground() {
+      const started = [startBackground(service, work), startDelivery(service)];
+      return (grace) => Promise.all(started.map(async (running) => (await running).stop(grace)));
+    },
+  };
+}
+
+/** Behind a proxy all connections are the proxy's. */
+function connectionBounds({ maxConnections, maxConnectionsPerAddress, trustProxy }: Config): ConnectionBounds {
+  return { total: maxConnections, perAddress: trustProxy === 0 ? maxConnectionsPerAddress : undefined };
+}

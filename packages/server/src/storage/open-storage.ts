@@ -1,0 +1,11 @@
+import { join } from 'node:path';
+import type { Config } from '../config.ts';
+import { LocalStorage } from './local-storage.ts';
+import type { ContentStorage } from './storage.ts';
+
+/** The storage that the settings name. The library of S3 is loaded only where it is used: it takes 35 MB. */
+export async function openStorage({ s3, dataDir }: Pick<Config, 's3' | 'dataDir'>): Promise<ContentStorage> {
+  if (s3 === undefined) return new LocalStorage(join(dataDir, 'files'));
+  const { S3Storage } = await import('./s3-storage.ts');
+  return new S3Storage(s3);
+}

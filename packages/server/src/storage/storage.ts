@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { ByteRange } from '../http/byte-range.ts';
+
+/** Content that is to be kept: bytes, or a file on this machine. */
+export type Content = Uint8Array | { readonly path: string };
+
+/** What identifies content within a tenant, and how long it is. */
+export interface StoredContent {
+  /** In lower-case hexadecimal. */
+  readonly sha256: string;
+  readonly sizeBytes: number;
+}
+
+/**
+ * Where the content of files is kept, by tenant and SHA-256. Content is there whole or not at all, and never changes: what is
+ * stored twice is kept once, so that storing it again after an interruption does no harm.
+ */
+export interface ContentStorage {
+  put(tenantId: number, content: Content): Promise<StoredContent>;
+  /** @throws ContentMissing where nothing is kept under this hash */
+  open(tenantId: number, sha256: string, range?: ByteRange): Promise<Readable>;
+}
+
+/** A file has content that is not in the storage: it was deleted there, or the service runs with another storage. */
+export class ContentMissing extends Error {
+  override readonly name = 'ContentMissing';
+
+  constructor(sha256: string) {
+    super(`The storage has no content with the hash ${sha256}.`);
+  }
+}
+
+/** The name of content in a storage. Its parts come from the database, and are checked all the same: they become a path. */
+export function contentKey(tenantId: number, sha256: string): string {
+  if (!Number.isSafeInteger(tenantId) || !/^[0-9a-f]{64}$/.test(sha256))
+    throw new Error('Content is named by a tenant and a SHA-256 hash.');
+  return `${tenantId}/${sha256.slice(0, 2)}/${sha256}`;
+}
+
+/** The hash and the length of content, which is read once for it. */
+export async function measure(content: Content): Promise<StoredContent> {
+  const hash = createHash('sha256');
+  if (content instanceof Uint8Array)
+    return { sha256: hash.update(content).digest('hex'), sizeBytes: content.byteLength };
+  let sizeBytes = 0;
+  await pipeline(createReadStream(content.path), async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) {
+      hash.update(chunk);
+      sizeBytes += chunk.length;
+    }
+  });
+  return { sha256: hash.digest('hex'), sizeBytes };
+}

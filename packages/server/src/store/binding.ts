@@ -1,0 +1,128 @@
+import type { QueryResult } from 'pg';
+import type { Connection } from './connection.ts';
+import type { Limits } from './engine.ts';
+import { serviceRole } from './role.ts';
+
+/** A tenant's new time zone takes effect within this time, in milliseconds, on connections that are bound to it already. */
+const zoneFreshness = 5_000;
+
+/** Whom work is done for: a tenant, or the owner of the tables, to whom the rows of tenants are out of reach. */
+export type Subject = { readonly tenantId: number } | 'owner';
+
+/** How work gets the role, the tenant and the limits that it runs with. */
+export interface Binding {
+  /** Runs work that only reads: each of its statements sees what is committed when it starts. */
+  read<Result>(connection: Connection, tenantId: number, work: () => Promise<Result>): Promise<Result>;
+  /**
+   * Begins a transaction.
+   * @param statements what is sent with its beginning, in one message; it may end the transaction too
+   */
+  begin(connection: Connection, subject: Subject, statements?: string): Promise<QueryResult>;
+  /** Whether the server keeps statements that are prepared under a name. */
+  readonly keepsStatements: boolean;
+}
+
+/**
+ * Role, tenant and limits are settings of the connection. The tenant is sent again only where it differs, or where its time
+ * zone may have changed, so a read is one round trip. It takes connections that belong to this process alone.
+ */
+export function bindConnections(limits: Limits): Binding {
+  const setUp = [
+    ...commonSettings(limits).map((setting) => `set ${setting}`),
+    // For reads. A transaction begins with a longer limit of its own.
+    `set statement_timeout = ${limits.read}`,
+    `set role ${serviceRole}`,
+    // Tenant tables respond with an error until a tenant is bound.
+    `set app.tenant_id = ''`,
+    `set app.time_zone = ''`,
+  ].join('; ');
+  const begin = `begin; set local statement_timeout = ${limits.statement}`;
+  // Local to the transaction: the database itself takes it back at its end, whichever end that is.
+  const beginAsOwner = `${begin}; set local role none; set local app.tenant_id = ''; set local app.time_zone = ''`;
+
+  async function prepare(connection: Connection): Promise<void> {
+    if (connection.bound !== undefined) return;
+    await connection.run({ text: setUp });
+    connection.bound = { tenantId: undefined, at: 0 };
+    connection.statementTimeout = { milliseconds: limits.read, isLocal: false };
+  }
+
+  /** The tenant and its time zone; before a transaction begins, so that no rollback undoes it. */
+  async function bind(connection: Connection, tenantId: number): Promise<void> {
+    await prepare(connection);
+    const now = performance.now();
+    const { bound } = connection;
+    if (bound?.tenantId === tenantId && now - bound.at < zoneFreshness) return;
+    // If only one of the two settings took effect, the connection must not pass for bound.
+    connection.bound = { tenantId: undefined, at: 0 };
+    await connection.run({
+      name: 'bind_tenant',
+      text: `select set_config('app.tenant_id', $1, false), set_config('app.time_zone', tenant_time_zone($1::integer), false)`,
+      values: [String(tenantId)],
+    });
+    connection.bound = { tenantId, at: now };
+  }
+
+  return {
+    keepsStatements: true,
+    async read(connection, tenantId, work) {
+      await bind(connection, tenantId);
+      return work();
+    },
+    async begin(connection, subject, statements = '') {
+      await (subject === 'owner' ? prepare(connection) : bind(connection, subject.tenantId));
+      return connection.run({ text: `${subject === 'owner' ? beginAsOwner : begin}; ${statements}` });
+    },
+  };
+}
+
+/**
+ * Role, tenant and limits are sent in one message with the beginning of each transaction, and end with it. For a pooler
+ * that hands each transaction to another connection of the server; reads are transactions too, of three round trips.
+ */
+export function bindTransactions(limits: Limits): Binding {
+  const begin = (subject: Subject, statementLimit: number): string =>
+    [
+      'begin',
+      ...commonSettings(limits).map((setting) => `set local ${setting}`),
+      `set local statement_timeout = ${statementLimit}`,
+      ...(subject === 'owner'
+        ? []
+        : [`set local role ${serviceRole}`, ...tenantSettings(Math.trunc(subject.tenantId))]),
+    ].join('; ');
+
+  return {
+    keepsStatements: false,
+    async read(connection, tenantId, work) {
+      try {
+        await connection.run({ text: begin({ tenantId }, limits.read) });
+        connection.statementTimeout = { milliseconds: limits.read, isLocal: true };
+        return await work();
+      } finally {
+        // It read only, so how it ends makes no difference. Where this fails, the connection is given up.
+        await connection.run({ text: 'rollback' }).catch(() => undefined);
+      }
+    },
+    begin: (connection, subject, statements = '') =>
+      connection.run({ text: `${begin(subject, limits.statement)}; ${statements}` }),
+  };
+}
+
+function tenantSettings(tenantId: number): string[] {
+  return [
+    `set local app.tenant_id = '${tenantId}'`,
+    `select set_config('app.time_zone', tenant_time_zone(${tenantId}), true)`,
+  ];
+}
+
+/** Settings that are the same for all work. They are set by statement, since PGlite takes none at connection start. */
+function commonSettings(limits: Limits): string[] {
+  return [
+    // One search is to occupy one processor of the server, not several.
+    'max_parallel_workers_per_gather = 0',
+    `lock_timeout = ${limits.lock}`,
+    `idle_in_transaction_session_timeout = ${limits.idleInTransaction}`,
+    `timezone = 'UTC'`,
+    `datestyle = 'ISO'`,
+  ];
+}

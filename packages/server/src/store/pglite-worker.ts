@@ -1,0 +1,87 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { PGlite } from '@electric-sql/pglite';
+import { btree_gin } from '@electric-sql/pglite/contrib/btree_gin';
+import { btree_gist } from '@electric-sql/pglite/contrib/btree_gist';
+import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
+import type { Failure, Report, Request, WorkerInput } from './pglite-socket.ts';
+
+/**
+ * The thread that runs PGlite. It passes protocol messages on as they are: `pg` in the main thread writes and reads them.
+ * Statements run to their end here, because PostgreSQL's timers do not exist in WebAssembly; whoever cannot wait ends the
+ * thread.
+ */
+const { directory, wasm }: WorkerInput = workerData;
+const port = parentPort;
+if (port === null) throw new Error('pglite-worker.ts runs as a worker thread only.');
+
+const settings = {
+  // One connection needs neither 128 MB of buffers nor compiled expressions; together they halve the memory.
+  shared_buffers: '16MB',
+  jit: 'off',
+  // There is no autovacuum here to sort new names into the trigram indexes; the list of unsorted ones stays short.
+  gin_pending_list_limit: '256kB',
+  // The log names the SQLSTATE of what it reports.
+  log_error_verbosity: 'verbose',
+};
+
+/** The last message of the server's log that says why it stops. */
+let fatal: Failure | undefined;
+
+const database = await open();
+report({ kind: 'opened' });
+
+port.on('message', (request: Request) => {
+  if (request === 'close') void close();
+  else answer(request);
+});
+
+async function open(): Promise<PGlite> {
+  try {
+    return await PGlite.create(directory, {
+      pgliteWasmModule: wasm,
+      extensions: { btree_gin, btree_gist, pg_trgm, abort_handler: { name: 'abort_handler', setup: handleAbort } },
+      startParams: [
+        ...PGlite.defaultStartParams,
+        ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+      ],
+      // For the short life of initdb the same, and small log segments: there is less to write at the first start.
+      initDbStartParams: ['-c', 'shared_buffers=16MB', '--wal-segsize=1'],
+      onStderr(line) {
+        const [, sqlState, reason] = /\b(?:FATAL|PANIC): +([0-9A-Z]{5}): (.+)/.exec(line) ?? [];
+        if (reason !== undefined) fatal = { kind: 'failed', reason, sqlState };
+        return false;
+      },
+    });
+  } catch (error) {
+    end(error instanceof Error ? error.message : String(error));
+    throw error;
+  }
+}
+
+/** PGlite catches the exception of an abort and runs on in memory that is in no defined state. */
+async function handleAbort(_database: unknown, emscriptenOpts: object): Promise<{ emscriptenOpts: object }> {
+  return { emscriptenOpts: { ...emscriptenOpts, onAbort: () => end('PGlite aborted') } };
+}
+
+function answer(request: Uint8Array): void {
+  const parts: Uint8Array[] = [];
+  // The parts are views of memory that the next one overwrites. The call is over when it returns; its promise is about
+  // file systems that have to be synchronised, which this one has not.
+  void database.execProtocolRawStream(request, { syncToFs: false, onRawData: (part) => parts.push(part.slice()) });
+  for (const part of parts) report(part, [part.buffer as ArrayBuffer]);
+}
+
+async function close(): Promise<void> {
+  await database.close();
+  process.exit();
+}
+
+/** Ends the thread at once, with the words of the server's log if there are any. */
+function end(reason: string): void {
+  report(fatal ?? { kind: 'failed', reason, sqlState: undefined });
+  process.exit(1);
+}
+
+function report(message: Report, transferred: ArrayBuffer[] = []): void {
+  port?.postMessage(message, transferred);
+}

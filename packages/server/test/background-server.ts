@@ -1,0 +1,46 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { defineClockTask } from '../src/background/clock.ts';
+import { defineJob, enqueue } from '../src/background/job.ts';
+import { serve } from '../src/main.ts';
+import { count } from './rows.ts';
+
+/**
+ * A server with jobs that tests watch from outside. With arguments it also adds jobs at the start:
+ * `background-server.ts <tenant> <job> <how many> <milliseconds that each takes>`.
+ */
+const work = defineJob({
+  name: 'work',
+  data: { key: 'string', milliseconds: 'number' },
+  leaseSeconds: 10,
+  retryDelaySeconds: 1,
+  longestRetryDelaySeconds: 1,
+  run: async ({ tenant, data, attempt, signal, write, finish }) => {
+    await write(({ transaction }) => transaction.all(count(tenant.id, `begun ${data.key}`)));
+    console.log(`begun ${data.key} ${attempt}`);
+    // The first run is the one to be interrupted.
+    if (attempt === 1) await pause(data.milliseconds, undefined, { signal });
+    await finish(({ transaction }) => transaction.all(count(tenant.id, `finished ${data.key}`)));
+  },
+});
+const tick = defineClockTask({
+  name: 'tick',
+  every: 'minute',
+  run: async ({ tenant, now, write }) => {
+    await write(({ transaction }) => transaction.all(count(tenant.id, `tick ${now.toString().slice(0, 16)}`)));
+    console.log(`ticked ${tenant.name}`);
+  },
+});
+
+const { service } = await serve(process.env, { jobs: [work], clockTasks: [tick] });
+const [tenantName, jobs, milliseconds] = process.argv.slice(2);
+if (tenantName !== undefined) {
+  const { store } = service;
+  const tenant = await service.directory.tenant(tenantName);
+  if (tenant === undefined) throw new Error(`There is no tenant ${tenantName}.`);
+  await store.write(tenant.id, async (transaction) => {
+    for (let key = 1; key <= Number(jobs); key++) {
+      await enqueue(transaction, work, { key: String(key), milliseconds: Number(milliseconds) });
+    }
+  });
+  console.log('added');
+}

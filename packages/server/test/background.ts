@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { Directory } from '../src/auth/directory.ts';
+import { Vault } from '../src/auth/vault.ts';
+import { type Background, type BackgroundWork, queuesOf, startBackground } from '../src/background/background.ts';
+import type { BackgroundService } from '../src/background/job.ts';
+import { ensureQueues } from '../src/background/queue.ts';
+import { createMetrics } from '../src/metrics.ts';
+import { LocalStorage } from '../src/storage/local-storage.ts';
+import type { Store } from '../src/store/store.ts';
+import { atEnd } from './at-end.ts';
+
+export interface TestBackground extends Background {
+  readonly service: BackgroundService;
+}
+
+/** The parts of a service that work in the background has. */
+export function backgroundService(store: Store): BackgroundService {
+  const dataDir = join(tmpdir(), `financial-automation-test-${randomUUID()}`);
+  atEnd(() => rm(dataDir, { recursive: true, force: true }));
+  return {
+    store,
+    storage: new LocalStorage(dataDir),
+    log: pino({ level: process.env.TEST_LOG ?? 'silent' }),
+    vault: new Vault(Buffer.alloc(32, 7)),
+    directory: new Directory(store),
+    metrics: createMetrics(),
+    processor: undefined,
+  };
+}
+
+/** Runs work in the background until it is stopped, or the file ends. */
+export async function runBackground(
+  store: Store,
+  work: Partial<BackgroundWork>,
+  now?: () => Temporal.Instant,
+): Promise<TestBackground> {
+  const service = backgroundService(store);
+  const all = { jobs: [], clockTasks: [], ...work };
+  await ensureQueues(store, queuesOf(all), service.log);
+  const background = await startBackground(service, all, now);
+  atEnd(() => background.stop(0));
+  return { ...background, service };
+}
+
+/** How often each thing was done, of those whose name begins so. */
+export async function counted(store: Store, tenantId: number, prefix: string): Promise<Record<string, number>> {
+  const rows = await store.read(tenantId, (session) =>
+    session.all(sql<{ name: string; value: number }>`
+      select name, value from tenant_counter where tenant_id = ${tenantId} and starts_with(name, ${prefix}) order by name`),
+  );
+  return Object.fromEntries(rows.map(({ name, value }) => [name.slice(prefix.length), value]));
+}
+
+/** The jobs of a queue by their state. */
+export async function jobStates(store: Store, queue: string): Promise<Record<string, number>> {
+  const { rows } = await store.ownerStatements(
+    'select state, count(*)::integer as jobs from pgboss.job where name = $1 group by state order by state',
+    [queue],
+  );
+  return Object.fromEntries(rows.map(({ state, jobs }) => [String(state), Number(jobs)]));
+}
+
+/** Waits, or until the signal is aborted. */
+export async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
+  await pause(milliseconds, undefined, { signal });
+}

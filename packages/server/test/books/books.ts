@@ -1,0 +1,304 @@
+import type { components } from '@financial-automation/spec';
+import { asOperator } from '../../src/operator/tenants.ts';
+import { payment, recordResult } from '../../src/resources/billing/payment.ts';
+import type { firm } from '../../src/resources/billing/testing.ts';
+import { only, recordsOf, type WriteItem, type WriteResult } from '../../src/resources/records/testing.ts';
+import type { TestCaller, TestService } from '../service.ts';
+import { type BooksRequest, reason, type SentAllocation, type SentLine } from './requests.ts';
+
+type Schemas = components['schemas'];
+
+/** What came of a request. */
+export interface BooksAnswer {
+  readonly isAccepted: boolean;
+  /** The row that the request made besides the one that it named. */
+  readonly made: string | undefined;
+  readonly item: Pick<WriteItem, 'status' | 'error'> | undefined;
+}
+
+/** The rows of a run by their refs. */
+interface Refs {
+  readonly entries: string[];
+  readonly wips: string[];
+  readonly drafts: string[];
+  readonly invoices: string[];
+  readonly payments: string[];
+}
+
+let runs = 0;
+
+/** Books of clients of their own, which steps change through the API. */
+export class Books {
+  readonly clientIds: readonly string[];
+  readonly jobIds: readonly string[];
+  readonly clientOfJob: ReadonlyMap<string, string>;
+  readonly groupOfClient: ReadonlyMap<string, string>;
+  readonly taskOfJob: ReadonlyMap<string, string>;
+  readonly refs: Refs = { entries: [], wips: [], drafts: [], invoices: [], payments: [] };
+  /** The states of rows as answers showed them last, and the clients of work in progress. */
+  readonly statusOf = new Map<string, string>();
+  readonly clientOfWip = new Map<string, string>();
+  /** The codes of what was rejected, to see that a run does not only fail. */
+  readonly rejections = new Map<string, number>();
+  readonly #service: TestService;
+  readonly #preparer: TestCaller;
+  readonly #approver: TestCaller;
+  readonly #staffId: string;
+  readonly #idOf = new Map<string, string>();
+  readonly #run: number;
+  #made = 0;
+
+  private constructor(
+    run: number,
+    service: TestService,
+    { preparer, approver }: Pick<Awaited<ReturnType<typeof firm>>, 'preparer' | 'approver'>,
+    staffId: string,
+    clients: readonly { readonly id: string; readonly group: string; readonly jobIds: readonly string[] }[],
+    taskOfJob: ReadonlyMap<string, string>,
+  ) {
+    this.#run = run;
+    this.#service = service;
+    this.#preparer = preparer;
+    this.#approver = approver;
+    this.#staffId = staffId;
+    this.clientIds = clients.map(({ id }) => id);
+    this.jobIds = clients.flatMap(({ jobIds }) => jobIds);
+    this.clientOfJob = new Map(clients.flatMap(({ id, jobIds }) => jobIds.map((jobId) => [jobId, id] as const)));
+    this.groupOfClient = new Map(clients.map(({ id, group }) => [id, group]));
+    this.taskOfJob = taskOfJob;
+  }
+
+  /** Two clients of one group, the first of them with two jobs, and a client of no group. The last job has a task. */
+  static async open(
+    service: TestService,
+    { preparer, approver, records, newClient, newJob }: Awaited<ReturnType<typeof firm>>,
+    hourlyRate: string,
+  ): Promise<Books> {
+    const number = ++runs;
+    const { id: clientGroupId } = await records.make('ClientGroup', { name: `Group ${number}` });
+    const { id: staffTypeId } = await records.make('StaffType', {
+      name: `T ${number}`,
+      code: `T${number}`,
+      rank: 2,
+      isBillable: true,
+    });
+    const rates = { billingRate: hourlyRate, averageRate: '1.00', currency: 'USD', effectiveFromDate: '2020-01-01' };
+    const name = { staffRef: `B-${number}`, firstName: 'B', lastName: 'B', email: `b${number}@firm.example` };
+    const staff = await preparer.handle('createStaff', {
+      body: { ...name, staffTypeId, isBillable: true, rateCardAssignment: rates },
+    });
+    const clients = [];
+    for (const [jobs, group] of [
+      [2, clientGroupId],
+      [1, clientGroupId],
+      [1, null],
+    ] as const) {
+      const { id } = await newClient({ clientGroupId: group });
+      const jobIds = [];
+      for (let job = 0; job < jobs; job++) jobIds.push(await newJob(id));
+      clients.push({ id, group: group ?? id, jobIds });
+    }
+    const last = clients.at(-1)?.jobIds.at(-1) ?? '';
+    const type = { displayName: `Type ${number}`, code: `TT${number}`, isBillable: true, billingMethod: 'HOURLY' };
+    const { id: taskTypeId } = await records.make('TaskType', type);
+    const { id: taskId } = await records.make('Task', { name: 'Task', jobId: last, taskTypeId, sequence: 0 });
+    return new Books(number, service, { preparer, approver }, staff.body.id, clients, new Map([[last, taskId]]));
+  }
+
+  /** Sends a request. @throws Error where the answer is not one of the contract's to such a request. */
+  async send(request: BooksRequest): Promise<BooksAnswer> {
+    if (request.kind === 'returnPayment') return this.#returnPayment(request.ref);
+    const item = await this.#write(request);
+    const isAccepted = item.status !== 'FAILED';
+    if (!isAccepted) {
+      const code = `${request.kind} ${item.error?.code}`;
+      this.rejections.set(code, (this.rejections.get(code) ?? 0) + 1);
+    }
+    return { isAccepted, made: isAccepted ? this.#keep(request, item) : undefined, item };
+  }
+
+  wip = (ref: string) => this.#read<Schemas['WipEntry']>(`/gql/v1/wip/${this.#id(ref)}`);
+  draft = (ref: string) => this.#read<Schemas['DraftInvoice']>(`/gql/v1/draft_invoice/${this.#id(ref)}`);
+  invoice = (ref: string) => this.#read<Schemas['Invoice']>(`/gql/v1/invoice/${this.#id(ref)}`);
+  payment = (ref: string) => this.#read<Schemas['Payment']>(`/gql/v1/payment/${this.#id(ref)}`);
+  client = (id: string) => this.#read<Schemas['Client']>(`/gql/v1/client/${id}`);
+  task = (id: string) => this.#read<Schemas['Task']>(`/v1/task/${id}`);
+  project = (id: string) => this.#read<Schemas['Project']>(`/gql/v1/project/${id}`);
+
+  /** An entry as it is: a write that changes nothing returns it. */
+  async entry(ref: string): Promise<Readonly<Record<string, unknown>>> {
+    const answer = await this.#preparer.call<WriteResult>('POST', '/api/v1/entries', {
+      records: [{ type: 'TimeEntry', systemRef: ref, attributes: {} }],
+    });
+    const { attributes } = only(answer.body.records);
+    if (attributes === null || attributes === undefined) throw new Error(`${ref}: ${JSON.stringify(answer.body)}`);
+    return attributes;
+  }
+
+  async #write(request: Exclude<BooksRequest, { readonly kind: 'returnPayment' }>): Promise<WriteItem> {
+    const { ref: systemRef } = request;
+    const [preparer, approver] = [recordsOf(this.#preparer), recordsOf(this.#approver)];
+    const place = { billThroughDate: '2026-12-31', proposedInvoiceDate: '2026-01-31', dueDate: '2026-03-02' };
+    switch (request.kind) {
+      case 'time': {
+        const { jobId, taskId, workDate, hours, isBillable, status, reverses } = request;
+        const attributes = { staffId: this.#staffId, jobId, taskId, workDate, hours, isBillable, status };
+        return this.#writeEntry(
+          systemRef,
+          reverses === null ? attributes : { ...attributes, reversesSystemRef: reverses },
+        );
+      }
+      case 'hours':
+        return this.#writeEntry(systemRef, { hours: request.hours });
+      case 'moveEntry':
+        return this.#writeEntry(
+          systemRef,
+          { status: request.to, ...(request.to === 'REJECTED' ? { rejectionReason: reason } : {}) },
+          { caller: this.#approver },
+        );
+      case 'removeEntry':
+        return this.#writeEntry(systemRef, {}, { active: false });
+      case 'wip': {
+        const { jobId, wipType, amount } = request;
+        const clientId = this.clientOfJob.get(jobId);
+        return only(
+          await preparer.upsert([
+            { type: 'WipEntry', systemRef, attributes: { wipType, clientId, jobId, workDate: '2026-01-05', amount } },
+          ]),
+        );
+      }
+      case 'writeOffWip': {
+        const attributes = { writeOffAmount: request.amount, writeOffReason: reason };
+        return only(await preparer.update([{ type: 'WipEntry', systemRef, attributes }]));
+      }
+      case 'draft': {
+        const attributes = { clientId: request.clientId, ...place, lines: this.#withIds(request.lines) };
+        return only(await preparer.upsert([{ type: 'DraftInvoice', systemRef, attributes }]));
+      }
+      case 'draftLines':
+        return only(
+          await preparer.update([
+            { type: 'DraftInvoice', systemRef, attributes: { lines: this.#withIds(request.lines) } },
+          ]),
+        );
+      case 'moveDraft': {
+        const attributes = { status: request.to, ...(request.to === 'REJECTED' ? { rejectionReason: reason } : {}) };
+        const caller = request.to === 'APPROVED' ? approver : preparer;
+        return only(await caller.update([{ type: 'DraftInvoice', systemRef, attributes }]));
+      }
+      case 'deleteDraft':
+        return only(await preparer.remove([{ type: 'DraftInvoice', systemRef }]));
+      case 'import': {
+        const { clientId, status, lines } = request;
+        const dates = { invoiceDate: '2026-01-31', dueDate: '2026-03-02' };
+        const attributes = { pmsRef: systemRef, clientId, status, ...dates, lines: this.#withIds(lines) };
+        return only(await preparer.upsert([{ type: 'Invoice', systemRef, attributes }]));
+      }
+      case 'moveInvoice': {
+        const { to: status } = request;
+        const reasons = { POSTED: {}, VOIDED: { voidReason: reason }, WRITTEN_OFF: { writeOffReason: reason } };
+        return only(
+          await preparer.update([{ type: 'Invoice', systemRef, attributes: { status, ...reasons[status] } }]),
+        );
+      }
+      case 'pay': {
+        const { clientId, method, amount, allocations } = request;
+        const attributes = { clientId, method, amount, paymentDate: '2026-02-01', currency: 'USD', source: 'MANUAL' };
+        const sent = { ...attributes, allocations: this.#withInvoices(allocations) };
+        return only(await preparer.upsert([{ type: 'Payment', systemRef, attributes: sent }]));
+      }
+      case 'movePayment':
+        return only(await preparer.update([{ type: 'Payment', systemRef, attributes: { status: request.to } }]));
+      case 'refund': {
+        const { refundedAmount } = request;
+        return only(await preparer.update([{ type: 'Payment', systemRef, attributes: { refundedAmount } }]));
+      }
+      case 'allocate': {
+        const allocations = this.#withInvoices(request.allocations);
+        return only(await preparer.update([{ type: 'Payment', systemRef, attributes: { allocations } }]));
+      }
+    }
+  }
+
+  async #writeEntry(
+    systemRef: string,
+    attributes: object,
+    { caller = this.#preparer, ...more }: { readonly caller?: TestCaller; readonly active?: false } = {},
+  ): Promise<WriteItem> {
+    const records = [{ type: 'TimeEntry', systemRef, ...more, attributes }];
+    const { status, body } = await caller.call<WriteResult>('POST', '/api/v1/entries', { records });
+    if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
+    return only(body.records);
+  }
+
+  /** A return is the processor's word, so no caller sends it. */
+  async #returnPayment(ref: string): Promise<BooksAnswer> {
+    const { service, tenant } = this.#service;
+    const isAccepted = await asOperator(service, tenant, 'test', (unit) =>
+      unit.plan((plan) => {
+        const row = plan.getForUpdate(payment, this.#id(ref));
+        if (row?.status !== 'COMPLETED') return false;
+        recordResult(plan, row.id, { status: 'RETURNED' }, 'paymentReturned');
+        return true;
+      }),
+    );
+    return { isAccepted, made: undefined, item: undefined };
+  }
+
+  /** Notes the rows that a request made. @returns the ref of the one that it did not name */
+  #keep({ kind, ref }: BooksRequest, { id, attributes }: WriteItem): string | undefined {
+    this.statusOf.set(ref, String(attributes?.status));
+    if (kind === 'deleteDraft') this.statusOf.set(ref, 'DELETED');
+    if (kind === 'removeEntry') this.refs.entries.splice(this.refs.entries.indexOf(ref), 1);
+    const lists = { time: 'entries', wip: 'wips', draft: 'drafts', import: 'invoices', pay: 'payments' } as const;
+    const list = Object.entries(lists).find(([made]) => made === kind)?.[1];
+    if (list !== undefined && id != null) {
+      this.refs[list].push(ref);
+      this.#idOf.set(ref, id);
+    }
+    if (kind === 'wip') this.clientOfWip.set(ref, String(attributes?.clientId));
+    if (kind === 'moveEntry') {
+      const made = this.#keepMade('wips', attributes?.wipId);
+      if (made !== undefined) this.clientOfWip.set(made, this.clientOfJob.get(String(attributes?.jobId)) ?? '');
+      return made;
+    }
+    return kind === 'moveDraft' ? this.#keepMade('invoices', attributes?.invoiceId) : undefined;
+  }
+
+  #keepMade(list: 'wips' | 'invoices', id: unknown): string | undefined {
+    if (typeof id !== 'string' || this.refs[list].includes(id)) return undefined;
+    this.refs[list].push(id);
+    this.statusOf.set(id, list === 'wips' ? 'OPEN' : 'POSTED');
+    return id;
+  }
+
+  #withIds(lines: readonly SentLine[]): readonly SentLine[] {
+    return lines.map((line) => ({ ...line, wipIds: line.wipIds.map((ref) => this.#id(ref)) }));
+  }
+
+  #withInvoices(allocations: readonly SentAllocation[]): readonly SentAllocation[] {
+    return allocations.map(({ invoiceId, amount }) => ({ invoiceId: this.#id(invoiceId), amount }));
+  }
+
+  async #read<Body>(path: string): Promise<Body> {
+    const { status, body } = await this.#preparer.call<Body>('GET', path);
+    if (status !== 200) throw new Error(`${path} ${status}: ${JSON.stringify(body)}`);
+    return body;
+  }
+
+  /** A row that the service made is named by its id. */
+  #id(ref: string): string {
+    return this.#idOf.get(ref) ?? ref;
+  }
+
+  /** The ref of a row by its id. */
+  refOf(id: string): string {
+    return [...this.#idOf].find(([, known]) => known === id)?.[0] ?? id;
+  }
+
+  /** A ref that no row has yet. */
+  newRef(kind: string): string {
+    this.#made += 1;
+    return `${kind}-${this.#run}-${this.#made}`;
+  }
+}

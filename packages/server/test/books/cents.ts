@@ -1,0 +1,39 @@
+/** Money as whole cents: the model calculates with integers alone. */
+export type Cents = bigint;
+
+/** A decimal text as an integer of its last place. */
+export function scaled(text: string, places: number): bigint {
+  const isNegative = text.startsWith('-');
+  const [whole = '0', fraction = ''] = text.replace('-', '').split('.');
+  if (fraction.length > places) throw new Error(`${text} has more than ${places} places.`);
+  const value = BigInt(whole + fraction.padEnd(places, '0'));
+  return isNegative ? -value : value;
+}
+
+export function cents(text: string): Cents {
+  return scaled(text, 2);
+}
+
+/** An integer of a place as decimal text. */
+export function unscaled(value: bigint, places: number): string {
+  const digits = String(value < 0n ? -value : value).padStart(places + 1, '0');
+  return `${value < 0n ? '-' : ''}${digits.slice(0, -places)}.${digits.slice(-places)}`;
+}
+
+export function money(value: Cents): string {
+  return unscaled(value, 2);
+}
+
+/** The quotient, rounded half up by magnitude. */
+export function divideHalfUp(value: bigint, by: bigint): bigint {
+  const isNegative = value < 0n !== by < 0n;
+  const [dividend, divisor] = [value < 0n ? -value : value, by < 0n ? -by : by];
+  const quotient = (2n * dividend + divisor) / (2n * divisor);
+  return isNegative ? -quotient : quotient;
+}
+
+export function total(values: Iterable<bigint>): bigint {
+  let result = 0n;
+  for (const value of values) result += value;
+  return result;
+}

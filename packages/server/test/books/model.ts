@@ -1,0 +1,565 @@
+import { type Cents, cents, divideHalfUp, money, scaled, total, unscaled } from './cents.ts';
+import type { BooksRequest, SentAllocation, SentLine } from './requests.ts';
+
+interface Entry {
+  readonly jobId: string;
+  readonly taskId: string | null;
+  readonly workDate: string;
+  readonly isBillable: boolean;
+  readonly reverses: string | null;
+  hours: bigint;
+  status: string;
+}
+
+interface Wip {
+  readonly jobId: string;
+  readonly clientId: string;
+  readonly entry: string | null;
+  readonly amount: Cents;
+  billed: Cents;
+  up: Cents;
+  off: Cents;
+  status: string;
+  draft: string | null;
+}
+
+interface Line {
+  readonly lineType: string;
+  readonly amount: Cents;
+  readonly tax: Cents;
+  readonly wipIds: readonly string[];
+}
+
+interface Draft {
+  readonly clientId: string;
+  lines: readonly Line[];
+  /** The lines as they were sent. */
+  sent: readonly SentLine[];
+  status: string;
+}
+
+interface Relief {
+  readonly wipId: string;
+  readonly billed: Cents;
+  readonly up: Cents;
+  readonly off: Cents;
+}
+
+interface Invoice {
+  readonly clientId: string;
+  readonly total: Cents;
+  readonly reliefs: readonly Relief[];
+  status: string;
+  paid: Cents;
+  credited: Cents;
+  pending: Cents;
+  writtenOff: Cents;
+}
+
+interface Payment {
+  readonly clientId: string;
+  readonly method: string;
+  readonly amount: Cents;
+  allocations: { readonly invoice: string; amount: Cents; at: number }[];
+  refunded: Cents;
+  status: string;
+}
+
+/** The firm that the books are of. */
+export interface Firm {
+  /** In cents. */
+  readonly hourlyRate: Cents;
+  readonly clientOfJob: ReadonlyMap<string, string>;
+  readonly groupOfClient: ReadonlyMap<string, string>;
+}
+
+const counting: readonly string[] = ['COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED'];
+const partTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
+const fullDay = 2400n;
+
+/** What the books should be: rows by their ref, amounts in cents, and the rules in as few words as possible. */
+export class BooksModel {
+  readonly entries = new Map<string, Entry>();
+  readonly wips = new Map<string, Wip>();
+  readonly drafts = new Map<string, Draft>();
+  readonly invoices = new Map<string, Invoice>();
+  readonly payments = new Map<string, Payment>();
+  readonly #firm: Firm;
+  #clock = 0;
+
+  constructor(firm: Firm) {
+    this.#firm = firm;
+  }
+
+  /**
+   * Does what a request asks for.
+   *
+   * @param madeRef the ref of the row that the request makes besides the one that it names: the invoice of a draft, the work in
+   *   progress of an entry.
+   * @returns whether the books accept the request; where they do not, nothing has changed.
+   */
+  request(request: BooksRequest, madeRef: () => string): boolean {
+    switch (request.kind) {
+      case 'time':
+        return this.#record(request);
+      case 'hours':
+        return this.#changeHours(request);
+      case 'moveEntry':
+        return this.#moveEntry(request, madeRef);
+      case 'removeEntry':
+        return this.#removeEntry(request);
+      case 'wip':
+        return this.#addWip(request);
+      case 'writeOffWip':
+        return this.#writeOffWip(request);
+      case 'draft':
+        return this.#draft(request);
+      case 'draftLines':
+        return this.#changeLines(request);
+      case 'moveDraft':
+        return this.#moveDraft(request, madeRef);
+      case 'deleteDraft':
+        return this.#deleteDraft(request);
+      case 'import':
+        return this.#import(request);
+      case 'moveInvoice':
+        return this.#moveInvoice(request);
+      case 'pay':
+        return this.#pay(request);
+      case 'movePayment':
+        return this.#movePayment(request);
+      case 'returnPayment':
+        return this.#end(request.ref, ['COMPLETED'], 'RETURNED');
+      case 'refund':
+        return this.#refund(request);
+      case 'allocate':
+        return this.#allocate(request);
+    }
+  }
+
+  outstanding({ amount, up, off, billed, status }: Wip): Cents {
+    return status === 'REVERSED' ? 0n : amount + up - off - billed;
+  }
+
+  due({ total: all, paid, credited, writtenOff, status }: Invoice): Cents {
+    return status === 'VOIDED' ? 0n : all - paid - credited - writtenOff;
+  }
+
+  unapplied({ status, amount, refunded, allocations }: Payment): Cents {
+    if (!counting.includes(status) && status !== 'PENDING') return 0n;
+    return amount - refunded - total(allocations.map((one) => one.amount));
+  }
+
+  /** The balances of a client, as the API shows them. */
+  balances(clientId: string) {
+    const of = <Row extends { readonly clientId: string }>(rows: Map<string, Row>) =>
+      [...rows.values()].filter((row) => row.clientId === clientId);
+    const counted = of(this.payments).filter(({ status }) => counting.includes(status));
+    return {
+      outstandingBalance: money(total(of(this.invoices).map((row) => (row.status === 'PENDING' ? 0n : this.due(row))))),
+      unappliedCredit: money(total(counted.map((row) => this.unapplied(row)))),
+      unbilledWip: money(total(of(this.wips).map((row) => this.outstanding(row)))),
+    };
+  }
+
+  /** The sums of a job, as the API shows them. */
+  jobSums(jobId: string) {
+    const rows = [...this.wips.values()].filter((row) => row.jobId === jobId);
+    const approved = [...this.entries.values()].filter((one) => one.jobId === jobId && one.status === 'APPROVED');
+    return {
+      actualHours: money(total(approved.map(({ hours }) => hours))),
+      wipAmount: money(total(rows.map((row) => this.outstanding(row)))),
+      billedAmount: money(total(rows.map(({ billed }) => billed))),
+      writeOffAmount: money(total(rows.map(({ off }) => off))),
+      realizationPercent: realization(rows),
+    };
+  }
+
+  /** The hours of a task, as the API shows them. */
+  taskHours(taskId: string): string {
+    const approved = [...this.entries.values()].filter((one) => one.taskId === taskId && one.status === 'APPROVED');
+    return money(total(approved.map(({ hours }) => hours)));
+  }
+
+  #record({ ref, hours, ...request }: BooksRequest & { kind: 'time' }): boolean {
+    const { jobId, taskId, workDate, isBillable, status, reverses } = request;
+    const entry: Entry = { jobId, taskId, workDate, isBillable, reverses, hours: cents(hours), status };
+    if (!this.#takesBackWhatIsLeft(ref, entry)) return false;
+    if (reverses !== null && entry.hours >= 0n) return false;
+    if (reverses === null && (entry.hours <= 0n || entry.hours > fullDay)) return false;
+    return this.#keepsDay(ref, entry) && this.#put(this.entries, ref, entry);
+  }
+
+  #changeHours({ ref, hours }: BooksRequest & { kind: 'hours' }): boolean {
+    const entry = found(this.entries, ref);
+    const changed = { ...entry, hours: cents(hours) };
+    if (changed.hours === entry.hours) return true;
+    if (entry.status === 'APPROVED') return false;
+    return this.#keepsDay(ref, changed) && this.#put(this.entries, ref, changed);
+  }
+
+  /** Reversals of one entry take back at most its hours, and only while it is approved. */
+  #takesBackWhatIsLeft(ref: string, { reverses, hours, status }: Entry): boolean {
+    if (reverses === null) return true;
+    const original = found(this.entries, reverses);
+    if (original.status !== 'APPROVED' || original.reverses !== null) return false;
+    return status === 'REJECTED' || original.hours + hours + total(this.#reversalsOf(reverses, ref)) >= 0n;
+  }
+
+  /** The hours of the reversals of an entry that count, but for one. */
+  #reversalsOf(ref: string, except?: string): bigint[] {
+    return [...this.entries]
+      .filter(([other, one]) => one.reverses === ref && other !== except && one.status !== 'REJECTED')
+      .map(([, { hours }]) => hours);
+  }
+
+  /** A day has at most 24 hours; what takes back an entry of another day makes no room. */
+  #keepsDay(ref: string, entry: Entry): boolean {
+    const makesRoom = (one: Entry) =>
+      one.reverses === null || found(this.entries, one.reverses).workDate === one.workDate;
+    const all = [...this.entries].filter(([other]) => other !== ref).map(([, one]) => one);
+    const ofDay = [...all, entry].filter(
+      (one) => one.workDate === entry.workDate && one.status !== 'REJECTED' && makesRoom(one),
+    );
+    return total(ofDay.map(({ hours }) => hours)) <= fullDay;
+  }
+
+  #moveEntry({ ref, to }: BooksRequest & { kind: 'moveEntry' }, madeRef: () => string): boolean {
+    const entry = found(this.entries, ref);
+    if (entry.status === to) return true;
+    const moves = ['DRAFT SUBMITTED', 'SUBMITTED APPROVED', 'SUBMITTED REJECTED', 'REJECTED DRAFT', 'APPROVED DRAFT'];
+    if (!moves.includes(`${entry.status} ${to}`)) return false;
+    const moved = { ...entry, status: to };
+    const work = [...this.wips.values()].find((row) => row.entry === ref && row.status !== 'REVERSED');
+    if (entry.status === 'APPROVED' && (this.#reversalsOf(ref).length > 0 || (work && work.status !== 'OPEN')))
+      return false;
+    if (!this.#takesBackWhatIsLeft(ref, moved) || !this.#keepsDay(ref, moved)) return false;
+    if (entry.status === 'APPROVED' && work !== undefined) work.status = 'REVERSED';
+    if (to === 'APPROVED' && entry.isBillable) {
+      const amount = divideHalfUp(entry.hours * this.#firm.hourlyRate, 100n);
+      this.#put(this.wips, madeRef(), this.#wip(entry.jobId, amount, ref));
+    }
+    return this.#put(this.entries, ref, moved);
+  }
+
+  #removeEntry({ ref }: BooksRequest & { kind: 'removeEntry' }): boolean {
+    const { status } = found(this.entries, ref);
+    return (status === 'DRAFT' || status === 'REJECTED') && this.entries.delete(ref);
+  }
+
+  #wip(jobId: string, amount: Cents, entry: string | null): Wip {
+    const clientId = found(this.#firm.clientOfJob, jobId);
+    return { jobId, clientId, entry, amount, billed: 0n, up: 0n, off: 0n, status: 'OPEN', draft: null };
+  }
+
+  #addWip({ ref, jobId, wipType, amount }: BooksRequest & { kind: 'wip' }): boolean {
+    if (wipType === 'FIXED_FEE' && cents(amount) < 0n) return false;
+    return this.#put(this.wips, ref, this.#wip(jobId, cents(amount), null));
+  }
+
+  #writeOffWip({ ref, amount }: BooksRequest & { kind: 'writeOffWip' }): boolean {
+    const row = found(this.wips, ref);
+    if (row.status === 'WRITTEN_OFF') return cents(amount) === row.off;
+    if (row.status !== 'OPEN' && row.status !== 'PARTIALLY_BILLED') return false;
+    const outstanding = this.outstanding(row);
+    if (outstanding === 0n || cents(amount) !== row.off + outstanding) return false;
+    return change(row, { off: row.off + outstanding, status: 'WRITTEN_OFF' });
+  }
+
+  #draft({ ref, clientId, lines }: BooksRequest & { kind: 'draft' }): boolean {
+    const priced = this.#price(lines, ref, clientId);
+    if (priced === undefined) return false;
+    this.#hold(ref, [], priced);
+    return this.#put(this.drafts, ref, { clientId, lines: priced, sent: lines, status: 'DRAFT' });
+  }
+
+  #changeLines({ ref, lines }: BooksRequest & { kind: 'draftLines' }): boolean {
+    const draft = found(this.drafts, ref);
+    if (draft.status !== 'DELETED' && JSON.stringify(lines) === JSON.stringify(draft.sent)) return true;
+    if (draft.status !== 'DRAFT') return false;
+    const priced = this.#price(lines, ref, draft.clientId);
+    if (priced === undefined) return false;
+    this.#hold(ref, draft.lines, priced);
+    return change(draft, { lines: priced, sent: lines });
+  }
+
+  /** Lines with their amounts; undefined where one of them breaks a rule. */
+  #price(lines: readonly SentLine[], draft: string | undefined, clientId: string): Line[] | undefined {
+    const named = lines.flatMap(({ wipIds }) => wipIds);
+    if (new Set(named).size < named.length) return undefined;
+    const priced = lines.map(({ lineType, quantity, unitAmount, taxable, taxRatePercent, wipIds }): Line => {
+      const amount = divideHalfUp(scaled(quantity, 4) * scaled(unitAmount, 4), 1_000_000n);
+      const tax = taxable ? divideHalfUp(amount * scaled(taxRatePercent, 4), 1_000_000n) : 0n;
+      return { lineType, amount, tax, wipIds };
+    });
+    for (const { lineType, amount, wipIds } of priced) {
+      if (wipIds.length > 0 && (lineType === 'DISCOUNT' || lineType === 'INTEREST')) return undefined;
+      if (lineType === 'DISCOUNT' ? amount > 0n : amount < 0n && wipIds.length === 0) return undefined;
+      const rows = wipIds.map((id) => found(this.wips, id));
+      const isFree = (row: Wip) =>
+        row.status === 'OPEN' ||
+        row.status === 'PARTIALLY_BILLED' ||
+        (row.status === 'IN_DRAFT' && row.draft === draft);
+      if (rows.some((row) => row.clientId !== clientId || !isFree(row))) return undefined;
+      const outstanding = total(rows.map((row) => this.outstanding(row)));
+      if (lineType !== 'DISCOUNT' && (outstanding < 0n ? amount > 0n : amount < 0n)) return undefined;
+    }
+    return priced;
+  }
+
+  #hold(draft: string, before: readonly Line[], after: readonly Line[]): void {
+    for (const id of before.flatMap(({ wipIds }) => wipIds)) {
+      const row = found(this.wips, id);
+      const isUntouched = row.billed === 0n && row.up === 0n && row.off === 0n;
+      change(row, { status: isUntouched ? 'OPEN' : 'PARTIALLY_BILLED', draft: null });
+    }
+    for (const id of after.flatMap(({ wipIds }) => wipIds)) change(found(this.wips, id), { status: 'IN_DRAFT', draft });
+  }
+
+  #moveDraft({ ref, to }: BooksRequest & { kind: 'moveDraft' }, madeRef: () => string): boolean {
+    const draft = found(this.drafts, ref);
+    if (draft.status === to) return true;
+    const moves = ['DRAFT IN_REVIEW', 'IN_REVIEW APPROVED', 'IN_REVIEW REJECTED', 'REJECTED DRAFT'];
+    if (!moves.includes(`${draft.status} ${to}`)) return false;
+    if (to === 'IN_REVIEW' && (draft.lines.length === 0 || totalOf(draft.lines) < 0n)) return false;
+    if (to !== 'APPROVED') return change(draft, { status: to });
+    const reliefs = draft.lines.flatMap((line) => this.#relieve(line));
+    for (const { wipId, billed, up, off } of reliefs) {
+      const row = found(this.wips, wipId);
+      change(row, { billed: row.billed + billed, up: row.up + up, off: row.off + off });
+      row.status = this.outstanding(row) === 0n ? 'BILLED' : 'PARTIALLY_BILLED';
+    }
+    this.#post(madeRef(), draft.clientId, totalOf(draft.lines), reliefs, 'POSTED');
+    return change(draft, { status: 'POSTED' });
+  }
+
+  /** What a line takes from its rows: in proportion to the outstanding amounts, the last one takes what is left. */
+  #relieve({ lineType, amount, wipIds }: Line): Relief[] {
+    // The IDs of rows ascend in the order in which the rows were made.
+    const ids = [...this.wips.keys()].filter((id) => wipIds.includes(id));
+    const amounts = ids.map((id) => this.outstanding(found(this.wips, id)));
+    const all = total(amounts);
+    const isPart =
+      partTypes.includes(lineType) && (all < 0n ? amount >= all && amount <= 0n : amount >= 0n && amount <= all);
+    let left = amount;
+    const shares = amounts.map((one, index) => {
+      const share = index === ids.length - 1 ? left : all === 0n ? one : divideHalfUp(amount * one, all);
+      left -= share;
+      return share;
+    });
+    if (isPart) keepWithin(shares, amounts);
+    return ids.map((wipId, index) => {
+      const [billed, outstanding] = [shares[index] ?? 0n, amounts[index] ?? 0n];
+      const more = isPart ? 0n : billed - outstanding;
+      return { wipId, billed, up: more > 0n ? more : 0n, off: more < 0n ? -more : 0n };
+    });
+  }
+
+  #deleteDraft({ ref }: BooksRequest & { kind: 'deleteDraft' }): boolean {
+    const draft = found(this.drafts, ref);
+    if (draft.status !== 'DRAFT' && draft.status !== 'REJECTED') return false;
+    this.#hold(ref, draft.lines, []);
+    return change(draft, { status: 'DELETED' });
+  }
+
+  #import({ ref, clientId, status, lines }: BooksRequest & { kind: 'import' }): boolean {
+    const priced = this.#price(lines, undefined, clientId);
+    if (priced === undefined || totalOf(priced) < 0n) return false;
+    return this.#post(ref, clientId, totalOf(priced), [], status);
+  }
+
+  #post(ref: string, clientId: string, all: Cents, reliefs: readonly Relief[], status: string): boolean {
+    const row = { clientId, total: all, reliefs, paid: 0n, credited: 0n, pending: 0n, writtenOff: 0n };
+    return this.#put(this.invoices, ref, { ...row, status: status === 'POSTED' && all === 0n ? 'PAID' : status });
+  }
+
+  #moveInvoice({ ref, to }: BooksRequest & { kind: 'moveInvoice' }): boolean {
+    const invoice = found(this.invoices, ref);
+    const { status, paid, credited, pending } = invoice;
+    if (status === to) return true;
+    if (to === 'POSTED') {
+      if (status !== 'PENDING') return false;
+      return change(invoice, { status: invoice.total === 0n ? 'PAID' : 'POSTED' });
+    }
+    if (to === 'WRITTEN_OFF') {
+      if ((status !== 'POSTED' && status !== 'PARTIALLY_PAID') || pending > 0n) return false;
+      return change(invoice, { writtenOff: this.due(invoice), status: to });
+    }
+    const rows = invoice.reliefs.map((relief) => ({ relief, row: found(this.wips, relief.wipId) }));
+    if (status !== 'POSTED' || paid + credited + pending > 0n || rows.some(({ row }) => row.status === 'IN_DRAFT'))
+      return false;
+    for (const { relief, row } of rows) {
+      change(row, { billed: row.billed - relief.billed, up: row.up - relief.up, off: row.off - relief.off });
+      if (row.status === 'WRITTEN_OFF') row.off += this.outstanding(row);
+      else row.status = row.billed === 0n && row.up === 0n && row.off === 0n ? 'OPEN' : 'PARTIALLY_BILLED';
+    }
+    return change(invoice, { status: to });
+  }
+
+  #pay({ ref, clientId, method, amount, allocations }: BooksRequest & { kind: 'pay' }): boolean {
+    const status = method === 'ACH' ? 'PENDING' : 'COMPLETED';
+    const payment: Payment = { clientId, method, amount: cents(amount), allocations: [], refunded: 0n, status };
+    return this.#apply(payment, allocations) && this.#put(this.payments, ref, payment);
+  }
+
+  #allocate({ ref, allocations }: BooksRequest & { kind: 'allocate' }): boolean {
+    const payment = found(this.payments, ref);
+    const isSame =
+      allocations.length === payment.allocations.length &&
+      allocations.every(({ invoiceId, amount }, index) => {
+        const known = payment.allocations[index];
+        return known?.invoice === invoiceId && known.amount === cents(amount);
+      });
+    if (isSame) return true;
+    return payment.status === 'COMPLETED' && this.#apply(payment, allocations);
+  }
+
+  /** Gives a payment its allocations, all of which stay at least as large as they were. */
+  #apply(payment: Payment, sent: readonly SentAllocation[]): boolean {
+    const ids = sent.map(({ invoiceId }) => invoiceId);
+    const known = new Map(payment.allocations.map((one) => [one.invoice, one]));
+    if (new Set(ids).size < ids.length || [...known.keys()].some((id) => !ids.includes(id))) return false;
+    const next = sent.map(({ invoiceId, amount }) => {
+      const more = cents(amount) - (known.get(invoiceId)?.amount ?? 0n);
+      return { invoice: invoiceId, amount: cents(amount), more };
+    });
+    const groupOf = (clientId: string) => this.#firm.groupOfClient.get(clientId) ?? clientId;
+    for (const { invoice: id, more, amount } of next) {
+      const invoice = found(this.invoices, id);
+      if (more < 0n || amount <= 0n) return false;
+      if (more === 0n) continue;
+      if (groupOf(invoice.clientId) !== groupOf(payment.clientId)) return false;
+      if (invoice.status !== 'POSTED' && invoice.status !== 'PARTIALLY_PAID') return false;
+      if (more > this.due(invoice) - invoice.pending) return false;
+    }
+    if (total(next.map(({ amount }) => amount)) > payment.amount - payment.refunded) return false;
+    this.#clock += 1;
+    this.#uncover(payment);
+    payment.allocations = next.map(({ invoice, amount, more }) => ({
+      invoice,
+      amount,
+      at: more > 0n ? this.#clock : (known.get(invoice)?.at ?? 0),
+    }));
+    this.#cover(payment);
+    return true;
+  }
+
+  #uncover(payment: Payment): void {
+    for (const { invoice, amount } of payment.allocations) this.#coverBy(payment, invoice, -amount);
+  }
+
+  #cover(payment: Payment): void {
+    for (const { invoice, amount } of payment.allocations) this.#coverBy(payment, invoice, amount);
+    for (const { invoice } of payment.allocations) this.#settle(invoice);
+  }
+
+  #coverBy({ status, method }: Payment, id: string, amount: Cents): void {
+    const invoice = found(this.invoices, id);
+    if (status === 'PENDING') invoice.pending += amount;
+    else if (method === 'CREDIT') invoice.credited += amount;
+    else invoice.paid += amount;
+  }
+
+  #settle(id: string): void {
+    const invoice = found(this.invoices, id);
+    if (invoice.status === 'WRITTEN_OFF') invoice.writtenOff += this.due(invoice);
+    else if (this.due(invoice) === 0n) invoice.status = 'PAID';
+    else invoice.status = invoice.paid + invoice.credited > 0n ? 'PARTIALLY_PAID' : 'POSTED';
+  }
+
+  #movePayment({ ref, to }: BooksRequest & { kind: 'movePayment' }): boolean {
+    const payment = found(this.payments, ref);
+    if (payment.status === to) return true;
+    if (to === 'VOIDED') return this.#end(ref, ['COMPLETED'], to);
+    if (to === 'FAILED') return this.#end(ref, ['PENDING'], to);
+    if (payment.status !== 'PENDING') return false;
+    this.#uncover(payment);
+    payment.status = to;
+    this.#clock += 1;
+    for (const one of payment.allocations) one.at = this.#clock;
+    this.#cover(payment);
+    return true;
+  }
+
+  /** Ends a payment, which covers nothing any more. */
+  #end(ref: string, from: readonly string[], to: string): boolean {
+    const payment = found(this.payments, ref);
+    if (!from.includes(payment.status)) return false;
+    this.#uncover(payment);
+    for (const { invoice } of payment.allocations) this.#settle(invoice);
+    return change(payment, { allocations: [], status: to });
+  }
+
+  #refund({ ref, refundedAmount }: BooksRequest & { kind: 'refund' }): boolean {
+    const payment = found(this.payments, ref);
+    const more = cents(refundedAmount) - payment.refunded;
+    if (more === 0n) return true;
+    if (payment.status !== 'COMPLETED' && payment.status !== 'PARTIALLY_REFUNDED') return false;
+    if (more < 0n || cents(refundedAmount) > payment.amount) return false;
+    const unapplied = this.unapplied(payment);
+    let rest = more > unapplied ? more - unapplied : 0n;
+    const touched = payment.allocations.map(({ invoice }) => invoice);
+    this.#uncover(payment);
+    // The allocation that was made last comes first; of those that were made at once, the last in the list.
+    for (const one of payment.allocations.toReversed().sort((left, right) => right.at - left.at)) {
+      const taken = one.amount < rest ? one.amount : rest;
+      one.amount -= taken;
+      rest -= taken;
+    }
+    payment.allocations = payment.allocations.filter(({ amount }) => amount > 0n);
+    payment.refunded += more;
+    payment.status = payment.refunded === payment.amount ? 'REFUNDED' : 'PARTIALLY_REFUNDED';
+    this.#cover(payment);
+    for (const id of touched) this.#settle(id);
+    return true;
+  }
+
+  #put<Row>(rows: Map<string, Row>, ref: string, row: Row): boolean {
+    rows.set(ref, row);
+    return true;
+  }
+}
+
+/** What was billed as a share of its value at standard rates, in percent with at most four places. */
+function realization(rows: readonly Wip[]): string {
+  const billed = total(rows.map((row) => row.billed));
+  const standard = total(rows.map((row) => row.billed + row.off - row.up));
+  if (billed <= 0n || standard <= 0n) return '0';
+  return unscaled(divideHalfUp(billed * 1_000_000n, standard), 4).replace(/\.?0+$/, '');
+}
+
+/** No share beyond its row: what the last row cannot take goes to the rows before it. */
+function keepWithin(shares: bigint[], limits: readonly bigint[]): void {
+  let excess = 0n;
+  const clamp = (value: bigint, limit: bigint) => {
+    const [low, high] = limit < 0n ? [limit, 0n] : [0n, limit];
+    return value < low ? low : value > high ? high : value;
+  };
+  for (const [index, limit] of limits.entries()) {
+    const kept = clamp(shares[index] ?? 0n, limit);
+    excess += (shares[index] ?? 0n) - kept;
+    shares[index] = kept;
+  }
+  for (let index = shares.length - 1; index >= 0; index--) {
+    const before = shares[index] ?? 0n;
+    const moved = clamp(before + excess, limits[index] ?? 0n);
+    excess -= moved - before;
+    shares[index] = moved;
+  }
+}
+
+/** Discounts are negative amounts, so the total is simply all amounts and all taxes. */
+function totalOf(lines: readonly Line[]): Cents {
+  return total(lines.map(({ amount, tax }) => amount + tax));
+}
+
+function found<Value>(rows: ReadonlyMap<string, Value>, ref: string): Value {
+  const row = rows.get(ref);
+  if (row === undefined) throw new Error(`The model has no ${ref}.`);
+  return row;
+}
+
+function change<Row extends object>(row: Row, values: Partial<Row>): boolean {
+  Object.assign(row, values);
+  return true;
+}

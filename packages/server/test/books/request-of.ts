@@ -1,0 +1,237 @@
+import type { Books } from './books.ts';
+import { cents, divideHalfUp, money, unscaled } from './cents.ts';
+import type { BooksRequest, SentAllocation, SentLine } from './requests.ts';
+import type { LineStep, SingleKind, SingleStep, Step } from './steps.ts';
+
+/** The request of a step, with amounts that follow from what the API shows now; undefined where there is no such row yet. */
+export async function requestOf(books: Books, step: SingleStep): Promise<BooksRequest | undefined> {
+  const { entries, wips, drafts, invoices, payments } = books.refs;
+  const { kind, pick, other, percent, isAimed } = step;
+  const aim = (refs: readonly string[]) => {
+    const wanted = startsFrom[kind];
+    const ready = refs.filter((ref) => wanted?.includes(books.statusOf.get(ref) ?? ''));
+    return chosen(isAimed && ready.length > 0 ? ready : refs, pick);
+  };
+  const [entry, draft, invoice, payment] = [aim(entries), aim(drafts), aim(invoices), aim(payments)];
+  const clientId = chosen(books.clientIds, other) ?? '';
+  const ofClient = books.jobIds.filter((id) => books.clientOfJob.get(id) === clientId);
+  const jobId = chosen(ofClient, pick) ?? '';
+  switch (kind) {
+    case 'time': {
+      const status = pick % 3 === 0 ? 'DRAFT' : 'SUBMITTED';
+      const hours = money(BigInt(10 * (1 + ((pick * 7 + other * 11) % 90))));
+      const taskId = other % 2 === 0 ? (books.taskOfJob.get(jobId) ?? null) : null;
+      const work = { jobId, taskId, workDate: dayOf(pick), hours, isBillable: percent !== 71 } as const;
+      return { kind, ref: books.newRef('time'), ...work, status, reverses: null };
+    }
+    case 'reversal': {
+      if (entry === undefined) return undefined;
+      const reversed = await books.entry(entry);
+      const hours = `-${money(10n * shareOf(cents(String(reversed.hours).replace('-', '')) / 10n, percent))}`;
+      if (hours === '-0.00') return undefined;
+      const taskId = typeof reversed.taskId === 'string' ? reversed.taskId : null;
+      const work = { jobId: String(reversed.jobId), taskId, workDate: dayOf(other % 2 === 0 ? pick : other), hours };
+      const isBillable = reversed.isBillable === true;
+      return { kind: 'time', ref: books.newRef('reversal'), ...work, isBillable, status: 'SUBMITTED', reverses: entry };
+    }
+    case 'hours':
+      if (entry === undefined || entry.startsWith('reversal')) return undefined;
+      return { kind, ref: entry, hours: money(BigInt(10 * (1 + other))) };
+    case 'submitEntry':
+      return entry === undefined ? undefined : { kind: 'moveEntry', ref: entry, to: 'SUBMITTED' };
+    case 'approveEntry':
+      return entry === undefined ? undefined : { kind: 'moveEntry', ref: entry, to: 'APPROVED' };
+    case 'rejectEntry':
+      return entry === undefined ? undefined : { kind: 'moveEntry', ref: entry, to: 'REJECTED' };
+    case 'redraftEntry':
+      return entry === undefined ? undefined : { kind: 'moveEntry', ref: entry, to: 'DRAFT' };
+    case 'removeEntry':
+      return entry === undefined ? undefined : { kind, ref: entry };
+    case 'wip': {
+      const wipType = (['FIXED_FEE', 'PROGRESS', 'ADJUSTMENT'] as const)[pick % 3] ?? 'FIXED_FEE';
+      const amount = BigInt(pick * 1337 + percent) * (percent === 40 ? -1n : 1n);
+      return { kind, ref: books.newRef('wip'), jobId, wipType, amount: money(amount) };
+    }
+    case 'writeOffWip': {
+      const ref = aim(wips);
+      if (ref === undefined) return undefined;
+      const row = await books.wip(ref);
+      const amount = cents(row.writeOffAmount) + shareOf(cents(row.outstandingAmount), percent);
+      return { kind, ref, amount: money(amount) };
+    }
+    case 'draft':
+      return { kind, ref: books.newRef('draft'), clientId, lines: await linesOf(books, step, clientId) };
+    case 'draftLines': {
+      if (draft === undefined) return undefined;
+      const { clientId: owner } = await books.draft(draft);
+      return { kind, ref: draft, lines: await linesOf(books, step, owner) };
+    }
+    case 'reviewDraft':
+      return draft === undefined ? undefined : { kind: 'moveDraft', ref: draft, to: 'IN_REVIEW' };
+    case 'approveDraft':
+      return draft === undefined ? undefined : { kind: 'moveDraft', ref: draft, to: 'APPROVED' };
+    case 'rejectDraft':
+      return draft === undefined ? undefined : { kind: 'moveDraft', ref: draft, to: 'REJECTED' };
+    case 'redraftDraft':
+      return draft === undefined ? undefined : { kind: 'moveDraft', ref: draft, to: 'DRAFT' };
+    case 'deleteDraft':
+      return draft === undefined ? undefined : { kind, ref: draft };
+    case 'import': {
+      const status = pick % 4 === 0 ? 'PENDING' : 'POSTED';
+      const lines = (await linesOf(books, step, clientId)).map((line) => ({ ...line, wipIds: [] }));
+      return { kind, ref: books.newRef('invoice'), clientId, status, lines };
+    }
+    case 'postInvoice':
+      return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'POSTED' };
+    case 'voidInvoice':
+      return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'VOIDED' };
+    case 'writeOffInvoice':
+      return invoice === undefined ? undefined : { kind: 'moveInvoice', ref: invoice, to: 'WRITTEN_OFF' };
+    case 'pay': {
+      const { allocations, owner } = await sharesOf(books, step);
+      const amount = sumOf(allocations) + BigInt(other % 3 === 0 ? 0 : other * 100 + 1);
+      if (amount === 0n) return undefined;
+      const payer = isAimed && owner !== undefined ? owner : clientId;
+      const paid = { clientId: payer, method: step.method, amount: money(amount) };
+      return { kind, ref: books.newRef('payment'), ...paid, allocations };
+    }
+    case 'completePayment':
+      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'COMPLETED' };
+    case 'failPayment':
+      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'FAILED' };
+    case 'voidPayment':
+      return payment === undefined ? undefined : { kind: 'movePayment', ref: payment, to: 'VOIDED' };
+    case 'returnPayment':
+      return payment === undefined ? undefined : { kind, ref: payment };
+    case 'refund': {
+      if (payment === undefined) return undefined;
+      const { amount, refundedAmount } = await books.payment(payment);
+      const left = cents(amount) - cents(refundedAmount);
+      return { kind, ref: payment, refundedAmount: money(cents(refundedAmount) + shareOf(left, percent)) };
+    }
+    case 'allocate': {
+      if (payment === undefined) return undefined;
+      const { allocations, unappliedAmount } = await books.payment(payment);
+      const kept = allocations.map(({ invoiceId, amount }) => ({ invoiceId: books.refOf(invoiceId), amount }));
+      const [added] = (await sharesOf(books, { ...step, pick: other })).allocations;
+      if (added === undefined) return { kind, ref: payment, allocations: kept };
+      const wanted: bigint = cents(added.amount);
+      const free: bigint = shareOf(cents(unappliedAmount), percent);
+      const more = wanted < free ? wanted : free;
+      if (more === 0n) return undefined;
+      const known = kept.find(({ invoiceId }) => invoiceId === added.invoiceId);
+      const raised = { invoiceId: added.invoiceId, amount: money(cents(known?.amount ?? '0') + more) };
+      const rest = kept.filter((one) => one !== known);
+      return { kind, ref: payment, allocations: known === undefined ? [...kept, raised] : [...rest, raised] };
+    }
+  }
+}
+
+async function linesOf(books: Books, { lines }: Step, clientId: string): Promise<SentLine[]> {
+  const used = new Set<string>();
+  const sent: SentLine[] = [];
+  for (const { lineType, rows, percent, quantity, taxRatePercent } of lines) {
+    const takesWork = lineType !== 'DISCOUNT' && lineType !== 'INTEREST';
+    const refs: string[] = [];
+    let outstanding = 0n;
+    for (const row of takesWork ? rows : []) {
+      // Now and then, a row that the client cannot be billed for.
+      const own = books.refs.wips.filter((wip) => percent === 87 || books.clientOfWip.get(wip) === clientId);
+      const ref = chosen(own, row);
+      if (ref === undefined || used.has(ref)) continue;
+      const read = await books.wip(ref);
+      used.add(ref);
+      refs.push(ref);
+      outstanding += cents(read.outstandingAmount);
+    }
+    const base = refs.length === 0 ? BigInt(percent * 37) * (lineType === 'DISCOUNT' ? -1n : 1n) : outstanding;
+    const unitAmount = unscaled(
+      divideHalfUp(base * BigInt(percent) * 10_000n, BigInt(Math.round(Number(quantity) * 10_000))),
+      4,
+    );
+    sent.push(lineOf(lineType, refs, { quantity, unitAmount, taxRatePercent }));
+  }
+  return sent;
+}
+
+/** Shares of what one or two invoices can take, and the client of the first. */
+async function sharesOf(
+  books: Books,
+  { pick, other, percent, lines }: Step,
+): Promise<{ readonly allocations: SentAllocation[]; readonly owner: string | undefined }> {
+  const refs = new Set([
+    chosen(books.refs.invoices, pick),
+    lines.length > 1 ? chosen(books.refs.invoices, other) : undefined,
+  ]);
+  const allocations: SentAllocation[] = [];
+  let owner: string | undefined;
+  for (const ref of refs) {
+    if (ref === undefined) continue;
+    const { clientId, amountDue, amountPending } = await books.invoice(ref);
+    owner ??= clientId;
+    const amount = shareOf(cents(amountDue) - cents(amountPending), percent);
+    if (amount > 0n) allocations.push({ invoiceId: ref, amount: money(amount) });
+  }
+  return { allocations, owner };
+}
+
+/** A share of a whole; more than 100 percent is one more. */
+function shareOf(whole: bigint, percent: number): bigint {
+  if (percent > 100) return whole < 0n ? whole - 1n : whole + 1n;
+  return (whole * BigInt(percent)) / 100n;
+}
+
+function lineOf(
+  lineType: SentLine['lineType'],
+  wipIds: readonly string[],
+  {
+    quantity,
+    unitAmount,
+    taxRatePercent,
+  }: Pick<LineStep, 'quantity' | 'taxRatePercent'> & { readonly unitAmount: string },
+): SentLine {
+  const tax = { taxable: taxRatePercent !== null, taxRatePercent: taxRatePercent ?? '0' };
+  return { lineType, description: 'Work', quantity, unitAmount, ...tax, wipIds };
+}
+
+/** The states from which a step leads on. */
+const startsFrom: Readonly<Partial<Record<SingleKind, readonly string[]>>> = {
+  reversal: ['APPROVED'],
+  hours: ['DRAFT', 'SUBMITTED', 'REJECTED'],
+  submitEntry: ['DRAFT'],
+  approveEntry: ['SUBMITTED'],
+  rejectEntry: ['SUBMITTED'],
+  redraftEntry: ['APPROVED', 'REJECTED'],
+  removeEntry: ['DRAFT', 'REJECTED'],
+  writeOffWip: ['OPEN'],
+  draftLines: ['DRAFT'],
+  reviewDraft: ['DRAFT'],
+  approveDraft: ['IN_REVIEW'],
+  rejectDraft: ['IN_REVIEW'],
+  redraftDraft: ['REJECTED'],
+  deleteDraft: ['DRAFT', 'REJECTED'],
+  postInvoice: ['PENDING'],
+  voidInvoice: ['POSTED'],
+  writeOffInvoice: ['POSTED'],
+  completePayment: ['PENDING'],
+  failPayment: ['PENDING'],
+  voidPayment: ['COMPLETED'],
+  returnPayment: ['COMPLETED'],
+  refund: ['COMPLETED', 'PARTIALLY_REFUNDED'],
+  allocate: ['COMPLETED'],
+};
+
+function chosen<Value>(values: readonly Value[], pick: number): Value | undefined {
+  // From the newest on: what was made last is what most can still happen to.
+  return values.at(-1 - (pick % Math.max(values.length, 1)));
+}
+
+function dayOf(pick: number): string {
+  return Temporal.PlainDate.from('2026-01-05')
+    .add({ days: pick % 9 })
+    .toString();
+}
+
+function sumOf(allocations: readonly SentAllocation[]): bigint {
+  return allocations.reduce((sum, { amount }) => sum + cents(amount), 0n);
+}

@@ -1,0 +1,71 @@
+/** A line as it is sent: quantity, price and tax rate in decimal text. */
+export interface SentLine {
+  readonly lineType: 'TIME' | 'EXPENSE' | 'FIXED_FEE' | 'PROGRESS' | 'DISCOUNT' | 'INTEREST' | 'OTHER';
+  readonly description: string;
+  readonly quantity: string;
+  readonly unitAmount: string;
+  readonly taxable: boolean;
+  readonly taxRatePercent: string;
+  readonly wipIds: readonly string[];
+}
+
+export interface SentAllocation {
+  readonly invoiceId: string;
+  readonly amount: string;
+}
+
+/** A change of the books, as it goes to the API. Rows are named by their `ref` where the caller chose one, else by their id. */
+export type BooksRequest =
+  | {
+      readonly kind: 'time';
+      readonly ref: string;
+      readonly jobId: string;
+      readonly taskId: string | null;
+      readonly workDate: string;
+      readonly hours: string;
+      readonly isBillable: boolean;
+      readonly status: 'DRAFT' | 'SUBMITTED';
+      readonly reverses: string | null;
+    }
+  | { readonly kind: 'hours'; readonly ref: string; readonly hours: string }
+  | { readonly kind: 'moveEntry'; readonly ref: string; readonly to: EntryStatus }
+  | { readonly kind: 'removeEntry'; readonly ref: string }
+  | {
+      readonly kind: 'wip';
+      readonly ref: string;
+      readonly jobId: string;
+      readonly wipType: OwnWip;
+      readonly amount: string;
+    }
+  | { readonly kind: 'writeOffWip'; readonly ref: string; readonly amount: string }
+  | { readonly kind: 'draft'; readonly ref: string; readonly clientId: string; readonly lines: readonly SentLine[] }
+  | { readonly kind: 'draftLines'; readonly ref: string; readonly lines: readonly SentLine[] }
+  | { readonly kind: 'moveDraft'; readonly ref: string; readonly to: DraftStatus }
+  | { readonly kind: 'deleteDraft'; readonly ref: string }
+  | {
+      readonly kind: 'import';
+      readonly ref: string;
+      readonly clientId: string;
+      readonly status: 'PENDING' | 'POSTED';
+      readonly lines: readonly SentLine[];
+    }
+  | { readonly kind: 'moveInvoice'; readonly ref: string; readonly to: 'POSTED' | 'VOIDED' | 'WRITTEN_OFF' }
+  | {
+      readonly kind: 'pay';
+      readonly ref: string;
+      readonly clientId: string;
+      readonly method: 'CHECK' | 'CREDIT' | 'ACH';
+      readonly amount: string;
+      readonly allocations: readonly SentAllocation[];
+    }
+  | { readonly kind: 'movePayment'; readonly ref: string; readonly to: 'COMPLETED' | 'FAILED' | 'VOIDED' }
+  | { readonly kind: 'returnPayment'; readonly ref: string }
+  | { readonly kind: 'refund'; readonly ref: string; readonly refundedAmount: string }
+  | { readonly kind: 'allocate'; readonly ref: string; readonly allocations: readonly SentAllocation[] };
+
+export type EntryStatus = 'DRAFT' | 'SUBMITTED' | 'APPROVED' | 'REJECTED';
+export type OwnWip = 'FIXED_FEE' | 'PROGRESS' | 'ADJUSTMENT';
+export type DraftStatus = 'DRAFT' | 'IN_REVIEW' | 'APPROVED' | 'REJECTED';
+
+/** What every write-off, rejection and void of a test gives as its reason, so that repeating one changes nothing. */
+export const reason = 'Because';

@@ -1,0 +1,172 @@
+import fc from 'fast-check';
+import type { SentLine } from './requests.ts';
+
+/** What a step does, and how often it is chosen. */
+const weights = {
+  time: 6,
+  reversal: 2,
+  hours: 1,
+  submitEntry: 1,
+  approveEntry: 8,
+  rejectEntry: 2,
+  redraftEntry: 2,
+  removeEntry: 1,
+  wip: 3,
+  writeOffWip: 2,
+  draft: 8,
+  draftLines: 4,
+  reviewDraft: 7,
+  approveDraft: 9,
+  rejectDraft: 2,
+  redraftDraft: 2,
+  deleteDraft: 2,
+  import: 3,
+  postInvoice: 1,
+  voidInvoice: 5,
+  writeOffInvoice: 2,
+  pay: 9,
+  completePayment: 3,
+  failPayment: 1,
+  voidPayment: 2,
+  returnPayment: 2,
+  refund: 4,
+  allocate: 4,
+} as const;
+
+const scenarioWeights = {
+  bill: 6,
+  billUnevenly: 1,
+  reverseTwice: 1,
+  refundInPart: 1,
+  writeOffWhilePending: 1,
+} as const;
+
+/** What one request does. */
+export type SingleKind = keyof typeof weights;
+type Scenario = keyof typeof scenarioWeights;
+
+/** A line of a document: which rows it bills, at which share of what is outstanding on them. */
+export interface LineStep {
+  readonly lineType: SentLine['lineType'];
+  readonly rows: readonly number[];
+  readonly percent: number;
+  readonly quantity: string;
+  readonly taxRatePercent: string | null;
+}
+
+/** One change of the books, before it is known which rows there are: numbers choose among them. */
+export interface Step {
+  readonly kind: SingleKind | Scenario;
+  readonly pick: number;
+  readonly other: number;
+  /** Whether the step goes to a row on which it has a chance, not to any. */
+  readonly isAimed: boolean;
+  /** A share of an amount, in percent; more than 100 is the smallest amount too much. */
+  readonly percent: number;
+  readonly method: 'CHECK' | 'CREDIT' | 'ACH';
+  readonly lines: readonly LineStep[];
+}
+
+const line: fc.Arbitrary<LineStep> = fc.record({
+  lineType: fc.constantFrom<SentLine['lineType'][]>(
+    'TIME',
+    'TIME',
+    'FIXED_FEE',
+    'PROGRESS',
+    'EXPENSE',
+    'DISCOUNT',
+    'INTEREST',
+    'OTHER',
+  ),
+  rows: fc.array(fc.nat({ max: 30 }), { maxLength: 4 }),
+  percent: fc.constantFrom(100, 0, 33, 50, 87, 112),
+  quantity: fc.constantFrom('1', '3', '0.7', '7.0001'),
+  taxRatePercent: fc.constantFrom(null, null, '8.25', '19', '0.0625'),
+});
+
+const plainLine: LineStep = { lineType: 'OTHER', rows: [], percent: 100, quantity: '1', taxRatePercent: null };
+
+/** Steps that lead to states in which rules differ, and that chance alone seldom takes one after the other. */
+const scenarios: Readonly<
+  Record<Scenario, (step: Step) => readonly (Partial<Step> & { readonly kind: SingleKind })[]>
+> = {
+  bill: () => [{ kind: 'draft' }, { kind: 'reviewDraft' }, { kind: 'approveDraft' }],
+  // Three equal rows and an amount that is seldom a multiple of three cents.
+  billUnevenly({ pick }) {
+    const percent = [33, 50, 87, 112][pick % 4] ?? 33;
+    const lineType = pick % 2 === 0 ? 'FIXED_FEE' : 'TIME';
+    const work = { kind: 'wip', pick, percent: 100 } as const;
+    return [
+      work,
+      work,
+      work,
+      { kind: 'draft', lines: [{ ...plainLine, lineType, rows: [0, 1, 2], percent }] },
+      { kind: 'reviewDraft' },
+      { kind: 'approveDraft' },
+    ];
+  },
+  // An approved entry stays. The second reversal is within its hours, but not within what the first one left.
+  reverseTwice: ({ pick }) => [
+    { kind: 'time', pick: 3 * pick + 1 },
+    { kind: 'approveEntry' },
+    { kind: 'removeEntry', isAimed: false },
+    { kind: 'reversal', percent: 71 },
+    { kind: 'reversal', percent: 71 },
+  ],
+  // Of two allocations, the one to the older invoice was raised last.
+  refundInPart: () => [
+    { kind: 'import', lines: [plainLine], pick: 1 },
+    { kind: 'import', lines: [plainLine], pick: 1 },
+    { kind: 'pay', lines: [plainLine, plainLine], other: 1, percent: 71, method: 'CHECK' },
+    { kind: 'allocate', other: 1, percent: 40 },
+    { kind: 'refund', percent: 40 },
+  ],
+  // What a pending payment covers can neither be paid again nor written off; what is returned later is written off as well.
+  writeOffWhilePending: () => [
+    { kind: 'import', lines: [plainLine], pick: 1 },
+    { kind: 'pay', lines: [], other: 0, percent: 40, method: 'ACH' },
+    { kind: 'pay', lines: [], other: 0, percent: 101, method: 'CHECK' },
+    { kind: 'writeOffInvoice' },
+    { kind: 'completePayment' },
+    { kind: 'writeOffInvoice' },
+    { kind: 'returnPayment' },
+  ],
+};
+
+/** A step that is one request. */
+export interface SingleStep extends Step {
+  readonly kind: SingleKind;
+}
+
+/** The steps that a step consists of: those of a scenario go to the newest row that they can change. */
+export function partsOf(step: Step): SingleStep[] {
+  const { kind } = step;
+  if (!isScenario(kind)) return [{ ...step, kind }];
+  return scenarios[kind](step).map((part) => ({ ...step, pick: 0, isAimed: true, ...part }));
+}
+
+function isScenario(kind: Step['kind']): kind is Scenario {
+  return kind in scenarios;
+}
+
+export function stepOf(): fc.Arbitrary<Step> {
+  const all = Object.entries({ ...weights, ...scenarioWeights }) as [Step['kind'], number][];
+  return stepsOf(fc.oneof(...all.map(([kind, weight]) => ({ arbitrary: fc.constant(kind), weight }))));
+}
+
+/** Every scenario once. */
+export function everyScenario(): fc.Arbitrary<Step[]> {
+  return fc.tuple(...(Object.keys(scenarios) as Scenario[]).map((kind) => stepsOf(fc.constant(kind))));
+}
+
+function stepsOf(kind: fc.Arbitrary<Step['kind']>): fc.Arbitrary<Step> {
+  return fc.record({
+    kind,
+    pick: fc.nat({ max: 30 }),
+    other: fc.nat({ max: 30 }),
+    isAimed: fc.oneof({ weight: 3, arbitrary: fc.constant(true) }, fc.constant(false)),
+    percent: fc.constantFrom(100, 100, 40, 71, 101),
+    method: fc.constantFrom<Step['method'][]>('CHECK', 'CHECK', 'CREDIT', 'ACH', 'ACH'),
+    lines: fc.array(line, { minLength: 0, maxLength: 4 }),
+  });
+}

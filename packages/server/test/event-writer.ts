@@ -1,0 +1,97 @@
+import type { Environment, TestProcess } from './process.ts';
+import { runCli } from './process.ts';
+import type { Receiver } from './receiver.ts';
+
+const json = { 'Content-Type': 'application/json' };
+
+/** A tenant in a database of its own, which API calls write to over HTTP. @returns the API key */
+export async function createFirm(environment: Environment): Promise<string> {
+  await runCli(environment, 'tenant', 'create', 'firm');
+  const { out, error } = await runCli(environment, 'api-key', 'create', 'firm', 'crm', '--roles', 'API_ADMIN');
+  if (out.trim() === '') throw new Error(error);
+  return out.trim();
+}
+
+export type Call = <Body>(method: string, path: string, body?: object) => Promise<Body>;
+
+/** Calls of the firm. They fail where the response is not a success, or the server is gone. */
+export async function signInTo({ address }: TestProcess, apiKey: string): Promise<Call> {
+  const exchange = await fetch(`${address}/v1/auth/token`, {
+    method: 'POST',
+    headers: json,
+    body: JSON.stringify({ apiKey }),
+  });
+  const { access_token: token } = (await exchange.json()) as { access_token: string };
+  const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'firm' };
+  return async <Body>(method: string, path: string, body?: object): Promise<Body> => {
+    const response = await fetch(`${address}${path}`, {
+      method,
+      headers,
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${await response.text()}`);
+    return (await response.json()) as Body;
+  };
+}
+
+/** A subscription to everything that happens to client groups. @returns its ID */
+export async function subscribeTo(call: Call, deliveryUrl: string): Promise<string> {
+  const { id } = await call<{ id: string }>('POST', '/api/v1/event-subscriptions', {
+    deliveryUrl,
+    entityType: 'ClientGroup',
+    operations: ['CREATE', 'UPDATE', 'DELETE'],
+  });
+  return id;
+}
+
+/** Creates client groups one after the other, and changes each of them twice, until the server is gone or the signal is aborted. */
+export async function writeGroups(call: Call, prefix: string, signal?: AbortSignal): Promise<void> {
+  for (let number = 1; signal?.aborted !== true; number++) {
+    for (let version = 1; version <= 3; version++) {
+      const record = {
+        type: 'ClientGroup',
+        systemRef: `${prefix}-${number}`,
+        attributes: { name: `${prefix}-${number}.${version}` },
+      };
+      await call('POST', '/api/v1/records', { records: [record] });
+    }
+  }
+}
+
+/** Every client group by its ID, and its version: each version has an event. */
+export async function writtenGroups(call: Call): Promise<Map<string, number>> {
+  const versions = new Map<string, number>();
+  let cursor: string | null = null;
+  do {
+    const page: { data: { id: string; version: number }[]; nextCursor: string | null } = await call(
+      'POST',
+      '/gql/v1/client_groups',
+      {
+        pageSize: 1000,
+        ...(cursor === null ? {} : { cursor }),
+      },
+    );
+    for (const { id, version } of page.data) versions.set(id, version);
+    cursor = page.nextCursor;
+  } while (cursor !== null);
+  return versions;
+}
+
+/** The versions of each row in the order in which they arrived, repetitions left out. */
+export function arrivedVersions({ arrivals }: Receiver): Map<string, number[]> {
+  const versions = new Map<string, number[]>();
+  for (const { event } of arrivals) {
+    const known = versions.get(event.entityId) ?? [];
+    if (!known.includes(event.sequence)) known.push(event.sequence);
+    versions.set(event.entityId, known);
+  }
+  return versions;
+}
+
+/** What should have arrived of the written groups: all versions, in their order. */
+export function expectedVersions(written: ReadonlyMap<string, number>): Map<string, number[]> {
+  const all = [...written].map(
+    ([id, version]) => [id, Array.from({ length: version }, (_, index) => index + 1)] as const,
+  );
+  return new Map(all);
+}

@@ -1,0 +1,73 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { freePort } from './free-port.ts';
+
+export type PoolMode = 'session' | 'transaction' | 'statement';
+
+export interface Pgbouncer {
+  /** The database as it is reached through the pooler. */
+  readonly url: string;
+  stop(): Promise<void>;
+}
+
+/** Debian keeps it where the PATH of a user does not lead. */
+const searchPath = `${process.env.PATH}:/usr/sbin`;
+
+export function isPgbouncerInstalled(): boolean {
+  return spawnSync('pgbouncer', ['--version'], { env: { PATH: searchPath } }).status === 0;
+}
+
+/** A PgBouncer of its own before a database, with fewer connections to the server than it accepts. */
+export async function startPgbouncer(databaseUrl: string, mode: PoolMode, poolSize: number): Promise<Pgbouncer> {
+  const { hostname, port, pathname, username, password } = new URL(databaseUrl);
+  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-pgbouncer-'));
+  const listenPort = await freePort();
+  const settings = [
+    '[databases]',
+    `${pathname.slice(1)} = host=${hostname} port=${port || 5432}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${listenPort}`,
+    'unix_socket_dir =',
+    'auth_type = plain',
+    `auth_file = ${join(folder, 'users')}`,
+    `pool_mode = ${mode}`,
+    `default_pool_size = ${poolSize}`,
+  ];
+  await writeFile(join(folder, 'pgbouncer.ini'), settings.join('\n'));
+  await writeFile(join(folder, 'users'), `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
+  // It does not run as root, so the user who runs it instead has to reach its files.
+  await chmod(folder, 0o755);
+  const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const child = spawn('pgbouncer', ['--quiet', join(folder, 'pgbouncer.ini')], {
+    env: { PATH: searchPath },
+    stdio: ['ignore', 'inherit', 'inherit'],
+    ...asNobody,
+  });
+  const ended = once(child, 'exit');
+  while (!(await accepts(listenPort))) {
+    if (child.exitCode !== null) throw new Error('PgBouncer did not start.');
+    await pause(50);
+  }
+  return {
+    url: Object.assign(new URL(databaseUrl), { hostname: '127.0.0.1', port: String(listenPort) }).href,
+    async stop() {
+      child.kill('SIGINT');
+      await ended;
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1');
+    socket.once('connect', () => resolve(true)).once('error', () => resolve(false));
+    socket.unref().once('connect', () => socket.destroy());
+  });
+}

@@ -1,0 +1,36 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import pg from 'pg';
+import { vi } from 'vitest';
+
+/**
+ * The statements that the database gets while `work` runs, each as what it does to which tables: `lock contact`,
+ * `insert into contact`. Nothing else may use the database meanwhile.
+ */
+export async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
+  // Events that were written before are notified some milliseconds later.
+  await pause(200);
+  const query = vi.spyOn(pg.Client.prototype, 'query');
+  try {
+    await work();
+    return query.mock.calls.map(([statement]) => summaryOf(textOf(statement))).filter((summary) => summary !== '');
+  } finally {
+    query.mockRestore();
+  }
+}
+
+function textOf(statement: unknown): string {
+  if (typeof statement === 'object' && statement !== null && 'text' in statement) return String(statement.text);
+  return String(statement);
+}
+
+function summaryOf(text: string): string {
+  // A connection is bound to its tenant now and then, whatever it is used for.
+  if (text.includes('set_config')) return '';
+  const changes = [...text.matchAll(/\b(insert into|update|delete from) "?(?!set\b)(\w+)/g)];
+  if (/^\s*(begin|commit|rollback|savepoint|release)/.test(text)) return text.trim().split(/[ ;]/)[0] ?? '';
+  const isLock = /for (no key update|share) of/.test(text);
+  const [, table = ''] = /from "(\w+)" "?e"?\s/.exec(text) ?? [];
+  if (isLock) return `lock ${table}`;
+  if (changes.length > 0) return changes.map(([, verb, name]) => `${verb} ${name}`).join(', ');
+  return `select ${table}`;
+}

@@ -1,0 +1,16 @@
+import type { Store } from '../src/store/store.ts';
+
+/** A store whose reads go another way. */
+export function withReads(store: Store, read: Store['read']): Store {
+  return {
+    engine: store.engine,
+    read,
+    write: (tenantId, work) => store.write(tenantId, work),
+    system: (work) => store.system(work),
+    ownerStatements: (text, values) => store.ownerStatements(text, values),
+    listen: (channel, hear) => store.listen(channel, hear),
+    notify: (channel, payload) => store.notify(channel, payload),
+    ready: () => store.ready(),
+    close: () => store.close(),
+  };
+}
