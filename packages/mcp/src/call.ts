@@ -1,0 +1,126 @@
+/** Calls of tools: from the arguments of a model to a request, and from the response to text of a bounded length. */
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { type Client, isProblem, type Problem, ProblemError } from '../../client/src/index.ts';
+import type { Operation, OperationId } from './contract.ts';
+import { defaultPageSize, parametersOf } from './tools.ts';
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+interface Request {
+  readonly path: Record<string, unknown>;
+  readonly query: Record<string, unknown>;
+  readonly headers: Record<string, unknown>;
+  readonly body?: unknown;
+  readonly signal: AbortSignal;
+}
+interface Response {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers: Headers;
+}
+
+/** An operation that is known only at run time, with an input that the service validates. */
+export type Send = (operationId: OperationId, request: Request) => Promise<Response>;
+
+export function senderOf(client: Client): Send {
+  // The types of the client are for operations that the compiler knows.
+  return client.call as unknown as Send;
+}
+
+/**
+ * Calls an operation. Whatever goes wrong is a result with `isError`, so that the model can correct its arguments.
+ * @param limit maximum number of characters of the result
+ */
+export async function callTool(
+  operation: Operation,
+  given: Arguments,
+  { send, limit, signal }: { send: Send; limit: number; signal: AbortSignal },
+): Promise<CallToolResult> {
+  const mistake = mistakeIn(operation, given);
+  if (mistake !== undefined) return failure(mistake);
+  try {
+    const response = await send(operation.id, { ...requestOf(operation, given), signal });
+    if (!response.ok)
+      return failure(isProblem(response.body) ? problemText(response.body) : `Status ${response.status}.`);
+    return resultOf(operation, response, limit);
+  } catch (error) {
+    if (error instanceof ProblemError) return failure(problemText(error.problem));
+    return failure(`The service cannot be reached: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+export function failure(text: string): CallToolResult {
+  return { isError: true, content: [{ type: 'text', text }] };
+}
+
+/** Arguments that cannot be part of a request. Values are validated by the service. */
+function mistakeIn(operation: Operation, given: Arguments): string | undefined {
+  const parameters = parametersOf(operation);
+  const names = [...parameters.map(({ name }) => name), ...(operation.body === undefined ? [] : ['body'])];
+  const unknown = Object.keys(given).filter((name) => !names.includes(name));
+  if (unknown.length > 0) {
+    const known = names.length === 0 ? 'This tool has no arguments.' : `Its arguments are ${names.join(', ')}.`;
+    return `${operation.id} has no argument ${unknown.join(', ')}. ${known}`;
+  }
+  const missing = parameters.filter(({ name, required }) => required === true && given[name] === undefined);
+  if (missing.length > 0) return `${operation.id} requires ${missing.map(({ name }) => name).join(', ')}.`;
+  return undefined;
+}
+
+function requestOf(operation: Operation, given: Arguments): Omit<Request, 'signal'> {
+  const parameters = parametersOf(operation);
+  const within = (place: string) =>
+    Object.fromEntries(
+      parameters.flatMap(({ name, in: where }) =>
+        where === place && given[name] !== undefined ? [[name, given[name]]] : [],
+      ),
+    );
+  const pageSize = operation.paging === null ? {} : { pageSize: defaultPageSize };
+  const query = within('query');
+  if (operation.body === undefined) {
+    return { path: within('path'), query: { ...pageSize, ...query }, headers: within('header') };
+  }
+  const body = given.body ?? {};
+  const isObject = typeof body === 'object' && !Array.isArray(body);
+  return { path: within('path'), query, headers: within('header'), body: isObject ? { ...pageSize, ...body } : body };
+}
+
+function resultOf(operation: Operation, { status, body, headers }: Response, limit: number): CallToolResult {
+  const text = JSON.stringify(body) ?? `Status ${status}, without content.`;
+  if (text.length > limit) return tooLong(operation, body, text, limit);
+  const etag = headers.get('ETag');
+  const location = headers.get('Location');
+  const notes = [
+    ...nextPage(operation, body),
+    ...(etag === null ? [] : [`ETag: ${etag}`]),
+    ...(location === null ? [] : [`Location: ${location}`]),
+  ];
+  return { content: [text, ...notes].map((part) => ({ type: 'text', text: part })) };
+}
+
+/** A read can be repeated in smaller parts. A write has happened, so its result is cut. */
+function tooLong(operation: Operation, body: unknown, text: string, limit: number): CallToolResult {
+  const size = `The result has ${text.length} characters; the limit is ${limit}.`;
+  if (!operation.isRead) {
+    const note = `The call succeeded. ${size} The rest of the result is not shown.`;
+    return { content: [text.slice(0, limit), note].map((part) => ({ type: 'text', text: part })) };
+  }
+  const { data }: { data?: unknown } = Object(body);
+  if (!Array.isArray(data) || data.length < 2) return failure(size);
+  const fitting = Math.max(1, Math.floor((data.length * limit) / text.length));
+  return failure(`${size} Repeat the call with a \`pageSize\` of ${fitting}.`);
+}
+
+function nextPage({ paging, body: hasBody }: Operation, body: unknown): string[] {
+  const { hasMore, nextCursor, page }: { hasMore?: unknown; nextCursor?: unknown; page?: unknown } = Object(body);
+  if (paging === null || hasMore !== true) return [];
+  const place = hasBody === undefined ? '' : 'body.';
+  if (paging === 'number') return [`There are more rows. Repeat the call with ${place}page ${Number(page) + 1}.`];
+  return [`There are more rows. Repeat the call with ${place}cursor "${nextCursor}", without ${place}page.`];
+}
+
+/** What a model needs of a problem to correct its call. */
+function problemText({ status, code, detail, errors, requestId }: Problem): string {
+  return JSON.stringify({ status, code, detail, ...(errors === undefined ? {} : { errors }), requestId });
+}
