@@ -1,6 +1,6 @@
 /**
- * Compares the contract with the released one, and fails where a break is not declared: allowed with its reason, and told
- * in the changelog. Reads the bundle that `pnpm generate` makes.
+ * Compares the contract with the released one, and fails if a breaking change is not allowed with a reason, or not described
+ * in the changelog. Reads the bundle that `pnpm generate` creates.
  */
 import { readFile } from 'node:fs/promises';
 import { releasesOf } from './breaking/changelog.ts';

@@ -18,6 +18,12 @@ interface Operation {
   'x-body-limit'?: string;
   'x-idempotent': boolean | 'key';
   'x-extension'?: boolean;
+  'x-deprecation'?: Deprecation;
+}
+/** Days: since when an operation is deprecated, and when it is removed at the earliest. */
+interface Deprecation {
+  since: string;
+  sunset: string;
 }
 interface Reference {
   $ref: string;
@@ -34,6 +40,7 @@ export interface OperationEntry {
   roles: readonly string[];
   rateLimit: { policy: string; limit?: number; window?: number };
   bodyLimit: number | null | undefined;
+  deprecation: Deprecation | null;
   [more: string]: unknown;
 }
 
@@ -60,6 +67,7 @@ export function operationIndex(contract: Contract) {
         summary: operation.summary,
         roles: operation['x-roles'],
         extension: operation['x-extension'] ?? false,
+        deprecation: operation['x-deprecation'] ?? null,
         idempotent: operation['x-idempotent'],
         rateLimit: { policy: rateLimit, ...contract['x-rate-limit-policies'][rateLimit] },
         bodyLimit: bodyLimit === undefined ? null : contract['x-body-limits'][bodyLimit],
@@ -91,15 +99,13 @@ function namesIn(parameters: Parameter[], place: string): Record<string, 'requir
   return Object.fromEntries(here.map((parameter) => [parameter.name, parameter.required ? 'required' : 'optional']));
 }
 
-/** Which page schema the answer is composed of: rows are skipped (`offset`), pages are numbered (`number`), or neither. */
+/** Whether the operation returns pages, and how `page` counts: rows are skipped (`offset`), or pages are numbered (`number`). */
 function pagingOf(contract: Contract, operation: Operation): 'offset' | 'number' | null {
-  const answer = operation.responses['200'];
-  const schema = answer && 'content' in answer ? answer.content?.['application/json']?.schema : undefined;
+  const response = operation.responses['200'];
+  const schema = response && 'content' in response ? response.content?.['application/json']?.schema : undefined;
   if (schema?.$ref === undefined) return null;
-  const page = contract.components.schemas?.[nameOf(schema)] as { allOf?: Partial<Reference>[] };
-  const parts = (page.allOf ?? []).map((part) => part.$ref);
-  if (parts.includes('#/components/schemas/OffsetPage')) return 'offset';
-  return parts.includes('#/components/schemas/NumberPage') ? 'number' : null;
+  const page = contract.components.schemas?.[nameOf(schema)] as { 'x-paging'?: 'offset' | 'number' };
+  return page['x-paging'] ?? null;
 }
 
 /** What a client needs of the index to make a call, short enough to be shipped: method, path, `x-idempotent`, paging. */

@@ -1,7 +1,7 @@
 /**
- * Makes the reference of the bundled contract: one HTML file that works from anywhere, also from a disk without a network.
- * `--output` says where; it is `dist/reference.html` otherwise. With `--if-stale` it does nothing where the page was made of
- * this contract by these programs.
+ * Generates the reference of the bundled contract: one HTML file that works from anywhere, also from a disk without a network,
+ * and beside it the contract, a Postman collection, and the reference as Markdown. `--output` is the path of the HTML file,
+ * by default `dist/reference.html`. With `--if-stale` it does nothing if the page is up to date.
  */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -9,9 +9,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
 import type { Contract } from '../packages/mock/src/contract.ts';
 import { withLinksInside, withoutForeignImages } from './reference/alone.ts';
-import { described } from './reference/described.ts';
+import { codeFont } from './reference/code-font.ts';
 import { hasMark, markOf } from './reference/stale.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -20,10 +21,14 @@ const { output, 'if-stale': ifStale } = parseArgs({
 }).values;
 
 const descriptions = ['openapi.yaml', 'openapi.json'];
+const downloads = [...descriptions, 'postman_collection.json', 'postman_environment.json', 'llms.txt'];
+
+/** What Redoc reads. The descriptions already say what other extensions mean. */
+const shownExtensions = new Set(['x-codeSamples', 'x-displayName', 'x-tags']);
 
 const started = performance.now();
 const text = await readFile(join(root, 'packages/spec/generated/openapi.json'), 'utf8').catch(() => {
-  console.error('The contract is not bundled yet. Run "pnpm generate", and then this again.');
+  console.error('The contract is not bundled yet. Run "pnpm generate" first.');
   process.exit(1);
 });
 const contract: Contract = JSON.parse(text);
@@ -31,20 +36,36 @@ const mark = await markOf(root, text);
 if (ifStale && (await hasMark(output, mark))) {
   console.log('The reference is up to date.');
 } else {
-  console.log('Making the reference of the contract …');
+  console.log('Generating the reference …');
   await make();
 }
 
 async function make(): Promise<void> {
+  // Loaded here, as Graphviz takes longer to load than it takes to see that the page is up to date.
+  const { described } = await import('./reference/described.ts');
+  const { markdownPages } = await import('./reference/markdown.ts');
+  const { postmanCollection, postmanEnvironment } = await import('./reference/postman.ts');
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-reference-'));
   try {
     const page = withLinksInside(withoutForeignImages(await rendered(described(contract), folder))) + mark;
-    await mkdir(dirname(output), { recursive: true });
-    await writeFile(output, page);
-    // The page offers them for download, from where it is itself.
+    const beside = new Map([
+      ...markdownPages(contract),
+      ['postman_collection.json', inJson(postmanCollection(contract))],
+      ['postman_environment.json', inJson(postmanEnvironment(contract))],
+    ]);
+    for (const [path, content] of beside) {
+      const target = join(dirname(output), path);
+      await mkdir(dirname(target), { recursive: true });
+      await writeFile(target, content);
+    }
     for (const name of descriptions) {
       await copyFile(join(root, 'packages/spec/generated', name), join(dirname(output), name));
     }
+    const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
+    await writeFile(`${output}.br`, await promisify(brotliCompress)(page, quality));
+    await writeFile(`${output}.gz`, await promisify(gzip)(page));
+    // Last, because its mark says that all of them are up to date.
+    await writeFile(output, page);
     const size = (Buffer.byteLength(page) / 2 ** 20).toFixed(1);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
     console.log(`Wrote ${output}, ${size} MiB, in ${seconds} s. Open it in a browser.`);
@@ -53,11 +74,17 @@ async function make(): Promise<void> {
   }
 }
 
+function inJson(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`;
+}
+
 /** Redocly is run in a folder of its own: the lint rules of our configuration have nothing to say here. */
 async function rendered(shown: Contract, folder: string): Promise<string> {
-  await writeFile(join(folder, 'openapi.json'), JSON.stringify(shown));
+  const withoutOthers = (key: string, value: unknown) =>
+    key.startsWith('x-') && !shownExtensions.has(key) ? undefined : value;
+  await writeFile(join(folder, 'openapi.json'), JSON.stringify(shown, withoutOthers));
   const options = {
-    downloadUrls: descriptions.map((name) => ({ title: name, url: name })),
+    downloadUrls: downloads.map((name) => ({ title: name, url: name })),
     // Redoc shows no language that is not named here.
     codeSamples: {
       languages: [
@@ -75,6 +102,7 @@ async function rendered(shown: Contract, folder: string): Promise<string> {
     `--title=${contract.info.title}`,
     `--template=${join(root, 'scripts/reference/page.hbs')}`,
     `--templateOptions.description=${contract.info.summary}`,
+    `--templateOptions.codeFont=${await codeFont()}`,
     `--openapi=${JSON.stringify(options)}`,
   ];
   // The page takes over what holds here: neither it nor Redocly reports that it was used.
@@ -83,8 +111,8 @@ async function rendered(shown: Contract, folder: string): Promise<string> {
   try {
     await promisify(execFile)(process.execPath, [redocly, 'build-docs', ...flags], { cwd: folder, env });
   } catch (error) {
-    const told = error instanceof Error && 'stderr' in error ? `${error.stderr}` : `${error}`;
-    throw new Error(`Redocly could not make the page. It says:\n${told}`);
+    const output = error instanceof Error && 'stderr' in error ? `${error.stderr}` : `${error}`;
+    throw new Error(`Redocly could not generate the page:\n${output}`);
   }
   return await readFile(join(folder, 'page.html'), 'utf8');
 }

@@ -41,7 +41,7 @@ async function release(version: string, date: string): Promise<void> {
   await rm(new URL(`${last.version}.yaml`, releasedFolder));
   await writeFile(allowedBreaks, allowed);
   await writeFile(changelogFile, changelog);
-  console.log(`Released as ${version}, after ${last.version}. Look at the changes, and commit them.`);
+  console.log(`Released as ${version}, after ${last.version}. Review the changes, and commit them.`);
 }
 
 function notice(version: string): string {

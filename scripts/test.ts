@@ -1,11 +1,11 @@
 /**
- * Proves everything that can be proven on this machine: one check after the other, then the tests of all packages. Ends
+ * Runs all checks and all tests: one check after the other, then the tests of all packages. Ends
  * with a line that counts them. Arguments go to vitest: `pnpm test packages/client`.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 
 interface Check {
   readonly name: string;
@@ -45,7 +45,15 @@ if (only.length === 0) {
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-results-'));
 const resultsFile = join(folder, 'results.json');
 const { code } = await run(
-  ['vitest', 'run', ...only, '--reporter=default', '--reporter=json', `--outputFile=${resultsFile}`],
+  [
+    'vitest',
+    'run',
+    ...only,
+    '--reporter=default',
+    '--reporter=json',
+    '--reporter=./scripts/test/slowest-files.ts',
+    `--outputFile=${resultsFile}`,
+  ],
   true,
 );
 const results = JSON.parse(await readFile(resultsFile, 'utf8').catch(() => '{}'));
@@ -55,6 +63,14 @@ failed += results.numFailedTests ?? 0;
 // A file that cannot be loaded, or an error outside of any test, fails no test of its own; and vitest may end well without any.
 const isProven = code === 0 && results.success === true && results.numTotalTests > 0;
 if (!isProven && (results.numFailedTests ?? 0) === 0) failed += 1;
+
+// Tests that this machine cannot run are listed.
+for (const { name, assertionResults } of results.testResults ?? []) {
+  for (const { status, fullName } of assertionResults) {
+    if (status === 'skipped' || status === 'pending')
+      console.log(`NOT RUN: ${relative(process.cwd(), name)}: ${fullName}`);
+  }
+}
 
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;

@@ -46,25 +46,25 @@ describe('the form of the changelog', () => {
       '2026-02-30',
       '"## v1.10.0 – 2026-02-30" must have the form "## v1.2.3 – 2026-01-31", with a day that exists.',
     ],
-    ['2026-02-28', '2026-01-28', '"## v1.9.0 – 2026-02-28" has a later day than "## v1.10.0", which stands above it.'],
-    ['v1.10.0', 'v1.8.0', '"## v1.9.0 – 2026-02-28" must be older than "## v1.8.0", which stands above it.'],
-    ['v1.10.0', 'v1.9.0', '"## v1.9.0 – 2026-02-28" must be older than "## v1.9.0", which stands above it.'],
+    ['2026-02-28', '2026-01-28', '"## v1.9.0 – 2026-02-28" has a later day than "## v1.10.0", which is above it.'],
+    ['v1.10.0', 'v1.8.0', '"## v1.9.0 – 2026-02-28" must be older than "## v1.8.0", which is above it.'],
+    ['v1.10.0', 'v1.9.0', '"## v1.9.0 – 2026-02-28" must be older than "## v1.9.0", which is above it.'],
     [
       '### Fixed',
       '### Mended',
-      '"### Mended" under "## Unreleased" is no known group: Breaking changes, Added, Changed, Deprecated, Removed, Fixed.',
+      '"### Mended" under "## Unreleased" is not a known group: Breaking changes, Added, Changed, Deprecated, Removed, Fixed.',
     ],
     [
       '### Fixed',
       '### Breaking changes',
-      '"### Breaking changes" under "## Unreleased" stands too low: the order is Breaking changes, Added, Changed, Deprecated, Removed, Fixed.',
+      '"### Breaking changes" under "## Unreleased" is too low: the order is Breaking changes, Added, Changed, Deprecated, Removed, Fixed.',
     ],
-    ['### Fixed', '### Added', '"### Added" under "## Unreleased" is there twice.'],
+    ['### Fixed', '### Added', '"### Added" under "## Unreleased" occurs twice.'],
     ['- Another.\n', '', '"### Fixed" under "## Unreleased" has no entry.'],
     [
       '- Another.',
       '- Another.\n\nAnd words.',
-      '"### Fixed" under "## Unreleased" holds something else than a list of entries.',
+      '"### Fixed" under "## Unreleased" has content other than a list of entries.',
     ],
   ])('"%s" as "%s"', (from, to, mistake) => expect(mistakes(from, to)).toEqual([mistake]));
 });
@@ -102,12 +102,12 @@ describe('a release', () => {
       '2026-02-30',
       '"## v1.11.0 – 2026-02-30" must have the form "## v1.2.3 – 2026-01-31", with a day that exists.',
     ],
-  ])('is refused as %s on %s', (version, date, sentence) => {
+  ])('is rejected as %s on %s', (version, date, sentence) => {
     expect(() => released(text, version, date)).toThrow(sentence);
   });
 
-  test('is refused where there is nothing to release', () => {
+  test('is rejected if there are no unreleased changes', () => {
     const after = released(text, 'v1.11.0', '2026-03-01');
-    expect(() => released(after, 'v1.12.0', '2026-03-02')).toThrow('There is nothing to release.');
+    expect(() => released(after, 'v1.12.0', '2026-03-02')).toThrow('CHANGELOG.md has no unreleased changes.');
   });
 });

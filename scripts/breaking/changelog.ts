@@ -9,7 +9,7 @@ export const unreleased = 'Unreleased';
 interface Group {
   readonly name: string;
   readonly entries: readonly string[];
-  /** Whether something else than a list stands there. */
+  /** Whether it has content other than a list. */
   readonly isMixed: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface Release {
 
 type Block = ReturnType<typeof fromMarkdown>['children'][number];
 
-/** The releases as they stand, newest first, well formed or not. */
+/** The releases in the order of the file, well-formed or not. */
 export function releasesOf(text: string): Release[] {
   return sections(fromMarkdown(text).children, 2).map(({ heading, blocks }) => ({
     heading: textOf(heading),
@@ -59,10 +59,10 @@ export function mistakesIn(releases: readonly Release[]): string[] {
       continue;
     }
     if (newer !== undefined && compareVersions(newer, version) <= 0) {
-      mistakes.push(`"## ${heading}" must be older than "## ${newer.name}", which stands above it.`);
+      mistakes.push(`"## ${heading}" must be older than "## ${newer.name}", which is above it.`);
     }
     if (newer !== undefined && newer.date < version.date) {
-      mistakes.push(`"## ${heading}" has a later day than "## ${newer.name}", which stands above it.`);
+      mistakes.push(`"## ${heading}" has a later day than "## ${newer.name}", which is above it.`);
     }
     newer = version;
   }
@@ -79,11 +79,11 @@ function mistakesInGroups({ heading, groups }: Release): string[] {
   for (const { name, entries, isMixed } of groups) {
     const where = `"### ${name}" under "## ${heading}"`;
     const place = groupNames.indexOf(name);
-    if (place < 0) mistakes.push(`${where} is no known group: ${groupNames.join(', ')}.`);
-    else if (place === last) mistakes.push(`${where} is there twice.`);
-    else if (place < last) mistakes.push(`${where} stands too low: the order is ${groupNames.join(', ')}.`);
+    if (place < 0) mistakes.push(`${where} is not a known group: ${groupNames.join(', ')}.`);
+    else if (place === last) mistakes.push(`${where} occurs twice.`);
+    else if (place < last) mistakes.push(`${where} is too low: the order is ${groupNames.join(', ')}.`);
     if (entries.length === 0) mistakes.push(`${where} has no entry.`);
-    else if (isMixed) mistakes.push(`${where} holds something else than a list of entries.`);
+    else if (isMixed) mistakes.push(`${where} has content other than a list of entries.`);
     last = Math.max(last, place);
   }
   return mistakes;
@@ -111,13 +111,13 @@ function compareVersions(one: Version, other: Version): number {
   return difference.find((number) => number !== 0) ?? 0;
 }
 
-/** What stands in a group of what is unreleased. */
+/** The entries of a group of the unreleased changes. */
 export function entriesOf(releases: readonly Release[], name: string): readonly string[] {
   const groups = releases.find(({ heading }) => heading === unreleased)?.groups ?? [];
   return groups.filter((group) => group.name === name).flatMap(({ entries }) => entries);
 }
 
-/** Whether an entry names something: `/a` is not named by `/a/b`. */
+/** Whether an entry mentions a word: `/a/b` does not mention `/a`. */
 export function names(entry: string, word: string): boolean {
   return entry
     .split(/[\s,;()"“”]+/)
@@ -125,14 +125,15 @@ export function names(entry: string, word: string): boolean {
     .includes(word);
 }
 
-/** The text after a release: what was unreleased stands under the version. Throws where that cannot be. */
+/** The text after a release: the unreleased changes are under the version. Throws if that is not possible. */
 export function released(text: string, version: string, date: string): string {
   const [first, newest] = releasesOf(text);
   const heading = `${version} – ${date}`;
   const next = versionOf(heading);
   const last = versionOf(newest?.heading ?? '');
   if (next === undefined) throw new Error(malformed(heading));
-  if (first?.heading !== unreleased || first.groups.length === 0) throw new Error('There is nothing to release.');
+  if (first?.heading !== unreleased || first.groups.length === 0)
+    throw new Error('CHANGELOG.md has no unreleased changes.');
   if (last !== undefined && compareVersions(next, last) <= 0) throw new Error(`${version} must follow ${last.name}.`);
   return `${text.slice(0, first.end)}\n\n## ${heading}${text.slice(first.end)}`;
 }

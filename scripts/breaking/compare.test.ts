@@ -20,7 +20,7 @@ const renamed = (from: string, to: string) => (named: Record<string, unknown>) =
 interface Row {
   readonly change: string;
   readonly edits: Edits;
-  /** The rules that tell of it; none for what is harmless. */
+  /** The rules that report it; none for a compatible change. */
   readonly rules: readonly string[];
 }
 
@@ -31,14 +31,18 @@ const breaking = [
   row('another operationId', { [`${get}/operationId`]: 'readStaff§' }, 'operation-id-changed'),
   row('a removed status', { [`${put}/responses/412`]: undefined }, 'response-removed'),
   row('another status of success', { [`${put}/responses`]: renamed('200', '201') }, 'response-removed'),
-  row('a removed header of an answer', { [`${put}/responses/200/headers/ETag`]: undefined }, 'response-header-removed'),
   row(
-    'a header of an answer that may be missing',
+    'a removed header of a response',
+    { [`${put}/responses/200/headers/ETag`]: undefined },
+    'response-header-removed',
+  ),
+  row(
+    'a header of a response that can be missing',
     { [`${put}/responses/200/headers/ETag/required`]: false },
     'response-header-became-optional',
   ),
   row(
-    'another media type of an answer',
+    'another media type of a response',
     { [`${put}/responses/200/content`]: renamed('application/json', 'text/csv') },
     'media-type-removed',
   ),
@@ -75,41 +79,41 @@ const breaking = [
   row('a lower limit of bodies', { '#/x-body-limits/write§': 1024 }, 'body-limit-lowered'),
   row('a lost record operation', { [`${schemas}/Staff§/x-record/operations`]: ['UPSERT'] }, 'record-narrowed'),
   row('values that must be unique', { [`${sent}/email/x-unique`]: true }, 'became-unique'),
-  row('a removed property of an answer', { [`${own}/card`]: undefined }, 'property-removed'),
+  row('a removed property of a response', { [`${own}/card`]: undefined }, 'property-removed'),
   row(
-    'a removed property that an answer always had',
+    'a removed property that a response always had',
     { [`${own}/hours`]: undefined, [`${schemas}/Staff§/required`]: without('hours') },
     'property-removed',
     'required-properties-removed',
   ),
   row('a property that may be missing', { [`${schemas}/Base§/required`]: [] }, 'required-properties-removed'),
   row(
-    'a property that may be missing, said beside the parts',
+    'a property that can be missing, declared next to the parts',
     { [`${schemas}/Staff§/required`]: without('hours') },
     'required-properties-removed',
   ),
-  row('a longer text in an answer', { [`${own}/name/maxLength`]: 300 }, 'schema-constraint-changed'),
-  row('another type in an answer', { [`${own}/hours/type`]: 'string' }, 'schema-type-changed'),
-  row('fractions in an answer', { [`${own}/hours/type`]: 'number' }, 'schema-type-changed'),
-  row('null in an answer', { [`${own}/name/type`]: ['string', 'null'] }, 'schema-type-changed'),
+  row('a longer text in a response', { [`${own}/name/maxLength`]: 300 }, 'schema-constraint-changed'),
+  row('another type in a response', { [`${own}/hours/type`]: 'string' }, 'schema-type-changed'),
+  row('fractions in a response', { [`${own}/hours/type`]: 'number' }, 'schema-type-changed'),
+  row('null in a response', { [`${own}/name/type`]: ['string', 'null'] }, 'schema-type-changed'),
   row('another format', { [`${schemas}/Base§/properties/id/format`]: 'uri' }, 'schema-constraint-changed'),
-  row('another branch in an answer', { [`${own}/card/anyOf`]: and({ type: 'integer' }) }, 'schema-combinator-changed'),
+  row('another branch in a response', { [`${own}/card/anyOf`]: and({ type: 'integer' }) }, 'schema-combinator-changed'),
   row(
     'another schema behind a reference',
     { [`${get}/responses/200/content/application~1json/schema/$ref`]: `${schemas}/Base§` },
+    'property-removed',
     'required-properties-removed',
-    'schema-combinator-changed',
     'schema-constraint-changed',
   ),
   row(
     'another schema behind a later reference',
     { [`${put}/responses/200/content/application~1json/schema/$ref`]: `${schemas}/Base§` },
+    'property-removed',
     'required-properties-removed',
-    'schema-combinator-changed',
     'schema-constraint-changed',
   ),
   row(
-    'a new value of an enum in an answer',
+    'a new value of an enum in a response',
     { [`${schemas}/Fields§/properties/status/enum`]: and('AWAY') },
     'enum-values-added',
   ),
@@ -129,11 +133,11 @@ const breaking = [
     { [`${schemas}/StaffUpdate§/required`]: ['phone'], [`${sent}/phone`]: { type: 'string' } },
     'required-properties-added',
   ),
-  row('a property that is refused', { [`${sent}/email`]: undefined }, 'request-property-removed'),
+  row('a property that is rejected', { [`${sent}/email`]: undefined }, 'property-removed'),
   row('a shorter text in a request', { [`${sent}/email/maxLength`]: 100 }, 'schema-constraint-changed'),
   row('another type in a request', { [`${sent}/size/type`]: 'string' }, 'schema-type-changed'),
-  row('null refused in a request', { [`${schemas}/Fields§/properties/note/type`]: 'string' }, 'schema-type-changed'),
-  row('a branch refused in a request', { [`${sent}/card/oneOf/1`]: undefined }, 'schema-combinator-changed'),
+  row('null rejected in a request', { [`${schemas}/Fields§/properties/note/type`]: 'string' }, 'schema-type-changed'),
+  row('a branch rejected in a request', { [`${sent}/card/oneOf/1`]: undefined }, 'schema-combinator-changed'),
   row('an object that is closed', { [`${sent}/extra/additionalProperties`]: false }, 'schema-constraint-changed'),
   row('more properties asked for', { [`${schemas}/StaffUpdate§/minProperties`]: 2 }, 'schema-constraint-changed'),
   row(
@@ -153,20 +157,24 @@ const breaking = [
     'schema-constraint-changed',
   ),
   row('a header that an event lost', { [`${webhook}/parameters/0`]: undefined }, 'webhook-header-removed'),
-  row('an answer that a receiver may no longer give', { [`${webhook}/responses/410`]: undefined }, 'response-removed'),
+  row(
+    'a response that a receiver can no longer return',
+    { [`${webhook}/responses/410`]: undefined },
+    'response-removed',
+  ),
 ];
 
 const harmless = [
   row('another status of failure', { [`${put}/responses/409`]: { description: 'In conflict.' } }),
-  row('a new header of an answer', { [`${put}/responses/200/headers/Link`]: { schema: { type: 'string' } } }),
+  row('a new header of a response', { [`${put}/responses/200/headers/Link`]: { schema: { type: 'string' } } }),
   row('an optional parameter', { [`${put}/parameters`]: and({ $ref: `${parameters}/PageSize§` }) }),
   row('a higher maximum', { [`${parameters}/PageSize§/schema/maximum`]: 2000 }),
   row('a new value of an enum in a request', { [`${parameters}/Sources§/schema/items/enum`]: and('MAIL') }),
-  row('a new property of an answer', {
+  row('a new property of a response', {
     [`${own}/nick`]: { type: 'string' },
     [`${schemas}/Staff§/required`]: and('nick'),
   }),
-  row('a shorter text in an answer', { [`${own}/name/maxLength`]: 100 }),
+  row('a shorter text in a response', { [`${own}/name/maxLength`]: 100 }),
   row('a new property that may be sent', { [`${sent}/phone`]: { type: 'string' } }),
   row('a longer text in a request', { [`${sent}/email/maxLength`]: 300 }),
   row('a deprecation', { [`${put}/deprecated`]: true }),
@@ -181,7 +189,7 @@ const words = [
   row('another description', { [`${schemas}/Staff§/description`]: 'Somebody.' }),
   row('another summary', { [`${put}/summary`]: 'Change it' }),
   row('another example', { '#/components/examples/staff§/summary': 'Somebody' }),
-  row('a component that nobody uses', { [`${schemas}/Unused§`]: { type: 'string' } }),
+  row('an unused component', { [`${schemas}/Unused§`]: { type: 'string' } }),
   row('a schema written out', {
     [`${schemas}/Staff§/allOf/0`]: {
       type: 'object',
@@ -225,7 +233,7 @@ describe('a break', () => {
   });
 });
 
-describe('harmless, but to be told', () => {
+describe('compatible, but requires a changelog entry', () => {
   test.each(harmless)('$change', (changed) => {
     expect(rulesIn(changed)).toEqual([]);
     expect(othersIn(changed)).not.toEqual([]);
@@ -248,11 +256,14 @@ test('what holds for all operations', async () => {
   const root: Edits = {
     '#/servers/0': undefined,
     '#/x-search-limits/depth': 4,
+    '#/x-search-limits/weights/relation': 11,
+    '#/x-search-limits/weights/pattern': 1,
     '#/components/securitySchemes/bearerAuth/scheme': 'basic',
   };
   const { breaks } = await compare(bundleOf([{}]), bundleOf([{}], root));
   expect(breaks.map(({ rule, at }) => `${rule} ${keysOf(at)[0]}`).sort()).toEqual([
     'search-limit-lowered x-search-limits',
+    'search-weight-raised x-search-limits',
     'security-scheme-changed components',
     'server-removed servers',
   ]);

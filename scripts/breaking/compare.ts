@@ -2,15 +2,16 @@
  * What breaks a caller between two bundles: what Redocly says, and the little that it leaves out. The tests have a table of
  * both. What is not seen:
  * - a rule that only words state;
- * - limits of an event subscription and other facts that stand in examples or in the server;
+ * - limits of an event subscription and other facts that are only in examples or in the server;
  * - `x-references`, `x-on-create`, `x-scale` and `x-disabled-events`: what they change shows in formats, roles and webhooks,
  *   or is not a caller's business.
  * What is taken for a break, though it need not be one, and has to be allowed with that reason:
  * - another pattern or format, even where it admits more;
- * - a property that moved from one part of an `allOf` to another: it counts as removed;
- * - a new value of an enum in an answer, or a lost status of failure.
+ * - a new value of an enum in a response, or a lost status of failure.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { isObject, objectOf } from '../../openapi/rules/contract.ts';
+import { flatten } from '../../openapi/rules/flat.ts';
 import { type OperationEntry, operationIndex } from '../operation-index.ts';
 import { type Bundle, keysOf, pointerTo } from './document.ts';
 import { type Change, changesBetween } from './redocly.ts';
@@ -32,7 +33,8 @@ export interface Comparison {
   readonly others: readonly string[];
 }
 
-export async function compare(released: Bundle, present: Bundle): Promise<Comparison> {
+export async function compare(given: Bundle, now: Bundle): Promise<Comparison> {
+  const [released, present] = [flat(given), flat(now)];
   const judged = (await changesBetween(released, present)).map((change) => ({ change, breaks: breaksOf(change) }));
   const before = operationIndex(released);
   const after = operationIndex(present);
@@ -43,7 +45,7 @@ export async function compare(released: Bundle, present: Bundle): Promise<Compar
   const breaks = [
     ...judged.flatMap((one) => one.breaks),
     ...kept.flatMap((both) => withdrawn(both.before, both.after)),
-    ...loweredSearchLimits(released, present),
+    ...tighterSearchLimits(released, present),
   ];
   const harmless = [
     ...judged.flatMap((one) => (one.breaks.length === 0 && isNoticed(one.change) ? [placeOf(one.change)] : [])),
@@ -56,6 +58,32 @@ export async function compare(released: Bundle, present: Bundle): Promise<Compar
     breaks: [...new Map(breaks.map((found) => [identity(found), found])).values()],
     others: [...new Set(harmless)].filter((at) => !broken.has(subject(at))),
   };
+}
+
+/** Whatever a bundle was composed of when it was released, what it says is compared. */
+function flat(bundle: Bundle): Bundle {
+  const copy: Bundle & Record<string, unknown> = { ...structuredClone(bundle) };
+  flatten(copy, [], (_, message) => {
+    throw new Error(message);
+  });
+  removeScopes(copy);
+  return copy;
+}
+
+/** Each operation gets its own requirement, without scopes: these are its roles, which the index of operations has. */
+function removeScopes(bundle: Bundle & Record<string, unknown>): void {
+  for (const item of Object.values(bundle.paths)) {
+    for (const operation of Object.values(item)) {
+      const security = isObject(operation) ? (operation.security ?? bundle.security) : undefined;
+      if (!isObject(operation) || !('responses' in operation) || !Array.isArray(security)) continue;
+      const schemes: unknown[] = security.map((one) =>
+        Object.fromEntries(Object.keys(objectOf(one)).map((scheme) => [scheme, []])),
+      );
+      operation.security = schemes.filter(
+        (one, index) => schemes.findIndex((other) => isDeepStrictEqual(one, other)) === index,
+      );
+    }
+  }
 }
 
 /** The operation or component that a pointer leads into. */
@@ -97,14 +125,6 @@ const overlooked: readonly { rule: string; says: (change: Change) => string | un
     says: ({ kind, typeName, property, base, path }) =>
       kind === 'modified' && typeName === 'Header' && property === 'required' && base?.value === true
         ? `The header \`${keysOf(path).at(-1)}\` may be missing.`
-        : undefined,
-  },
-  {
-    // Every body is closed, mostly by an `unevaluatedProperties` above the `allOf`, where Redocly does not look.
-    rule: 'request-property-removed',
-    says: ({ kind, typeName, path }) =>
-      kind === 'removed' && typeName === 'Schema' && keysOf(path).at(-2) === 'properties'
-        ? `Property \`${keysOf(path).at(-1)}\` is refused.`
         : undefined,
   },
   {
@@ -193,11 +213,28 @@ function rate({ rateLimit }: OperationEntry): string {
   return `${rateLimit.limit} in ${rateLimit.window} s`;
 }
 
-function loweredSearchLimits(released: Bundle, present: Bundle): Break[] {
-  return Object.entries(released['x-search-limits'] ?? {}).flatMap(([name, before]) => {
-    const after = present['x-search-limits']?.[name] ?? before;
-    const says = `The limit went from ${before} to ${after}.`;
-    return after < before ? [{ rule: 'search-limit-lowered', at: pointerTo('x-search-limits', name), says }] : [];
+function tighterSearchLimits(released: Bundle, present: Bundle): Break[] {
+  const { weights: weightsBefore, ...before } = released['x-search-limits'] ?? {};
+  const { weights: weightsAfter, ...after } = present['x-search-limits'] ?? {};
+  return [
+    ...numbers(before, after).flatMap(([name, was, is]) => {
+      const says = `The limit went from ${was} to ${is}.`;
+      return is < was ? [{ rule: 'search-limit-lowered', at: pointerTo('x-search-limits', name), says }] : [];
+    }),
+    ...numbers(weightsBefore, weightsAfter).flatMap(([name, was, is]) => {
+      const says = `The weight went from ${was} to ${is}, so searches that were accepted cost too much.`;
+      const at = pointerTo('x-search-limits', 'weights', name);
+      return is > was ? [{ rule: 'search-weight-raised', at, says }] : [];
+    }),
+  ];
+}
+
+/** The numbers of a name before and after, where it has both. */
+function numbers(before: unknown, after: unknown): [name: string, was: number, is: number][] {
+  const later = new Map<string, unknown>(Object.entries(after ?? {}));
+  return Object.entries(before ?? {}).flatMap(([name, was]): [string, number, number][] => {
+    const is = later.get(name);
+    return typeof was === 'number' && typeof is === 'number' ? [[name, was, is]] : [];
   });
 }
 
@@ -210,7 +247,7 @@ function isNoticed(change: Change): boolean {
   return !isText && !isUnused(change);
 }
 
-/** What operations use is reported on the way there; what is left under `components` nobody uses. */
+/** Components that operations use are reported there; the remaining ones are unused. */
 function isUnused({ path }: Change): boolean {
   const [root, kind] = keysOf(path);
   return root === 'components' && kind !== 'securitySchemes';

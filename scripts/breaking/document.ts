@@ -4,7 +4,7 @@ import type { Contract } from '../operation-index.ts';
 export interface Bundle extends Contract {
   openapi: string;
   webhooks?: Record<string, Record<string, unknown>>;
-  'x-search-limits'?: Record<string, number>;
+  'x-search-limits'?: Record<string, number | Record<string, number>>;
 }
 
 export function pointerTo(...keys: readonly string[]): string {

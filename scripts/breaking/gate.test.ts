@@ -10,7 +10,7 @@ const bundle = bundleOf([{}, {}]);
 const found = { rule: 'default-changed', at: '#/components/parameters/PageSizeN000/schema/default', says: 'Other.' };
 const allowed: Allowed = { ...found, reason: 'It was too much.', changelog: 'getStaffN000' };
 const added = '### Added\n\n- Something.\n';
-const told = '### Breaking changes\n\n- `getStaffN000` gives fewer rows.\n';
+const announced = '### Breaking changes\n\n- `getStaffN000` gives fewer rows.\n';
 
 function judged({ others = [], breaks = [], ...rest }: Partial<Gate & Gate['comparison']>, groups = ''): string[] {
   return complaints({
@@ -26,19 +26,19 @@ function judged({ others = [], breaks = [], ...rest }: Partial<Gate & Gate['comp
 
 describe('the gate lets pass', () => {
   test('the released contract', () => expect(judged({})).toEqual([]));
-  test('a change that is told', () => expect(judged({ others: [found.at] }, added)).toEqual([]));
-  test('a break that is allowed and told', () => {
-    expect(judged({ breaks: [found], allowed: [allowed] }, told)).toEqual([]);
+  test('a change with a changelog entry', () => expect(judged({ others: [found.at] }, added)).toEqual([]));
+  test('a break that is allowed and has a changelog entry', () => {
+    expect(judged({ breaks: [found], allowed: [allowed] }, announced)).toEqual([]);
   });
-  test.each(['/N000/staff/{id}', 'PageSizeN000'])('a break that is told as %s', (changelog) => {
-    const words = told.replace('getStaffN000', changelog);
+  test.each(['/N000/staff/{id}', 'PageSizeN000'])('a break with a changelog entry for %s', (changelog) => {
+    const words = announced.replace('getStaffN000', changelog);
     expect(judged({ breaks: [found], allowed: [{ ...allowed, changelog }] }, words)).toEqual([]);
   });
 });
 
 describe('the gate stops', () => {
   test('an undeclared break, and says what to do', () => {
-    const [sentence = ''] = judged({ breaks: [found] }, told);
+    const [sentence = ''] = judged({ breaks: [found] }, announced);
     expect(sentence).toContain('1 undeclared break of the contract released as v1.0.0');
     expect(sentence).toContain('default-changed: Other.\n    at #/components/parameters/PageSizeN000/schema/default');
     expect(sentence).toContain('for GET /N000/staff/{id} (getStaffN000)\n');
@@ -46,45 +46,48 @@ describe('the gate stops', () => {
     expect(snippet).toEqual([{ ...found, reason: '', changelog: 'getStaffN000' }]);
   });
   test('a break that is allowed with other words', () => {
-    const sentences = judged({ breaks: [{ ...found, says: 'Other still.' }], allowed: [allowed] }, told);
+    const sentences = judged({ breaks: [{ ...found, says: 'Other still.' }], allowed: [allowed] }, announced);
     expect(sentences).toHaveLength(2);
   });
   test('an allowed break that does not happen', () => {
     expect(judged({ allowed: [allowed] })).toEqual([
-      `openapi/released/allowed-breaks.yaml: remove default-changed at ${found.at}, which does not happen any more.`,
+      `openapi/released/allowed-breaks.yaml: remove default-changed at ${found.at}, which no longer occurs.`,
     ]);
   });
   test('one without a reason', () => {
-    expect(judged({ breaks: [found], allowed: [{ ...allowed, reason: ' ' }] }, told)).toEqual([
-      `openapi/released/allowed-breaks.yaml: say the reason of default-changed at ${found.at}.`,
+    expect(judged({ breaks: [found], allowed: [{ ...allowed, reason: ' ' }] }, announced)).toEqual([
+      `openapi/released/allowed-breaks.yaml: add a reason for default-changed at ${found.at}.`,
     ]);
   });
-  test('one that is there twice', () => {
-    expect(judged({ breaks: [found], allowed: [allowed, allowed] }, told)).toEqual([
-      `openapi/released/allowed-breaks.yaml: default-changed at ${found.at} is there twice.`,
+  test('one that is listed twice', () => {
+    expect(judged({ breaks: [found], allowed: [allowed, allowed] }, announced)).toEqual([
+      `openapi/released/allowed-breaks.yaml: default-changed at ${found.at} is listed twice.`,
     ]);
   });
-  test.each([added, told.replace('getStaffN000', 'updateStaffN000'), ''])('one that is not told: %j', (groups) => {
-    expect(judged({ breaks: [found], allowed: [allowed] }, groups)).toEqual([
-      `CHANGELOG.md: no entry under "Unreleased", "Breaking changes" names \`getStaffN000\` (default-changed at ${found.at}).`,
+  test.each([added, announced.replace('getStaffN000', 'updateStaffN000'), ''])(
+    'one without a changelog entry: %j',
+    (groups) => {
+      expect(judged({ breaks: [found], allowed: [allowed] }, groups)).toEqual([
+        `CHANGELOG.md: no entry under "Unreleased", "Breaking changes" mentions \`getStaffN000\` (default-changed at ${found.at}).`,
+      ]);
+    },
+  );
+  test('one whose changelog entry has another name', () => {
+    expect(judged({ breaks: [found], allowed: [{ ...allowed, changelog: 'gives' }] }, announced)).toEqual([
+      `openapi/released/allowed-breaks.yaml: \`changelog\` of default-changed at ${found.at} must refer to what breaks, such as getStaffN000, /N000/staff/{id}, PageSizeN000.`,
     ]);
   });
-  test('one that is told as something else', () => {
-    expect(judged({ breaks: [found], allowed: [{ ...allowed, changelog: 'gives' }] }, told)).toEqual([
-      `openapi/released/allowed-breaks.yaml: \`changelog\` of default-changed at ${found.at} must be a name of what breaks, such as getStaffN000, /N000/staff/{id}, PageSizeN000.`,
-    ]);
-  });
-  test.each(['', told])('a change that is not told: %j', (groups) => {
+  test.each(['', announced])('a change without a changelog entry: %j', (groups) => {
     expect(judged({ others: [found.at] }, groups)).toEqual([
-      `CHANGELOG.md: tell under "Unreleased", beside any breaks, what changed in the contract, such as at ${found.at}.`,
+      `CHANGELOG.md: describe under "Unreleased", in a group other than "Breaking changes", what changed in the contract, such as at ${found.at}.`,
     ]);
   });
   test('a changelog in another form', () => {
-    expect(judged({}, added.replace('Added', 'News'))).toEqual([expect.stringContaining('is no known group')]);
+    expect(judged({}, added.replace('Added', 'News'))).toEqual([expect.stringContaining('is not a known group')]);
   });
   test('a contract that is not the last release', () => {
     expect(judged({ releasedVersion: 'v0.9.0' })).toEqual([
-      'CHANGELOG.md: its newest version is v1.0.0, but v0.9.0 is kept as the released contract.',
+      'CHANGELOG.md: the newest version is v1.0.0, but the released contract is v0.9.0.',
     ]);
   });
 });

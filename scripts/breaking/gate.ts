@@ -1,13 +1,13 @@
-/** The gate for breaking changes: what stands between a contract and its next release. One text for each thing to do. */
+/** The check of breaking changes before a release. Returns one text for each required action. */
 import { stringify } from 'yaml';
 import { breakingChanges, entriesOf, groupNames, mistakesIn, names, type Release, versionOf } from './changelog.ts';
 import { type Break, type Comparison, identity } from './compare.ts';
 import type { User } from './users.ts';
 
-/** A break that is meant, as the file of allowed ones has it. */
+/** An intended break, as listed in the file of allowed breaks. */
 export interface Allowed extends Break {
   readonly reason: string;
-  /** The word by which the entry under "Breaking changes" names it. */
+  /** The word that the entry under "Breaking changes" contains. */
   readonly changelog: string;
 }
 
@@ -18,7 +18,7 @@ export interface Gate {
   /** The version that the present contract is compared with. */
   readonly releasedVersion: string;
   readonly usersOf: (at: string) => readonly User[];
-  /** By which words a changelog may name what is at a place. */
+  /** The words by which a changelog entry can refer to a place. */
   readonly wordsFor: (at: string) => readonly string[];
 }
 
@@ -39,8 +39,8 @@ function undeclared({ comparison, allowed, releasedVersion, usersOf, wordsFor }:
   const entries = breaks.map((found) => ({ ...found, reason: '', changelog: wordsFor(found.at)[0] ?? '' }));
   return [
     `${breaks.length} undeclared ${breaks.length === 1 ? 'break' : 'breaks'} of the contract released as ${releasedVersion}:\n\n${list.join('\n\n')}\n
-Take back what is not meant. For what is meant, add this to ${allowedFile}, each with its reason, and tell callers in
-CHANGELOG.md, under "Unreleased", "Breaking changes", by the word that \`changelog\` gives:\n\n${stringify(entries, { lineWidth: 0 })}`,
+Revert breaks that are not intended. Add the intended ones to ${allowedFile}, each with its reason, and describe them in
+CHANGELOG.md under "Unreleased", "Breaking changes", with the word in \`changelog\`:\n\n${stringify(entries, { lineWidth: 0 })}`,
   ];
 }
 
@@ -56,16 +56,16 @@ function stale({ comparison, allowed }: Gate): string[] {
   const happening = new Set(comparison.breaks.map(identity));
   return allowed
     .filter((entry) => !happening.has(identity(entry)))
-    .map((entry) => `${allowedFile}: remove ${told(entry)}, which does not happen any more.`);
+    .map((entry) => `${allowedFile}: remove ${placeOf(entry)}, which no longer occurs.`);
 }
 
 function unfounded({ allowed }: Gate): string[] {
   const without = allowed
     .filter(({ reason }) => reason.trim() === '')
-    .map((entry) => `${allowedFile}: say the reason of ${told(entry)}.`);
+    .map((entry) => `${allowedFile}: add a reason for ${placeOf(entry)}.`);
   const twice = allowed
     .filter((entry, index) => allowed.findIndex((other) => identity(other) === identity(entry)) < index)
-    .map((entry) => `${allowedFile}: ${told(entry)} is there twice.`);
+    .map((entry) => `${allowedFile}: ${placeOf(entry)} is listed twice.`);
   return [...without, ...twice];
 }
 
@@ -77,21 +77,21 @@ function unannounced({ comparison, allowed, releases, wordsFor }: Gate): string[
     const words = wordsFor(entry.at);
     if (!words.includes(entry.changelog)) {
       const some = words.slice(0, shown).join(', ');
-      return [`${allowedFile}: \`changelog\` of ${told(entry)} must be a name of what breaks, such as ${some}.`];
+      return [`${allowedFile}: \`changelog\` of ${placeOf(entry)} must refer to what breaks, such as ${some}.`];
     }
     return declared.some((text) => names(text, entry.changelog))
       ? []
       : [
-          `CHANGELOG.md: no entry under "Unreleased", "Breaking changes" names \`${entry.changelog}\` (${told(entry)}).`,
+          `CHANGELOG.md: no entry under "Unreleased", "Breaking changes" mentions \`${entry.changelog}\` (${placeOf(entry)}).`,
         ];
   });
-  const isTold = groupNames.some((group) => group !== breakingChanges && entriesOf(releases, group).length > 0);
+  const isAnnounced = groupNames.some((group) => group !== breakingChanges && entriesOf(releases, group).length > 0);
   const [some] = comparison.others;
-  return some === undefined || isTold
+  return some === undefined || isAnnounced
     ? missing
     : [
         ...missing,
-        `CHANGELOG.md: tell under "Unreleased", beside any breaks, what changed in the contract, such as at ${some}.`,
+        `CHANGELOG.md: describe under "Unreleased", in a group other than "Breaking changes", what changed in the contract, such as at ${some}.`,
       ];
 }
 
@@ -99,11 +99,9 @@ function unversioned({ releases, releasedVersion }: Gate): string[] {
   const newest = releases.map(({ heading }) => versionOf(heading)?.name).find((name) => name !== undefined);
   return newest === releasedVersion
     ? []
-    : [
-        `CHANGELOG.md: its newest version is ${newest ?? 'none'}, but ${releasedVersion} is kept as the released contract.`,
-      ];
+    : [`CHANGELOG.md: the newest version is ${newest ?? 'missing'}, but the released contract is ${releasedVersion}.`];
 }
 
-function told({ rule, at }: Break): string {
+function placeOf({ rule, at }: Break): string {
   return `${rule} at ${at}`;
 }

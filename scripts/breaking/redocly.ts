@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { Bundle } from './document.ts';
 
-/** One side of a change: where it is in the bundle, and what stands there. */
+/** One side of a change: its place in the bundle, and its value. */
 interface Side {
   readonly pointer: string;
   readonly value: unknown;
@@ -51,8 +51,8 @@ export async function changesBetween(released: Bundle, present: Bundle): Promise
     if (report.reportVersion !== '1') throw new Error(`This is written for another report: ${report.reportVersion}.`);
     return report.changes;
   } catch (error) {
-    const told = error instanceof Error && 'stderr' in error ? `${error.stderr}` : `${error}`;
-    throw new Error(`Redocly could not compare the contracts. It says:\n${told}`);
+    const output = error instanceof Error && 'stderr' in error ? `${error.stderr}` : `${error}`;
+    throw new Error(`Redocly could not compare the contracts:\n${output}`);
   } finally {
     await rm(folder, { recursive: true });
   }

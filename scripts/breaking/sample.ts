@@ -10,7 +10,7 @@ export type Edits = Readonly<Record<string, unknown>>;
 const reference = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}§` });
 const json = (schema: unknown) => ({ content: { 'application/json': { schema } } });
 
-/** § stands for the number of the copy. */
+/** § is replaced by the number of the copy. */
 function copy(): object {
   const facts = { tags: ['staff'], summary: 'Staff', 'x-roles': ['STAFF_R', 'STAFF_W'], 'x-rate-limit': 'write§' };
   return {
@@ -132,7 +132,7 @@ export function bundleOf(rows: readonly Edits[], root: Edits = {}): Bundle {
     info: { title: 'A sample', version: '1.0.0' },
     servers: [{ url: 'https://one.example' }, { url: 'https://two.example' }],
     security: [{ bearerAuth: [] }],
-    'x-search-limits': { depth: 8 },
+    'x-search-limits': { depth: 8, weights: { relation: 10, pattern: 2 } },
     'x-rate-limit-policies': {},
     'x-body-limits': {},
     paths: {},

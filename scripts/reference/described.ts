@@ -1,35 +1,88 @@
-/** The contract as the reference shows it: with samples, and with what its extensions say in words. Nothing of it is kept. */
+/** The contract as the reference shows it: with samples, chapters of states and webhooks, and all that its search has to find. */
 import { type Contract, operationsOf } from '../../packages/mock/src/contract.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
-import { facts } from './facts.ts';
+import { topicsOf } from './markdown.ts';
 import { clientSample, curlSample } from './samples.ts';
+import { type Shape, schemaName } from './shapes.ts';
+import { withStates } from './states.ts';
 
 export function described(contract: Contract): Contract {
   const copy = structuredClone(contract);
   for (const operation of operationsOf(contract)) {
-    const entry = index[operation.id];
     const shown = copy.paths[operation.path]?.[operation.method.toLowerCase()];
     if (typeof shown !== 'object' || shown === null)
       throw new Error(`The bundle has no ${operation.method} ${operation.path}.`);
+    const { description = '' }: { description?: string } = shown;
     Object.assign(shown, {
-      description: `${'description' in shown ? shown.description : ''}\n\n${facts(entry)}\n`,
+      // The search looks through titles, paths, descriptions and fields.
+      description: `${linkedRole(description).trimEnd()}\n- **Operation ID**: \`${operation.id}\`\n`,
       'x-codeSamples': [
         { lang: 'curl', label: 'curl', source: curlSample(operation) },
         { lang: 'typescript', label: 'TypeScript', source: clientSample(operation) },
       ],
     });
   }
-  return withWebhooksApart(copy);
+  return withWebhooksApart(withRoles(withValuesInPlace(withStates(copy))));
 }
 
-/** Gives the events a chapter of their own, as they are many and nobody calls them; extensions stay the last chapter. */
+/** Gives the events a chapter of their own, as they are many and are not called; extensions stay the last chapter. */
 function withWebhooksApart(contract: Contract): Contract {
   const events = Object.values(contract.webhooks).flatMap((item) => Object.values(item));
   for (const event of events) Object.assign(event, { tags: ['webhooks'] });
+  const topic = topicsOf(contract).find(({ title }) => title === 'Webhooks');
+  if (topic === undefined) throw new Error('The description of the API has no section "Webhooks".');
   const chapter = {
     name: 'webhooks',
     'x-displayName': 'Webhooks',
-    description: `What is sent to the address of a subscription: ${events.length} events in one form.`,
+    description: `${topic.text}\n\nThe ${events.length} events below have the same envelope.`,
   };
-  return { ...contract, tags: contract.tags.toSpliced(-1, 0, chapter) };
+  const description = contract.info.description.replace(`## Webhooks\n${topic.text}`, '');
+  return { ...contract, info: { ...contract.info, description }, tags: contract.tags.toSpliced(-1, 0, chapter) };
+}
+
+/** Shows the table of roles as a page of its own, in the chapter of authentication. */
+function withRoles(contract: Contract): Contract {
+  Object.assign(Object(contract.components.schemas?.Role), { 'x-tags': [index.createToken.tag] });
+  return contract;
+}
+
+function linkedRole(description: string): string {
+  return description.replaceAll('the schema `Role`', `[all roles](#/${index.createToken.tag}/role)`);
+}
+
+/**
+ * Puts schemas of single values in the place of references to them. The search of Redoc finds only the first of several
+ * fields that refer to the same schema.
+ */
+function withValuesInPlace(contract: Contract): Contract {
+  const schemas: Record<string, Shape> = Object(contract.components.schemas);
+  const isValue = ({ properties, items, oneOf, anyOf, additionalProperties, $ref }: Shape) =>
+    [properties, items, oneOf, anyOf, additionalProperties, $ref].every((part) => part === undefined);
+  const replaced = (property: Shape): Shape => {
+    const target = property.$ref === undefined ? undefined : schemas[schemaName(property.$ref)];
+    if (target === undefined || !isValue(target)) return property;
+    const { $ref: _, ...own } = property;
+    return { ...target, ...own };
+  };
+  for (const shape of shapesIn(schemas)) {
+    if (shape.properties === undefined) continue;
+    const properties = Object.entries(shape.properties).map(([name, property]) => [name, replaced(property)]);
+    Object.assign(shape, { properties: Object.fromEntries(properties) });
+  }
+  return contract;
+}
+
+/** All schemas within some schemas, those themselves included. */
+function shapesIn(schemas: Readonly<Record<string, Shape>>): Shape[] {
+  const found: Shape[] = [];
+  const visit = (shape: Shape): void => {
+    found.push(shape);
+    const { properties = {}, items, oneOf = [], anyOf = [], additionalProperties } = shape;
+    const within = [...Object.values(properties), ...oneOf, ...anyOf];
+    if (items !== undefined) within.push(items);
+    if (typeof additionalProperties === 'object') within.push(additionalProperties);
+    for (const part of within) visit(part);
+  };
+  for (const schema of Object.values(schemas)) visit(schema);
+  return found;
 }

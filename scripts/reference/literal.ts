@@ -1,9 +1,9 @@
-/** What fits beside the text of the reference. */
+/** Samples that fit next to the text of the reference. */
 const lineWidth = 64;
 
 /**
  * A JSON value as people write it in TypeScript: bare keys, single quotes, and what is short on one line. `before` is how
- * many characters stand before it on its line.
+ * many characters precede it on its line.
  */
 export function literal(value: unknown, before: number, indent = ''): string {
   const line = oneLine(value);

@@ -1,16 +1,20 @@
+/// <reference lib="dom" />
 /** The reference, as somebody reads it in a browser without a network. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { Schema } from '../../openapi/rules/described.ts';
 import { type Contract, type Operation, operationsOf, readContract } from '../../packages/mock/src/contract.ts';
+import { pageHeaders } from '../../packages/server/src/http/pages.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { startBrowser } from './browser.ts';
-import { facts } from './facts.ts';
 import { clientSample, curlSample } from './samples.ts';
 
 const contract = await readContract();
@@ -55,11 +59,13 @@ afterAll(async () => {
 });
 
 describe('the reference', () => {
-  it('is one file of a size that is soon sent', async () => {
-    expect((await stat(file)).size).toBeLessThan(5 * 2 ** 20);
+  it('is one file of less than 1 MB when compressed', async () => {
+    for (const name of [`${file}.br`, `${file}.gz`]) expect((await stat(name)).size).toBeLessThan(1_000_000);
+    expect(gunzipSync(await readFile(`${file}.gz`)).equals(await readFile(file))).toBe(true);
+    expect(brotliDecompressSync(await readFile(`${file}.br`)).equals(await readFile(file))).toBe(true);
   });
 
-  it('is not made again where nothing has changed', async () => {
+  it('is not generated again if nothing has changed', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [script, '--output', file, '--if-stale']);
     expect(stdout).toBe('The reference is up to date.\n');
   });
@@ -81,7 +87,7 @@ describe('the reference', () => {
     for (const operation of operations) {
       expect(paths[operation.path]?.[operation.method.toLowerCase()], operation.id).toMatchObject({
         summary: operation.summary,
-        description: expect.stringContaining(facts(index[operation.id])),
+        description: expect.stringContaining(`- **Operation ID**: \`${operation.id}\``),
         'x-codeSamples': [
           { label: 'curl', source: curlSample(operation) },
           { label: 'TypeScript', source: clientSample(operation) },
@@ -94,9 +100,11 @@ describe('the reference', () => {
     const section = await open(operation);
     expect(await section.locator('h2').first().textContent()).toContain(operation.summary);
     const text = plain((await section.textContent()) ?? '');
-    const lines = facts(index[operation.id])
+    const lines = descriptionOf(operation)
       .split('\n')
-      .map((line) => plain(line.slice(2)));
+      .filter((line) => /^- \*\*(Roles|Rate limit|Idempotency)/.test(line))
+      .map((line) => plain(line.slice(2)).replace('the schema Role', 'all roles'));
+    expect(lines).toHaveLength(3);
     expect(lines.filter((line) => !text.includes(line))).toEqual([]);
 
     const samples = { curl: curlSample(operation), TypeScript: clientSample(operation) };
@@ -122,9 +130,116 @@ describe('the reference', () => {
     );
   });
 
-  it('offers the description beside itself for download', async () => {
+  it.each(['light', 'dark'] as const)(
+    'shows a state machine as a whole picture and a table, in %s colors',
+    async (colorScheme) => {
+      await page.emulateMedia({ colorScheme });
+      await page.evaluate(`document.documentElement.classList.toggle('dark', ${colorScheme === 'dark'})`);
+      await page.evaluate("location.hash = '#/states/invoice'");
+      const section = page.locator('[id="states/invoice"]');
+      await section.waitFor();
+      const picture = section.getByRole('img', { name: 'States of Invoice' });
+      const frame = await picture.boundingBox();
+      const texts = await picture.locator('text').all();
+      expect(texts.length).toBeGreaterThan(0);
+      const color = await section
+        .locator('p')
+        .first()
+        .evaluate((element) => getComputedStyle(element).color);
+      for (const text of texts) {
+        const box = await text.boundingBox();
+        const [left, top, right, bottom] = edgesOf(frame);
+        const [itsLeft, itsTop, itsRight, itsBottom] = edgesOf(box);
+        expect([itsLeft >= left, itsTop >= top, itsRight <= right, itsBottom <= bottom]).toEqual([
+          true,
+          true,
+          true,
+          true,
+        ]);
+        expect(await text.evaluate((element) => getComputedStyle(element).fill)).toBe(color);
+      }
+      const { InvoiceStatus } = contract.components.schemas as Record<string, Schema>;
+      expect(await section.locator('tbody tr').count()).toBe(InvoiceStatus?.['x-state-machine']?.transitions.length);
+    },
+  );
+
+  it.each([
+    ['an operation by its ID', 'listUnpaidInvoices', '#/billing/listunpaidinvoices'],
+    ['a field of a response', 'overdueBalance', '#/clients/getclient'],
+    ['a field of a request', 'billingAddress', '#/clients/onboardclient'],
+    ['an operation by its role', 'PAYLNK_C', '#/billing/createquickpaymentlink'],
+    ['what a role allows', 'DINVC_APRV', '#/authentication/role'],
+  ])('finds %s', async (_what, text, target) => {
+    await page.getByTestId('search-trigger').getByText('Search').waitFor();
+    const dialog = page.getByTestId('search-dialog');
+    const result = dialog.locator(`[data-component-name="Search/SearchItem"][href^="${target}"]`).first();
+    // The dialog closes whenever the address changes, and the page adapts the address while it scrolls.
+    await vi.waitFor(
+      async () => {
+        if (!(await dialog.isVisible())) await page.getByTestId('search-trigger').dispatchEvent('click');
+        await page.getByPlaceholder('Search docs...').fill(text, { timeout: 2000 });
+        await result.dispatchEvent('click', {}, { timeout: 5000 });
+      },
+      { timeout: 120_000 },
+    );
+    await page.waitForURL((url) => url.hash.startsWith(target));
+    await page.locator(`[id="${target.slice(2)}"]`).waitFor();
+  });
+
+  it('leads from an operation to what the roles allow', async () => {
+    const [reading] = operations.filter(({ id }) => id === 'getInvoice');
+    if (reading === undefined) throw new Error('The contract has no getInvoice.');
+    const section = await open(reading);
+    await section.getByRole('link', { name: 'all roles' }).dispatchEvent('click');
+    await page.waitForURL(/#\/authentication\/role$/);
+    await page.locator('[id="authentication/role"]').getByRole('cell', { name: 'API_ADMIN' }).waitFor();
+  });
+
+  it('describes signatures and retries of webhooks on the page of webhooks', async () => {
+    await page.evaluate("location.hash = '#/webhooks'");
+    const section = page.locator('[id="webhooks"]');
+    await section.waitFor();
+    const text = plain((await section.textContent()) ?? '');
+    for (const fact of ['webhook-signature', 'HMAC-SHA256', '5 min, 30 min, 2 h', 'Retry-After', 'jitter']) {
+      expect(text).toContain(fact);
+    }
+  });
+
+  it('shows code in a monospace font, also on a machine that has none', async () => {
+    const [first] = operations.filter(({ id }) => id === 'searchClients');
+    if (first === undefined) throw new Error('The contract has no searchClients.');
+    const section = await open(first);
+    for (const part of ['code', '.schema-name', '[data-testid="source-code"]']) {
+      const [narrow, wide] = await section
+        .locator(part)
+        .first()
+        .evaluate((element) =>
+          ['iiii', 'MMMM'].map((text) => {
+            const ruler = Object.assign(document.createElement('span'), { textContent: text });
+            element.append(ruler);
+            const { width } = ruler.getBoundingClientRect();
+            ruler.remove();
+            return width;
+          }),
+        );
+      expect(narrow, part).toBeGreaterThan(0);
+      expect(narrow, part).toBeCloseTo(wide ?? 0, 1);
+    }
+  });
+
+  it('leads from a status to its transitions', async () => {
+    const [reading] = operations.filter(({ id }) => id === 'getInvoice');
+    if (reading === undefined) throw new Error('The contract has no getInvoice.');
+    const section = await open(reading);
+    await section.getByRole('link', { name: 'transitions of Invoice' }).first().dispatchEvent('click');
+    await page.waitForURL(/#\/states\/invoice$/);
+    await page.locator('[id="states/invoice"]').waitFor();
+  });
+
+  it('offers the contract, the Postman collection and the Markdown pages beside itself for download', async () => {
     await page.evaluate("location.hash = '#/'");
-    for (const name of ['openapi.yaml', 'openapi.json']) {
+    const names = ['openapi.yaml', 'openapi.json', 'postman_collection.json', 'postman_environment.json', 'llms.txt'];
+    for (const name of names) {
       await page.locator(`a[href="${name}"]`).first().waitFor();
       expect((await stat(join(folder, name))).size).toBeGreaterThan(0);
     }
@@ -138,12 +253,45 @@ describe('the reference', () => {
     }
   });
 
+  it('works under the headers that the server sends, and a script that is not its own does not run', async () => {
+    const html = await readFile(file, 'utf8');
+    const inserted = '<script>document.title = "Taken over"</script>';
+    const headers = { ...pageHeaders(html), 'Content-Type': 'text/html; charset=utf-8' };
+    const server = createServer((request, response) => {
+      response.writeHead(200, headers).end(request.url === '/' ? html : html.replace('<body', `${inserted}<body`));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    const served = await browser.newPage();
+    const errors: string[] = [];
+    served.on('console', (message) => void (message.type() === 'error' && errors.push(message.text())));
+    served.on('pageerror', (error) => errors.push(error.message));
+    await served.goto(`http://127.0.0.1:${port}/`);
+    await served.locator('h1').first().waitFor();
+    expect(errors).toEqual([]);
+    await served.goto(`http://127.0.0.1:${port}/inserted`);
+    await served.locator('h1').first().waitFor();
+    expect(await served.title()).toBe(contract.info.title);
+    expect(errors.join()).toContain('Content Security Policy');
+    await served.close();
+    server.close().closeAllConnections();
+  });
+
   it('has asked no other host for anything, and has complained of nothing', async () => {
     expect(foreignRequests).toEqual([]);
     expect(complaints).toEqual([]);
     expect(await readFile(file, 'utf8')).toContain('"disableTelemetry":true');
   });
 });
+
+/** The text of an operation in the bundle, which ends with its roles and limits. */
+function descriptionOf({ path, method }: Operation): string {
+  const operation: unknown = contract.paths[path]?.[method.toLowerCase()];
+  return typeof operation === 'object' && operation !== null && 'description' in operation
+    ? String(operation.description)
+    : '';
+}
 
 /** Goes to an operation by its address, as a link from elsewhere would. */
 async function open({ id }: Operation): Promise<Locator> {
@@ -152,6 +300,13 @@ async function open({ id }: Operation): Promise<Locator> {
   const section = page.locator(`[id="${anchor}"]`);
   await section.waitFor();
   return section;
+}
+
+function edgesOf(
+  box: { x: number; y: number; width: number; height: number } | null,
+): [number, number, number, number] {
+  if (box === null) throw new Error('It is not shown.');
+  return [box.x, box.y, box.x + box.width, box.y + box.height];
 }
 
 /** Without what a browser sets as it likes: spaces, and the marks of Markdown. */

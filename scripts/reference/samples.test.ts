@@ -1,12 +1,17 @@
+/// <reference path="../../packages/server/src/resources/clients/provinces.d.ts" />
 /** The samples do what they promise: the programs compile, and the commands work as they are pasted. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
 import { startMock } from '../../packages/mock/src/server.ts';
+import { createDemoKey, createDemoTenant } from '../../packages/server/src/demo.ts';
+import { type Running, serve } from '../../packages/server/src/main.ts';
+import { freePort } from '../../packages/server/test/free-port.ts';
 import { literal } from './literal.ts';
 import { clientSample, curlSample, sampleServer } from './samples.ts';
 
@@ -32,7 +37,7 @@ describe('the samples', () => {
     }
   });
 
-  it('are answered with success by the mock, when pasted into a shell', async () => {
+  it('succeed on the mock when pasted into a shell', async () => {
     const mock = await startMock({ port: 0 });
     try {
       for (const operation of operations) {
@@ -40,13 +45,103 @@ describe('the samples', () => {
         const { stdout } = await run('sh', ['-c', `${command} -s -o /dev/null -w '%{http_code}'`], {
           env: { ...process.env, ACCESS_TOKEN: 'any-token', API_KEY: 'any-key' },
         });
-        expect(stdout, command).toBe(String(operation.answers[0]?.status));
+        expect(stdout, command).toBe(String(operation.responses[0]?.status));
       }
     } finally {
       await mock.close();
     }
   });
 });
+
+describe('the samples, in the demo tenant', () => {
+  let seeded: string;
+  let apiKey: string;
+  beforeAll(async () => {
+    seeded = await mkdtemp(join(tmpdir(), 'samples-demo-'));
+    await withServer(seeded, async ({ service }) => {
+      await createDemoTenant({ service });
+      apiKey = await createDemoKey({ service });
+    });
+  });
+  afterAll(() => rm(seeded, { recursive: true }));
+
+  /** A server with the demo tenant, as a newcomer starts it, for as long as the work takes. */
+  async function withDemo(work: (address: string) => Promise<void>): Promise<void> {
+    const dataDir = await mkdtemp(join(tmpdir(), 'samples-demo-'));
+    try {
+      await cp(seeded, dataDir, { recursive: true });
+      await withServer(dataDir, ({ address }) => work(address));
+    } finally {
+      await rm(dataDir, { recursive: true });
+    }
+  }
+
+  // What takes something away comes last: a reader may start anywhere, but not everywhere.
+  const isLast = ({ id }: { readonly id: string }) => /^(delete|deactivate|remove)/.test(id);
+  const inOrder = [...operations.filter((one) => !isLast(one)), ...operations.filter(isLast)];
+
+  it('succeed when pasted into a shell', async () => {
+    await withDemo(async (address) => {
+      const token = await fetch(`${address}/v1/auth/token`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ apiKey }),
+      });
+      const { access_token } = (await token.json()) as { access_token: string };
+      const failed: string[] = [];
+      for (const operation of inOrder) {
+        const command = curlSample(operation).replace(sampleServer, address);
+        const { stdout } = await run('sh', ['-c', `${command} -s -w '\\n%{http_code}'`], {
+          env: { ...process.env, ACCESS_TOKEN: access_token, API_KEY: apiKey },
+          maxBuffer: 10_000_000,
+        });
+        const [status = ''] = stdout.split('\n').slice(-1);
+        if (status !== String(operation.responses[0]?.status)) failed.push(`${operation.id} ${stdout.slice(0, 600)}`);
+      }
+      expect(failed).toEqual([]);
+    });
+  });
+
+  it('succeed as programs with the client', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'samples-'));
+    const client = pathToFileURL(join(root, 'packages/client/src/index.ts')).href;
+    try {
+      await withDemo(async (address) => {
+        const files = inOrder.map(({ id }) => join(folder, `${id}.ts`));
+        for (const [index, operation] of inOrder.entries()) {
+          const program = clientSample(operation).replace(sampleServer, address);
+          await writeFile(files[index] ?? '', program.replace("'@financial-automation/client'", `'${client}'`));
+        }
+        const runner = join(folder, 'run.ts');
+        await writeFile(
+          runner,
+          `const failed: string[] = [];
+const print = console.log;
+console.log = () => undefined;
+for (const file of ${JSON.stringify(files)}) {
+  await import(file).catch((error) => failed.push(file + ' ' + (error.stack ?? error) + JSON.stringify(error.problem)));
+}
+print(JSON.stringify(failed));`,
+        );
+        const env = { ...withTools(), API_KEY: apiKey };
+        const { stdout } = await run('node', [runner], { env, maxBuffer: 10_000_000 });
+        expect(JSON.parse(stdout)).toEqual([]);
+      });
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+async function withServer(dataDir: string, work: (running: Running) => Promise<void>): Promise<void> {
+  const port = String(await freePort());
+  const running = await serve({ DATA_DIR: dataDir, PORT: port, LOG_LEVEL: 'silent', RATE_LIMIT_FACTOR: '100' });
+  try {
+    await work(running);
+  } finally {
+    await running.stop();
+  }
+}
 
 describe('a literal', () => {
   it('means the value that it was written from', () => {

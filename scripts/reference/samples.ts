@@ -1,6 +1,6 @@
-/** Samples of requests, in languages that people copy, made of the contract's examples. */
+/** Samples of requests in several languages, generated from the contract's examples. */
 
-import type { Operation } from '../../packages/mock/src/contract.ts';
+import { type Operation, readContract } from '../../packages/mock/src/contract.ts';
 import { curl, exampleRequest } from '../../packages/mock/src/requests.ts';
 import { calls } from '../../packages/spec/src/index.ts';
 import { literal } from './literal.ts';
@@ -31,10 +31,12 @@ export function clientSample(operation: Operation): string {
   const isList = calls[operation.id][3] !== null;
   const start = isList
     ? `for await (const row of client.rows('${operation.id}'`
-    : `const answer = await orThrow(client.call('${operation.id}'`;
+    : `const result = await orThrow(client.call('${operation.id}'`;
   const call = Object.keys(input).length === 0 ? start : `${start}, ${literal(input, start.length + 6)}`;
+  const typed = 'body' in input && isOfRecords(input.body) ? withCustomTypes(call) : call;
+  const imports = ['createClient', ...(typed === call ? [] : ['customType']), ...(isList ? [] : ['orThrow'])];
   const program = [
-    `import { createClient${isList ? '' : ', orThrow'} } from '@financial-automation/client';`,
+    `import { ${imports.join(', ')} } from '@financial-automation/client';`,
     '',
     'const client = createClient({',
     `  baseUrl: '${sampleServer}',`,
@@ -45,10 +47,24 @@ export function clientSample(operation: Operation): string {
     ...(apiKey === undefined
       ? []
       : ['// The client makes this call by itself, before the first one that needs a token.']),
-    ...(isList ? [`${call})) {`, '  console.log(row);', '}'] : [`${call}));`, 'console.log(answer);']),
+    ...(isList ? [`${typed})) {`, '  console.log(row);', '}'] : [`${typed}));`, 'console.log(result);']),
     '',
   ].join('\n');
   return apiKey === undefined ? program : program.replace(`'${apiKey}'`, "process.env.API_KEY ?? ''");
+}
+
+const { components } = await readContract();
+const standardTypes = new Set<unknown>(Object(components.schemas?.CustomTypeName).not?.enum);
+
+function isOfRecords(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'records' in body;
+}
+
+/** The call with the names of custom record types as the client takes them. */
+function withCustomTypes(call: string): string {
+  return call.replace(/\btype: '(\w+)'/g, (all, name) =>
+    standardTypes.has(name) ? all : `type: customType('${name}')`,
+  );
 }
 
 function within(place: 'path' | 'query', { parameters }: Operation): Record<string, Record<string, unknown>> {
@@ -56,7 +72,7 @@ function within(place: 'path' | 'query', { parameters }: Operation): Record<stri
   return sent.length === 0 ? {} : { [place]: Object.fromEntries(sent.map(({ name, example }) => [name, example])) };
 }
 
-/** The example's key is signed by nobody, so that the reader's own takes its place. */
+/** The example's key is not signed, so that readers replace it with their own. */
 function apiKeyIn(body: unknown): string | undefined {
   return typeof body === 'object' && body !== null && 'apiKey' in body ? String(body.apiKey) : undefined;
 }

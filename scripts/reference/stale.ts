@@ -4,14 +4,16 @@ import { glob, open, readFile } from 'node:fs/promises';
 
 const markLength = '<!--  -->'.length + 64;
 
-/** A mark of everything that the page is made of: the contract, the programs here and in the mock, and Redocly. */
+/** A hash of all inputs of the page: the contract, the scripts here and in the mock, Redocly and Graphviz. */
 export async function markOf(root: string, contract: string): Promise<string> {
   const hash = createHash('sha256').update(contract);
   const sources = [
     'scripts/reference.ts',
     'scripts/reference/*',
+    'openapi/rules/described.ts',
     'packages/mock/src/*',
     'node_modules/@redocly/cli/package.json',
+    'node_modules/@hpcc-js/wasm-graphviz/package.json',
   ];
   const files: string[] = [];
   for await (const file of glob(sources, { cwd: root })) files.push(file);

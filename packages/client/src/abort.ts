@@ -1,4 +1,4 @@
-/** Waits for a promise, but no longer than until the signal is aborted: then rejects with its reason. */
+/** Waits for a promise. If the signal is aborted first, rejects with its reason. */
 export async function untilAborted<Value>(signal: AbortSignal, promise: Promise<Value>): Promise<Value> {
   signal.throwIfAborted();
   const { promise: aborted, stop } = rejectionOf(signal);
@@ -9,20 +9,20 @@ export async function untilAborted<Value>(signal: AbortSignal, promise: Promise<
   }
 }
 
-/** Waits for some milliseconds, or until the signal is aborted: then rejects with its reason. */
+/** Waits for some milliseconds. If the signal is aborted first, rejects with its reason. */
 export async function sleep(milliseconds: number, signal: AbortSignal): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, milliseconds);
   });
-  // A timer that nobody waits for any more would keep a process alive.
+  // The timer would keep a process alive.
   await untilAborted(signal, over).finally(() => clearTimeout(timer));
 }
 
 function rejectionOf(signal: AbortSignal): { promise: Promise<never>; stop: () => void } {
   let reject: (reason: unknown) => void = () => {};
-  const promise = new Promise<never>((_, refuse) => {
-    reject = refuse;
+  const promise = new Promise<never>((_, rejectPromise) => {
+    reject = rejectPromise;
   });
   const onAbort = () => reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
@@ -30,8 +30,8 @@ function rejectionOf(signal: AbortSignal): { promise: Promise<never>; stop: () =
 }
 
 /**
- * A signal that is aborted with the one given, or after some milliseconds, then with a `TimeoutError`. `release` ends it:
- * `AbortSignal.timeout` and `AbortSignal.any` would keep a timer, and a hold on the caller's signal, long after the call.
+ * A signal that is aborted together with another one, or after some milliseconds with a `TimeoutError`. Call `release` at the end:
+ * `AbortSignal.timeout` and `AbortSignal.any` would keep a timer and a reference to the caller's signal long after the call.
  */
 export function limit(
   milliseconds: number,
@@ -39,7 +39,7 @@ export function limit(
 ): { signal: AbortSignal; release: () => void } {
   const controller = new AbortController();
   const onAbort = () => controller.abort(signal?.reason);
-  const onTime = () => controller.abort(new DOMException(`No answer within ${milliseconds} ms.`, 'TimeoutError'));
+  const onTime = () => controller.abort(new DOMException(`No response within ${milliseconds} ms.`, 'TimeoutError'));
   const timer = setTimeout(onTime, milliseconds);
   if (signal?.aborted) onAbort();
   signal?.addEventListener('abort', onAbort, { once: true });

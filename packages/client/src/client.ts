@@ -5,14 +5,17 @@ import { orThrow } from './problem.ts';
 import { sender } from './send.ts';
 import { TokenSource } from './tokens.ts';
 import type {
-  Answer,
-  AnswerOf,
   AnyInput,
+  ApiResponse,
+  ApiResponseOf,
   Call,
+  Condition,
+  ConditionalOperationId,
   Input,
   InputArguments,
   InputOf,
   ListOperationId,
+  NotModified,
   OperationId,
   Page,
   Row,
@@ -27,30 +30,34 @@ type PathWith<Method extends string> = {
 type ByPath<Method extends keyof paths[keyof paths]> = <Path extends PathWith<Method>>(
   path: Path,
   ...input: InputArguments<InputOf<paths[Path][Method]>>
-) => Promise<AnswerOf<paths[Path][Method]>>;
+) => Promise<ApiResponseOf<paths[Path][Method]>>;
 
 /** The API, typed by its contract. */
 export interface Client {
   /**
-   * Calls an operation by its `operationId`. Resolves with whatever the service answers, problems included: narrow by
-   * `status` or `ok`, or wrap the call in `orThrow`. Rejects with a `ProblemError` where no token is to be had, a
-   * `TypeError` where the network fails, a `TimeoutError`, the reason of your own `signal`, or an `UnexpectedAnswerError`.
+   * Calls an operation by its `operationId`. Resolves with any response of the service, including problems: narrow it by
+   * `status` or `ok`, or wrap the call in `orThrow`. Rejects with a `ProblemError` if it cannot get a token, a
+   * `TypeError` if the network fails, a `TimeoutError`, the reason of your own `signal`, or an `UnexpectedResponseError`.
    */
-  call<Id extends OperationId>(operationId: Id, ...input: InputArguments<Input<Id>>): Promise<Answer<Id>>;
-  /** Walks the rows of a list, a search or a look-up, page by page as you go. Throws a `ProblemError` where a page fails. */
+  call<Id extends ConditionalOperationId>(
+    operationId: Id,
+    input: Input<Id> & Condition,
+  ): Promise<ApiResponse<Id> | NotModified>;
+  call<Id extends OperationId>(operationId: Id, ...input: InputArguments<Input<Id>>): Promise<ApiResponse<Id>>;
+  /** Iterates over the rows of a list, a search or a lookup, and requests pages as needed. Throws a `ProblemError` if a page fails. */
   rows<Id extends ListOperationId>(
     operationId: Id,
     ...input: InputArguments<WalkInput<Id>>
   ): AsyncGenerator<Row<Id>, void>;
   /**
-   * The same, in whole pages: for a total (`includeTotal`, answered with the first page), or to keep a page's `nextCursor`
-   * and go on from there another day.
+   * Iterates over whole pages, for example to read the total (`includeTotal`, returned with the first page), or to store
+   * `nextCursor` and continue later.
    */
   pages<Id extends ListOperationId>(
     operationId: Id,
     ...input: InputArguments<WalkInput<Id>>
   ): AsyncGenerator<Page<Id>, void>;
-  /** `GET`, `PUT`, `POST`, `PATCH` and `DELETE` are {@link Client.call} by path in place of the `operationId`. */
+  /** `GET`, `PUT`, `POST`, `PATCH` and `DELETE` are {@link Client.call} with a path instead of an `operationId`. */
   GET: ByPath<'get'>;
   PUT: ByPath<'put'>;
   POST: ByPath<'post'>;
@@ -59,8 +66,8 @@ export interface Client {
 }
 
 /**
- * Makes a client for one tenant. It exchanges the API key for an access token with the first call, and renews it by itself.
- * Keep the client and share it: the token lives in it.
+ * Creates a client for one tenant. It exchanges the API key for an access token at the first call, and renews it automatically.
+ * Share the client: it caches the token.
  */
 export function createClient(options: ClientOptions): Client {
   const send = sender(options);
@@ -87,8 +94,8 @@ export function createClient(options: ClientOptions): Client {
     PATCH: byPath('PATCH'),
     DELETE: byPath('DELETE'),
   };
-  // `Client` says of each operation what passes here as any input and any answer. That the service answers what the
-  // contract declares is the service's business, and is not checked again.
+  // `Client` has the types of each operation; here, inputs and responses have any type. Whether the service returns what the
+  // contract declares is tested in the service, and not checked again.
   const client = anyClient as unknown as Client;
   return client;
 }

@@ -1,14 +1,14 @@
 import type { ClientOptions } from './options.ts';
 import type { AnyInput, Call } from './types.ts';
 
-/** The headers of a call but for its token, the same in all its tries. The caller's own go before the client's. */
+/** The headers of a call without its token, the same in all attempts. The caller's headers override the client's. */
 export function headersOf([, , idempotent]: Call, input: AnyInput, options: ClientOptions): Record<string, unknown> {
   const traceparent = options.traceparent?.();
   return {
     Tenant: options.tenant,
     ...(options.clientId !== undefined && { 'X-Client-Id': options.clientId }),
     ...(traceparent !== undefined && { traceparent }),
-    // One key for the call, so the same in all its tries.
+    // One key per call, the same in all attempts.
     ...(idempotent === 'key' && { 'Idempotency-Key': crypto.randomUUID() }),
     ...(input.prefer !== undefined && { Prefer: preferenceOf(input.prefer) }),
     ...input.headers,

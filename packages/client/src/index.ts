@@ -1,9 +1,18 @@
+export type { CustomTypeName, DecimalString } from '@financial-automation/spec';
 export { type Client, createClient } from './client.ts';
+export { customType } from './custom-type.ts';
 export type { ClientOptions } from './options.ts';
-export { isProblem, orThrow, type Problem, type ProblemCode, ProblemError, UnexpectedAnswerError } from './problem.ts';
+export {
+  isProblem,
+  orThrow,
+  type Problem,
+  type ProblemCode,
+  ProblemError,
+  UnexpectedResponseError,
+} from './problem.ts';
 export type { AccessToken } from './tokens.ts';
 export type {
-  Answer,
+  ApiResponse,
   CallOptions,
   Input,
   ListOperationId,

@@ -1,22 +1,22 @@
 import type { AccessToken } from './tokens.ts';
 
-/** What a client is made of. */
+/** Options of a client. */
 export type ClientOptions = BaseOptions & (KeyOption | TokenOption);
 
 interface BaseOptions {
-  /** Where the service is: `https://api.financial-automation.example`, or the mock, or a server of your own. */
+  /** URL of the service, such as `https://api.financial-automation.example`, of the mock, or of your own server. */
   baseUrl: string;
-  /** The tenant of every call. A client has one tenant; make one client per tenant. */
+  /** The tenant of every call. Create one client per tenant. */
   tenant: string;
-  /** Milliseconds for a whole call, its retries and waiting included. Default 60,000. */
+  /** Timeout of a call in milliseconds, including retries and delays. Default 60,000. */
   timeout?: number;
-  /** How many times a call may be repeated, where that is safe. Default 3; 0 turns repeating off. */
+  /** Maximum number of retries of a call, if retrying is safe. Default 3; 0 disables retries. */
   retries?: number;
   /** The id of your application, for tenants that require it (`X-Client-Id`). */
   clientId?: string;
-  /** The trace that a call belongs to (W3C Trace Context), asked for before each call. A call's own header goes first. */
+  /** Returns the trace of a call (W3C Trace Context); called before each call. A header of the call overrides it. */
   traceparent?: () => string | undefined;
-  /** Sends the requests, in place of the global `fetch`. */
+  /** Sends the requests instead of the global `fetch`. */
   fetch?: (request: Request) => Promise<Response>;
 }
 
@@ -28,7 +28,7 @@ interface KeyOption {
 
 interface TokenOption {
   apiKey?: never;
-  /** Gets a token from elsewhere, such as your own backend; for browsers, where no API key may be. */
+  /** Gets a token from your own backend; for browsers, which must not have the API key. */
   accessToken: () => Promise<AccessToken>;
 }
 

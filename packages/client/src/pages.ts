@@ -1,9 +1,9 @@
-/** The two ways to walk a list: by cursor, where `page` counts rows, and by number, where it counts pages. */
+/** The two kinds of paging: by cursor, where `page` counts rows, and by page number. */
 import { failureOf } from './problem.ts';
-import type { AnyAnswer, AnyInput } from './types.ts';
+import type { AnyApiResponse, AnyInput } from './types.ts';
 
-type Ask = (input: AnyInput) => Promise<AnyAnswer>;
-/** Where an operation takes its page: GET in the query, POST in the body. */
+type RequestPage = (input: AnyInput) => Promise<AnyApiResponse>;
+/** Where an operation has its page: GET in the query, POST in the body. */
 type Place = 'query' | 'body';
 
 interface AnyPage {
@@ -13,56 +13,55 @@ interface AnyPage {
   nextCursor: string | null;
 }
 
-/** Follows `nextCursor`, which costs the same however deep. It starts where the input says: at `page`, or at `cursor`. */
+/** Follows `nextCursor`, which takes the same time at any depth. Starts at `page` or `cursor` of the input. */
 export async function* pagesByCursor(
-  ask: Ask,
+  request: RequestPage,
   place: Place,
   input: AnyInput,
 ): AsyncGenerator<AnyPage, void, undefined> {
-  const { page, cursor, ...rest } = wanted(input, place);
+  const { page, cursor, ...rest } = membersOf(input, place);
   let start: Record<string, unknown> = { ...(page !== undefined && { page }), ...(cursor !== undefined && { cursor }) };
   for (;;) {
-    const answer = await pageOf(ask({ ...input, [place]: { ...rest, ...start } }));
-    yield answer;
-    if (answer.nextCursor === null) return;
-    if (answer.nextCursor === start.cursor) throw new Error(`The list does not move on from cursor ${start.cursor}.`);
-    start = { cursor: answer.nextCursor };
-    // The rows are counted once; counting them again on each page would cost time for the same number.
+    const response = await pageOf(request({ ...input, [place]: { ...rest, ...start } }));
+    yield response;
+    if (response.nextCursor === null) return;
+    if (response.nextCursor === start.cursor) throw new Error(`The list returned the cursor ${start.cursor} again.`);
+    start = { cursor: response.nextCursor };
+    // The rows are counted once; counting them again for each page would only take time.
     delete rest.includeTotal;
   }
 }
 
-/** Counts pages up from the one that the input names, or from 0. */
+/** Counts pages up from `page` of the input, or from 0. */
 export async function* pagesByNumber(
-  ask: Ask,
+  request: RequestPage,
   place: Place,
   input: AnyInput,
 ): AsyncGenerator<AnyPage, void, undefined> {
-  const { page: first = 0, ...rest } = wanted(input, place);
+  const { page: first = 0, ...rest } = membersOf(input, place);
   for (let page = Number(first); ; page++) {
-    const answer = await pageOf(ask({ ...input, [place]: { ...rest, page } }));
-    yield answer;
-    if (!answer.hasMore) return;
-    if (answer.page !== page)
-      throw new Error(`The list does not move on: page ${page} was answered as ${answer.page}.`);
+    const response = await pageOf(request({ ...input, [place]: { ...rest, page } }));
+    yield response;
+    if (!response.hasMore) return;
+    if (response.page !== page) throw new Error(`The list returned page ${response.page} instead of page ${page}.`);
     delete rest.includeTotal;
   }
 }
 
-/** The rows of pages, one by one. The next page is asked for when its first row is. */
+/** The rows of pages, one by one. A page is requested when its first row is. */
 export async function* rowsOf(pages: AsyncIterable<AnyPage>): AsyncGenerator<unknown, void, undefined> {
   for await (const page of pages) yield* page.data;
 }
 
-function wanted(input: AnyInput, place: Place): Record<string, unknown> {
+function membersOf(input: AnyInput, place: Place): Record<string, unknown> {
   const given = input[place];
   return typeof given === 'object' && given !== null ? { ...given } : {};
 }
 
-async function pageOf(answer: Promise<AnyAnswer>): Promise<AnyPage> {
-  const answered = await answer;
-  if (answered.ok && isPage(answered.body)) return answered.body;
-  throw failureOf(answered);
+async function pageOf(response: Promise<AnyApiResponse>): Promise<AnyPage> {
+  const received = await response;
+  if (received.ok && isPage(received.body)) return received.body;
+  throw failureOf(received);
 }
 
 function isPage(value: unknown): value is AnyPage {

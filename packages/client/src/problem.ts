@@ -1,13 +1,13 @@
-import type { AnyAnswer, Schema } from './types.ts';
+import type { AnyApiResponse, Schema } from './types.ts';
 
-/** What went wrong, as the service says it (RFC 9457). Decide by `code`, show `detail`, give `requestId` to support. */
+/** An error of the service (RFC 9457). Base your error handling on `code`, show `detail` to people, include `requestId` in support requests. */
 export type Problem = Schema<'Problem'>;
-/** The stable names of what can go wrong. */
+/** Stable error codes. */
 export type ProblemCode = Problem['code'];
 
 /**
- * Whether a value is a problem document. With a code it also narrows to problems that can have that code:
- * `isProblem(answer.body, 'DUPLICATE_REF')`.
+ * Whether a value is a problem document. With a code, it also narrows to problems that can have that code:
+ * `isProblem(response.body, 'DUPLICATE_REF')`.
  */
 export function isProblem(value: unknown): value is Problem;
 export function isProblem<Code extends ProblemCode>(value: unknown, code: Code): value is Problem & { code: Code };
@@ -18,7 +18,7 @@ export function isProblem(value: unknown, code?: ProblemCode): boolean {
   return code === undefined || value.code === code;
 }
 
-/** A problem document as an error: what {@link orThrow} and the iterators throw, and a call for which there is no token. */
+/** A problem document as an error. Thrown by {@link orThrow} and the iterators, and by calls if the client cannot get a token. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly problem: Problem;
@@ -29,35 +29,37 @@ export class ProblemError extends Error {
   }
 }
 
-/** An answer that is none of the service's: something in between (a proxy, a gateway) spoke in its place. */
-export class UnexpectedAnswerError extends Error {
-  override readonly name = 'UnexpectedAnswerError';
+/** A response that does not come from the service, but from a proxy or a gateway. */
+export class UnexpectedResponseError extends Error {
+  override readonly name = 'UnexpectedResponseError';
   readonly status: number;
-  /** The body as it came: text, or what its JSON says. */
+  /** The body: text, or the value of its JSON. */
   readonly body: unknown;
   readonly headers: Headers;
 
-  constructor(answer: AnyAnswer) {
-    super(`The answer with status ${answer.status} is not one of the service's.`);
-    this.status = answer.status;
-    this.body = answer.body;
-    this.headers = answer.headers;
+  constructor(response: AnyApiResponse) {
+    super(`The response with status ${response.status} does not come from the service.`);
+    this.status = response.status;
+    this.body = response.body;
+    this.headers = response.headers;
   }
 }
 
-type ResultOf<Answer> = Extract<Answer, { ok: true }> extends { body: infer Body } ? Body : never;
+type ResultOf<ApiResponse> = Extract<ApiResponse, { ok: true }> extends { body: infer Body } ? Body : never;
 
 /**
- * The body of an answer that is `ok`; throws a {@link ProblemError} for any other:
+ * Returns the body of a response that is `ok`; throws a {@link ProblemError} for any other:
  * `const client = await orThrow(api.call('getClient', { path: { id } }))`.
  */
-export async function orThrow<Answer extends AnyAnswer>(answer: Answer | Promise<Answer>): Promise<ResultOf<Answer>> {
-  const answered: AnyAnswer = await answer;
-  if (answered.ok) return answered.body as ResultOf<Answer>;
-  throw failureOf(answered);
+export async function orThrow<ApiResponse extends AnyApiResponse>(
+  response: ApiResponse | Promise<ApiResponse>,
+): Promise<ResultOf<ApiResponse>> {
+  const received: AnyApiResponse = await response;
+  if (received.ok) return received.body as ResultOf<ApiResponse>;
+  throw failureOf(received);
 }
 
-/** The error that an answer amounts to, where its body was wanted. */
-export function failureOf(answer: AnyAnswer): Error {
-  return isProblem(answer.body) ? new ProblemError(answer.body) : new UnexpectedAnswerError(answer);
+/** The error for a response that is not `ok`. */
+export function failureOf(response: AnyApiResponse): Error {
+  return isProblem(response.body) ? new ProblemError(response.body) : new UnexpectedResponseError(response);
 }

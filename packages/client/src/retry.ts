@@ -1,24 +1,26 @@
-/** Which failures may be repeated. The contract decides, by `x-idempotent`; see the table in the README. */
+/** Which failures can be retried, by `x-idempotent` of the contract; see the table in the README. */
 import { isProblem } from './problem.ts';
-import type { AnyAnswer, Call } from './types.ts';
+import type { AnyApiResponse, Call } from './types.ts';
 
-/** `x-idempotent`: may be repeated as it is, only with an `Idempotency-Key`, or not at all. */
+/** `x-idempotent`: safe to repeat, only with an `Idempotency-Key`, or never. */
 export type Idempotent = Call[2];
 
-/** Answers that leave open whether something was done. */
+/** Statuses that do not show whether the request was processed. */
 const ambiguous = new Set([408, 500, 502, 504]);
 
-/** Whether a call that was answered so may be sent again. */
-export function mayRepeatAfter(answer: AnyAnswer, idempotent: Idempotent): boolean {
-  // Both say that nothing was done. A 503 of something in between says nothing of the kind.
-  if (answer.status === 429) return true;
-  if (answer.status === 503) return idempotent !== false || isProblem(answer.body, 'SERVICE_UNAVAILABLE');
-  if (ambiguous.has(answer.status)) return idempotent !== false;
-  // The try before is still running, with the same key: its answer will be replayed.
-  return idempotent === 'key' && isProblem(answer.body, 'REQUEST_IN_PROGRESS');
+/** Whether a call can be retried after this response. */
+export function mayRepeatAfter(response: AnyApiResponse, idempotent: Idempotent): boolean {
+  // A 429 and a 503 of the service mean that the request was not processed. A 503 of a gateway does not.
+  if (response.status === 429) return true;
+  // The read would time out again.
+  if (isProblem(response.body, 'READ_TIMEOUT')) return false;
+  if (response.status === 503) return idempotent !== false || isProblem(response.body, 'SERVICE_UNAVAILABLE');
+  if (ambiguous.has(response.status)) return idempotent !== false;
+  // The first attempt with this key is still running; its response will be replayed.
+  return idempotent === 'key' && isProblem(response.body, 'REQUEST_IN_PROGRESS');
 }
 
-/** Milliseconds that `Retry-After` asks to wait (RFC 9110: seconds, or a date); 0 without it. */
+/** The value of `Retry-After` in milliseconds (RFC 9110: seconds, or a date); 0 without it. */
 export function retryAfter(headers: Headers): number {
   const value = headers.get('Retry-After');
   if (value === null) return 0;

@@ -1,15 +1,16 @@
-/** One call: from its input to its answer, with everything that is repeated on the way. */
+/** Sends one call, with its retries. */
 import createFetchClient from 'openapi-fetch';
 import pRetry from 'p-retry';
 import { limit, sleep, untilAborted } from './abort.ts';
 import { headersOf } from './headers.ts';
 import { type ClientOptions, defaultRetries, defaultTimeout } from './options.ts';
-import { isProblem, UnexpectedAnswerError } from './problem.ts';
+import { isProblem, UnexpectedResponseError } from './problem.ts';
 import { mayRepeatAfter, retryAfter } from './retry.ts';
 import type { TokenSource } from './tokens.ts';
-import type { AnyAnswer, AnyInput, Call } from './types.ts';
+import type { AnyApiResponse, AnyInput, Call } from './types.ts';
+import { checkWhere } from './where.ts';
 
-/** What openapi-fetch is told of the contract: nothing. Our own types stand in front of it. */
+/** openapi-fetch gets no types of the contract; `Client` has them. */
 type AnyOperation = {
   parameters: { path?: Record<string, unknown>; query?: Record<string, unknown> };
   requestBody?: { content: { 'application/json': unknown } };
@@ -17,26 +18,26 @@ type AnyOperation = {
 };
 type AnyPaths = Record<string, Record<Lowercase<Call[0]>, AnyOperation>>;
 
-/** Makes one call; without tokens, it is made without one. */
-export type Send = (call: Call, input: AnyInput, tokens: TokenSource | null) => Promise<AnyAnswer>;
+/** Sends one call, with an access token if `tokens` is not null. */
+export type Send = (call: Call, input: AnyInput, tokens: TokenSource | null) => Promise<AnyApiResponse>;
 
-/** Waiting before the first repetition, in milliseconds: between this and twice as long, doubled each time up to `maxTimeout`. */
+/** The delay before the first retry, in milliseconds: between this and twice as long, doubled each time up to `maxTimeout`. */
 const backoff = { minTimeout: 250, maxTimeout: 10_000, factor: 2, randomize: true };
 
-/** An answer after which the call is made again. */
+/** A response after which the call is retried. */
 class Repeatable extends Error {
-  readonly answer: AnyAnswer;
+  readonly response: AnyApiResponse;
 
-  constructor(answer: AnyAnswer) {
+  constructor(response: AnyApiResponse) {
     super();
-    this.answer = answer;
+    this.response = response;
   }
 }
 
 /**
- * The way of a call. It answers whatever the service says last, problems included. It rejects with the `TypeError` of
- * `fetch` where there is no answer, with a `TimeoutError` or the caller's own reason where the call was ended, and with an
- * `UnexpectedAnswerError` where something else answered in place of the service.
+ * Returns a function that sends calls. It resolves with the last response of the service, including problems. It rejects with the
+ * `TypeError` of `fetch` (no response) or of `checkWhere`, with a `TimeoutError` or the reason of the caller's signal, and with an
+ * `UnexpectedResponseError` if a proxy or a gateway responds instead of the service.
  */
 export function sender(options: ClientOptions): Send {
   const http = createFetchClient<AnyPaths>({
@@ -46,58 +47,64 @@ export function sender(options: ClientOptions): Send {
 
   return async (call, input, tokens) => {
     const [method, path, idempotent] = call;
+    checkWhere(input.body);
     const headers = headersOf(call, input, options);
     const timeout = input.timeout ?? options.timeout ?? defaultTimeout;
     const deadline = Date.now() + timeout;
     const { signal, release } = limit(timeout, input.signal);
 
-    const attempt = async (authorization: string | null): Promise<AnyAnswer> => {
-      const { response, data, error } = await http[method](path, {
+    const attempt = async (authorization: string | null): Promise<AnyApiResponse> => {
+      const {
+        response: received,
+        data,
+        error,
+      } = await http[method](path, {
         params: { path: input.path ?? {}, query: input.query ?? {} },
         body: input.body,
         headers: { ...headers, ...(authorization !== null && { Authorization: `Bearer ${authorization}` }) },
         signal,
-        // What is not JSON is for us to say, below.
+        // `parsed` below handles text that is not JSON.
         parseAs: 'text',
       });
-      const { status, ok } = response;
-      return { status, ok, body: ok ? parsed(data) : error, headers: response.headers };
+      const { status, ok } = received;
+      const body = ok ? parsed(data) : status === 304 ? undefined : error;
+      return { status, ok, body, headers: received.headers };
     };
 
-    /** A token may be refused before its time; then the call is made again with another, once. */
-    const authorized = async (source: TokenSource): Promise<AnyAnswer> => {
+    /** A token can be rejected before it expires. The call is then retried once with a new one. */
+    const authorized = async (source: TokenSource): Promise<AnyApiResponse> => {
       const token = await untilAborted(signal, source.get());
-      const answer = await attempt(token);
-      if (answer.status !== 401 || input.prefer !== undefined) return answer;
+      const response = await attempt(token);
+      if (response.status !== 401 || input.prefer !== undefined) return response;
       return attempt(await untilAborted(signal, source.after(token)));
     };
 
     try {
-      const answer = await pRetry(
+      const response = await pRetry(
         async () => {
-          const answered = await (tokens === null ? attempt(null) : authorized(tokens));
-          if (mayRepeatAfter(answered, idempotent)) throw new Repeatable(answered);
-          return answered;
+          const latest = await (tokens === null ? attempt(null) : authorized(tokens));
+          if (mayRepeatAfter(latest, idempotent)) throw new Repeatable(latest);
+          return latest;
         },
         {
           ...backoff,
           signal,
           retries: input.prefer === undefined ? (input.retries ?? options.retries ?? defaultRetries) : 0,
           shouldRetry: async ({ error }) => {
-            // Where the network fails, nobody knows what was done.
+            // After a network failure, it is unknown whether the request was processed.
             if (!(error instanceof Repeatable)) return error instanceof TypeError && idempotent !== false;
-            const wait = retryAfter(error.answer.headers);
+            const wait = retryAfter(error.response.headers);
             if (Date.now() + wait > deadline) return false;
             await sleep(wait, signal);
             return true;
           },
         },
       );
-      return declared(answer);
+      return declared(response);
     } catch (error) {
-      // The caller's own reason, whatever fetch or the retries made of it.
+      // Reject with the caller's own reason, even if fetch or the retries wrapped it.
       signal.throwIfAborted();
-      if (error instanceof Repeatable) return declared(error.answer);
+      if (error instanceof Repeatable) return declared(error.response);
       throw error;
     } finally {
       release();
@@ -113,8 +120,9 @@ function parsed(text: string | undefined): unknown {
   }
 }
 
-/** The service answers JSON objects and problem documents, and nothing else. */
-function declared(answer: AnyAnswer): AnyAnswer {
-  if (answer.ok ? typeof answer.body === 'object' : isProblem(answer.body)) return answer;
-  throw new UnexpectedAnswerError(answer);
+/** The service only returns JSON objects and problem documents, and no body with 304. */
+function declared(response: AnyApiResponse): AnyApiResponse {
+  if (response.status === 304) return response;
+  if (response.ok ? typeof response.body === 'object' : isProblem(response.body)) return response;
+  throw new UnexpectedResponseError(response);
 }

@@ -1,12 +1,12 @@
 import type { Schema } from './types.ts';
 
-/** An access token, as `POST /v1/auth/token` answers it; `expires_in` is in seconds. */
+/** An access token, as returned by `POST /v1/auth/token`; `expires_in` is in seconds. */
 export type AccessToken = Schema<'AccessToken'>;
 
-/** Renewed this long before it expires, so that a token does not run out on its way; a short-lived one in its last fifth. */
+/** How long before its expiry a token is renewed, so that it does not expire in transit; a short-lived one in its last fifth. */
 const longestMargin = 60_000;
 
-/** Keeps one access token, and sees to it that there is never more than one exchange at a time. */
+/** Caches one access token, and never runs more than one exchange at a time. */
 export class TokenSource {
   readonly #exchange: () => Promise<AccessToken>;
   #current: { value: string; renewAt: number } | undefined;
@@ -16,15 +16,15 @@ export class TokenSource {
     this.#exchange = exchange;
   }
 
-  /** A token that is valid for a while yet. */
+  /** A token that is still valid for some time. */
   get(): Promise<string> {
     if (this.#current !== undefined && Date.now() < this.#current.renewAt) return Promise.resolve(this.#current.value);
     return this.#renew();
   }
 
-  /** Another token than the one that was refused; the one at hand, if somebody has renewed it in the meantime. */
-  after(refused: string): Promise<string> {
-    if (this.#current?.value === refused) this.#current = undefined;
+  /** Another token than the rejected one: the cached one, if it was renewed in the meantime, or a new one. */
+  after(rejected: string): Promise<string> {
+    if (this.#current?.value === rejected) this.#current = undefined;
     return this.get();
   }
 

@@ -1,57 +1,26 @@
 /**
- * Receiving webhooks: whether a request is one of ours, and what it says. An entry of its own
- * (`@financial-automation/client/webhooks`), so that programs that only call the API do not carry the cryptography.
+ * Verification of webhooks. A separate entry point
+ * (`@financial-automation/client/webhooks`), so that programs that only call the API do not include the cryptography.
  */
-import type { components, Readable, webhooks } from '@financial-automation/spec';
+import type { CustomTypeName, components } from '@financial-automation/spec';
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 
 export { WebhookVerificationError };
 
-/** A request as it came: its headers, of whichever kind, and its body, byte for byte, before anything has parsed it. */
+/** The headers of a request, in any form, and its raw body, before anything parses it. */
 export interface WebhookRequest {
   headers: Headers | Record<string, string | string[] | undefined>;
   body: string | Uint8Array | ArrayBuffer;
 }
 
-/**
- * The name of a custom record type: a string, but none that the contract knows. An enum to TypeScript, because comparing
- * `entityType` with a standard name then rules events of custom types out, as it could not with `string`.
- */
-declare enum CustomTypeName {
-  Name = '',
-}
-
-export type { CustomTypeName };
-
-type Schemas = components['schemas'];
-type Envelope = Schemas['EventEnvelope'];
-type Flat<Type> = { [Key in keyof Type]: Type[Key] };
-
-// Each event is declared as the envelope and what it makes of it. The envelope's `data` is any object, which in an
-// intersection would leave nothing of the row's type.
-type EventOf<Item> = Item extends { post: { requestBody: { content: { 'application/json': Envelope & infer Own } } } }
-  ? Own extends { operation?: infer Operation; data?: infer Data }
-    ? 'entityType' extends keyof Own
-      ? EventWith<Exclude<Own['entityType'], undefined>, Operation, Data>
-      : EventWith<CustomTypeName, Operation, Data>
-    : never
-  : never;
-
-type EventWith<EntityType, Operation, Data> = Flat<
-  Omit<Readable<Envelope>, 'entityType' | 'operation' | 'data'> & {
-    entityType: EntityType;
-    operation: Operation;
-    // Where an event narrows a field of its row to null, TypeScript sees a contradiction, and the row's own type has to do.
-    data: Readable<[Data] extends [never] ? Schemas[EntityType & keyof Schemas] : Data>;
-  }
->;
+export type { CustomTypeName } from '@financial-automation/spec';
 
 /**
- * Every event that the service sends, told apart by `entityType` and `operation`. `data` is the row as its by-id read
- * shows it. Deliveries repeat: take an `id` that you have seen for a repetition, and for each `entityId` leave out what has
- * a lower `sequence` than you have seen.
+ * Any event, narrowed by `entityType` and `operation`; the `Event` of the contract. `data` is the row as its by-id read returns it.
+ * Deliveries repeat: ignore an `id` that you have processed, and for each `entityId` events whose `sequence` is lower than the last
+ * one that you processed.
  */
-export type WebhookEvent = { [Name in keyof webhooks]: EventOf<webhooks[Name]> }[keyof webhooks];
+export type WebhookEvent = components['schemas']['Event'];
 
 /** The events of one type, and of one operation: `EventFor<'Invoice', 'UPDATE'>`. */
 export type EventFor<
@@ -59,34 +28,34 @@ export type EventFor<
   Operation extends WebhookEvent['operation'] = WebhookEvent['operation'],
 > = Extract<WebhookEvent, { entityType: EntityType; operation: Operation }>;
 
-/** Whether an event is of a custom record type, and of the one that is named: `isCustomRecordEvent(event, 'Opportunity')`. */
+/** Whether an event is about a custom record type, or about a certain one: `isCustomRecordEvent(event, 'Opportunity')`. */
 export function isCustomRecordEvent(event: WebhookEvent, typeName?: string): event is EventFor<CustomTypeName> {
   const entityType: string = event.entityType;
   return 'attributes' in event.data && (typeName === undefined || entityType === typeName);
 }
 
 /**
- * The event of a request, once its signature is found good and its time within five minutes of now (Standard Webhooks).
- * `secret` is the signing secret, `whsec_…`; with several, any one of them will do. While the secret is rotated, a request
- * carries two signatures, so that the old secret and the new one both hold.
+ * Verifies the signature of a request, and that its time is within five minutes of now (Standard Webhooks). Returns its event.
+ * `secret` is the signing secret, `whsec_…`; of several, any one is sufficient. While the secret is rotated, a request
+ * has two signatures, so that the old and the new secret are both valid.
  *
- * @throws {WebhookVerificationError} where it is not one of ours, was changed on its way, or is too old. Answer 401 then.
+ * @throws {WebhookVerificationError} if it was not sent by the service, was modified, or is too old. Return 401 then.
  */
 export function verifyWebhook(request: WebhookRequest, secret: string | readonly string[]): WebhookEvent {
   const body = textOf(request.body);
   const headers = plainHeaders(request.headers);
   const secrets = typeof secret === 'string' ? [secret] : secret;
-  let refusal: unknown = new WebhookVerificationError('There is no secret to verify with.');
+  let failure: unknown = new WebhookVerificationError('No secret was provided.');
   for (const candidate of secrets) {
     try {
-      // What is signed by the service is what its contract declares; it is not checked again.
+      // The service signs only events that match the contract, so they are not validated again.
       return new Webhook(candidate).verify(body, headers) as WebhookEvent;
     } catch (error) {
       if (!(error instanceof WebhookVerificationError)) throw error;
-      refusal = error;
+      failure = error;
     }
   }
-  throw refusal;
+  throw failure;
 }
 
 function plainHeaders(headers: WebhookRequest['headers']): Record<string, string> {
@@ -101,7 +70,7 @@ function plainHeaders(headers: WebhookRequest['headers']): Record<string, string
 function textOf(body: WebhookRequest['body']): string {
   if (typeof body === 'string') return body;
   try {
-    // Without `ignoreBOM`, a byte-order mark would be dropped, and with it the signature would not fit.
+    // Without `ignoreBOM`, a byte-order mark would be removed, and the signature would not match.
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
   } catch {
     throw new WebhookVerificationError('The body is not UTF-8.');

@@ -8,7 +8,7 @@ import { Service } from './service.ts';
 /** What `createClient` may weigh with all that it needs, minified and compressed, in bytes. */
 const budget = 8 * 1024;
 
-/** Bundles a line of a program as one for browsers does. A module of Node would stay an import, and be refused. */
+/** Bundles a line of a program as one for browsers does. A module of Node would remain an import, and be rejected. */
 async function bundle(program: string) {
   const entry = fileURLToPath(new URL('program.js', import.meta.url));
   const build = await rolldown({
@@ -55,7 +55,7 @@ describe('the bundle of a program that only calls', () => {
   it('calls the service where there is nothing but what browsers and workers have', async () => {
     const service = await new Service().start();
     try {
-      service.answer = () => ({ body: { name: 'Harbor' } });
+      service.respond = () => ({ body: { name: 'Harbor' } });
       const {
         fetch,
         Request,
@@ -84,11 +84,11 @@ describe('the bundle of a program that only calls', () => {
         performance,
       };
       const { code } = await onlyClient;
-      const answer = await runInNewContext(
+      const response = await runInNewContext(
         `${code}; program.createClient(options).call('getClient', { path: { id: '1' } })`,
         { ...web, options: { baseUrl: service.baseUrl, tenant: 'hartwell', apiKey: 'key' } },
       );
-      expect(answer).toMatchObject({ status: 200, body: { name: 'Harbor' } });
+      expect(response).toMatchObject({ status: 200, body: { name: 'Harbor' } });
     } finally {
       await service.stop();
     }

@@ -1,13 +1,13 @@
-/** Every operation of the contract, called through the client with the contract's own examples, answered by the mock. */
+/** Calls every operation of the contract through the client, with the contract's examples, on the mock. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Operation, operationsOf, type Parameter, readContract } from '../../mock/src/contract.ts';
 import { type RunningMock, startMock } from '../../mock/src/server.ts';
 import { createClient } from '../src/index.ts';
-import type { AnyAnswer, AnyInput } from '../src/types.ts';
+import type { AnyApiResponse, AnyInput } from '../src/types.ts';
 
 const operations = operationsOf(await readContract());
 let mock: RunningMock;
-let call: (operationId: string, input: AnyInput) => Promise<AnyAnswer>;
+let call: (operationId: string, input: AnyInput) => Promise<AnyApiResponse>;
 
 beforeAll(async () => {
   mock = await startMock({ port: 0 });
@@ -18,20 +18,20 @@ beforeAll(async () => {
 afterAll(() => mock.close());
 
 describe.each(operations)('$id', (operation) => {
-  it('is answered with success', async () => {
-    const [success] = operation.answers;
-    const answer = await call(operation.id, inputOf(operation));
-    expect(answer).toMatchObject({ status: success?.status, ok: true });
-    expect(answer.body).toEqual(success?.examples[0]?.value);
+  it('succeeds', async () => {
+    const [success] = operation.responses;
+    const response = await call(operation.id, inputOf(operation));
+    expect(response).toMatchObject({ status: success?.status, ok: true });
+    expect(response.body).toEqual(success?.examples[0]?.value);
   });
 
-  it('is answered with every declared answer of the mock', async () => {
-    for (const { status, examples } of operation.answers) {
+  it('returns every declared response of the mock', async () => {
+    for (const { status, examples } of operation.responses) {
       for (const example of examples) {
         const prefer = { code: status, example: example.name };
-        const answer = await call(operation.id, { ...inputOf(operation), prefer });
-        expect(answer).toMatchObject({ status, ok: status < 300 });
-        expect(answer.body, `${status} ${example.name}`).toEqual(example.value);
+        const response = await call(operation.id, { ...inputOf(operation), prefer });
+        expect(response).toMatchObject({ status, ok: status < 300 });
+        expect(response.body, `${status} ${example.name}`).toEqual(example.value);
       }
     }
   });

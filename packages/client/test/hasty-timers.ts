@@ -6,7 +6,7 @@ export function hastenTimers(): number[] {
   const waits: number[] = [];
   const real = globalThis.setTimeout;
   vi.stubGlobal('setTimeout', (callback: () => void, milliseconds = 0, ...more: []) => {
-    // `fetch` sets timers of its own, which are told apart by the arguments that they hand on.
+    // `fetch` sets its own timers, which are recognized by their arguments.
     if (more.length > 0) return real(callback, milliseconds, ...more);
     // The time-out of a call is no wait.
     if (milliseconds === defaultTimeout) return real(callback, milliseconds);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createClient, isProblem, orThrow, ProblemError } from '../src/index.ts';
+import { createClient, customType, isProblem, orThrow, ProblemError } from '../src/index.ts';
 import { problem, Service } from './service.ts';
 
 const id = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101';
@@ -20,8 +20,8 @@ describe('a request', () => {
       query: { includeDownloadUrl: 'true' },
     });
 
-    await api.call('lookupCodes', { path: { type: 'Work/Code' }, body: { pageSize: 10 } });
-    expect(service.received[1]).toMatchObject({ path: '/api/v1/codes/batch/Work%2FCode', body: { pageSize: 10 } });
+    await api.call('lookupRecords', { path: { type: 'Work/Code' }, body: { pageSize: 10 } });
+    expect(service.received[1]).toMatchObject({ path: '/api/v1/records/batch/Work%2FCode', body: { pageSize: 10 } });
   });
 
   it('is the same by path', async () => {
@@ -42,14 +42,14 @@ describe('a request', () => {
     expect(service.received.map(({ method }) => method)).toEqual(['GET', 'PUT', 'DELETE', 'PATCH']);
   });
 
-  it('refuses a path that the contract does not have', () => {
+  it('rejects a path that the contract does not have', () => {
     const api = service.client();
     // @ts-expect-error there is none
     expect(() => api.GET('/gql/v1/clints')).toThrow('The contract has no GET /gql/v1/clints.');
   });
 
   it('carries the body of a DELETE', async () => {
-    const body = { records: [{ type: 'Opportunity', systemRef: 'CRM-1' }] };
+    const body = { records: [{ type: customType('Opportunity'), systemRef: 'CRM-1' }] };
     await service.client().call('deleteRecords', { body });
     expect(service.received[0]).toMatchObject({ method: 'DELETE', path: '/api/v1/records', body });
   });
@@ -72,13 +72,53 @@ describe('a request', () => {
     expect(service.received[1]?.headers.traceparent).toBe(trace('b'));
   });
 
-  it('tells the mock what to answer, and is made once then', async () => {
-    service.answer = () => problem(429, 'RATE_LIMITED', { 'Retry-After': '12' });
+  describe.each(['call', 'rows', 'pages'] as const)('by %s with an undefined value in where', (way) => {
+    /** As a program without `exactOptionalPropertyTypes` may write it. */
+    const search = async (body: object) => {
+      const api = service.client();
+      const input = { body } as { body: Record<never, never> };
+      if (way === 'call') return api.call('searchContacts', input);
+      for await (const found of api[way]('searchContacts', input)) return found;
+      return undefined;
+    };
+
+    it.each([
+      ['body.where', { where: undefined }],
+      ['body.where.email', { where: { email: undefined } }],
+      ['body.where.email._eq', { where: { email: { _eq: undefined } } }],
+      ['body.where._not', { where: { email: { _eq: 'x' }, _not: undefined } }],
+      [
+        'body.where._or[1].contactClients.clientRef',
+        { where: { _or: [{}, { contactClients: { clientRef: undefined } }] } },
+      ],
+      ['body.where.email._in[0]', { where: { email: { _in: [undefined] } } }],
+    ])('is rejected before it is sent, with its path: %s', async (path, body) => {
+      const error = await search(body).catch((thrown: unknown) => thrown);
+      expect(error).toBeInstanceOf(TypeError);
+      expect(error).toMatchObject({
+        message: expect.stringMatching(/^(\S+) is undefined, which would match every row/),
+      });
+      expect(String((error as Error).message).split(' ')[0]).toBe(path);
+      expect(service.received).toEqual([]);
+      expect(service.exchanges).toEqual([]);
+    });
+
+    it('and is accepted elsewhere', async () => {
+      service.respond = () => ({ body: { data: [], page: 0, pageSize: 50, hasMore: false, nextCursor: null } });
+      await search({ where: { email: { _is_null: false }, _or: [], _and: [{}] }, orderBy: undefined });
+      expect(service.received.map(({ body }) => body)).toEqual([
+        { where: { email: { _is_null: false }, _or: [], _and: [{}] } },
+      ]);
+    });
+  });
+
+  it('selects the response of the mock, and is not retried', async () => {
+    service.respond = () => problem(429, 'RATE_LIMITED', { 'Retry-After': '12' });
     const api = service.client();
-    const answer = await api.call('getClient', { path: { id }, prefer: { code: 429, example: 'rate_limited' } });
-    expect(answer.status).toBe(429);
+    const response = await api.call('getClient', { path: { id }, prefer: { code: 429, example: 'rate_limited' } });
+    expect(response.status).toBe(429);
     expect(service.received.map(({ headers }) => headers.prefer)).toEqual(['code=429, example=rate_limited']);
-    service.answer = () => problem(401, 'UNAUTHENTICATED');
+    service.respond = () => problem(401, 'UNAUTHENTICATED');
     await api.call('getClient', { path: { id }, prefer: { code: 401 } });
     expect(service.received).toHaveLength(2);
     expect(service.received[1]?.headers.prefer).toBe('code=401');
@@ -100,23 +140,32 @@ describe('a request', () => {
   });
 });
 
-describe('an answer', () => {
+describe('a response', () => {
   it('says its status, its body and its headers, and leaves decimal numbers as the strings that they are', async () => {
-    service.answer = () => ({ headers: { ETag: '"3"' }, body: { id, outstandingBalance: '9007199254740993.10' } });
-    const answer = await service.client().call('getClient', { path: { id } });
-    if (!answer.ok) throw new Error('It is.');
-    expect(answer.status).toBe(200);
-    expect(answer.body.outstandingBalance).toBe('9007199254740993.10');
-    expect(answer.headers.get('ETag')).toBe('"3"');
+    service.respond = () => ({ headers: { ETag: '"3"' }, body: { id, outstandingBalance: '9007199254740993.10' } });
+    const response = await service.client().call('getClient', { path: { id } });
+    if (!response.ok) throw new Error('It is.');
+    expect(response.status).toBe(200);
+    expect(response.body.outstandingBalance).toBe('9007199254740993.10');
+    expect(response.headers.get('ETag')).toBe('"3"');
   });
 
-  it('with a problem is not an error until its body is wanted', async () => {
-    service.answer = () => problem(404, 'NOT_FOUND');
-    const api = service.client();
-    const answer = await api.call('getClient', { path: { id } });
-    expect(answer).toMatchObject({ status: 404, ok: false, body: { code: 'NOT_FOUND' } });
+  it('has no body with 304, which If-None-Match requests', async () => {
+    service.respond = () => ({ status: 304, headers: { ETag: '"a-3"' }, text: '' });
+    const headers = { 'If-None-Match': '"a-3"' };
+    const response = await service.client().call('getClient', { path: { id }, headers });
+    expect(response).toMatchObject({ status: 304, ok: false, body: undefined });
+    expect(response.headers.get('ETag')).toBe('"a-3"');
+    expect(service.received.at(-1)?.headers).toMatchObject({ 'if-none-match': '"a-3"' });
+  });
 
-    const error = await orThrow(answer).catch((thrown: unknown) => thrown);
+  it('with a problem is not an error until orThrow', async () => {
+    service.respond = () => problem(404, 'NOT_FOUND');
+    const api = service.client();
+    const response = await api.call('getClient', { path: { id } });
+    expect(response).toMatchObject({ status: 404, ok: false, body: { code: 'NOT_FOUND' } });
+
+    const error = await orThrow(response).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(ProblemError);
     expect(error).toMatchObject({
       name: 'ProblemError',
@@ -127,14 +176,14 @@ describe('an answer', () => {
   });
 
   it('that is ok gives its body', async () => {
-    service.answer = () => ({ body: { id } });
+    service.respond = () => ({ body: { id } });
     await expect(orThrow(service.client().call('getClient', { path: { id } }))).resolves.toEqual({ id });
   });
 });
 
 describe('isProblem', () => {
   it('knows problem documents, and their codes', async () => {
-    service.answer = () => problem(409, 'LOCKED');
+    service.respond = () => problem(409, 'LOCKED');
     const { body } = await service.client().call('updateStaff', { path: { staffId: id }, body: { title: 'Partner' } });
     expect(isProblem(body)).toBe(true);
     expect(isProblem(body, 'LOCKED')).toBe(true);

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { UnexpectedAnswerError } from '../src/index.ts';
+import { UnexpectedResponseError } from '../src/index.ts';
 import { hastenTimers } from './hasty-timers.ts';
 import { problem, type Reply, Service } from './service.ts';
 
@@ -24,7 +24,7 @@ const calls = {
     api.call('upsertContacts', { body: { contacts: [{ pmsRef: 'P-1' }] } }),
 };
 const firstly = (reply: Reply) => {
-  service.answer = (_, index) => (index === 0 ? reply : { body: {} });
+  service.respond = (_, index) => (index === 0 ? reply : { body: {} });
 };
 const page = (status: number): Reply => ({
   status,
@@ -32,7 +32,7 @@ const page = (status: number): Reply => ({
   text: '<h1>Bad Gateway</h1>',
 });
 
-describe('a call is made again', () => {
+describe('a call is retried', () => {
   const failures: [string, Reply, ('true' | 'key' | 'false')[]][] = [
     ['429', problem(429, 'RATE_LIMITED'), ['true', 'key', 'false']],
     ['503 of the service', problem(503, 'SERVICE_UNAVAILABLE'), ['true', 'key', 'false']],
@@ -57,15 +57,30 @@ describe('a call is made again', () => {
     expect(service.received).toHaveLength(tries);
   });
 
-  it('until the tries are used up, and then answers what came last', async () => {
-    service.answer = () => problem(503, 'SERVICE_UNAVAILABLE');
-    const answer = await service.client().call('getClient', { path: { id } });
-    expect(answer.status).toBe(503);
+  it('until no retries are left, and then returns the last response', async () => {
+    service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
+    const response = await service.client().call('getClient', { path: { id } });
+    expect(response.status).toBe(503);
     expect(service.received).toHaveLength(4);
   });
 
+  it('never where a read takes too long: it would take as long again', async () => {
+    service.respond = () => problem(503, 'READ_TIMEOUT', { 'Retry-After': '1' });
+    const response = await service.client().call('searchContacts', { body: {} });
+    expect(response).toMatchObject({ status: 503, body: { code: 'READ_TIMEOUT' } });
+    expect(service.received).toHaveLength(1);
+  });
+
+  it('after a rejection for too many calls at the same time', async () => {
+    firstly(problem(429, 'CONCURRENCY_LIMITED', { 'Retry-After': '1' }));
+    expect(await service.client().call('onboardClient', { body: { name: 'x', address: {} } })).toMatchObject({
+      ok: true,
+    });
+    expect(service.received).toHaveLength(2);
+  });
+
   it('as often as the client or the call says', async () => {
-    service.answer = () => problem(503, 'SERVICE_UNAVAILABLE');
+    service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
     const api = service.client({ retries: 1 });
     await api.call('getClient', { path: { id } });
     expect(service.received).toHaveLength(2);
@@ -74,7 +89,7 @@ describe('a call is made again', () => {
   });
 
   it('after waits that double, with jitter', async () => {
-    service.answer = () => problem(503, 'SERVICE_UNAVAILABLE');
+    service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
     await service.client().call('getClient', { path: { id } });
     const backoff = waits.filter((wait) => wait > 0);
     expect(backoff).toHaveLength(3);
@@ -96,48 +111,48 @@ describe('a call is made again', () => {
     expect(Math.max(...waits)).toBeGreaterThan(18_000);
   });
 
-  it('not where Retry-After is later than the time-out: it answers at once', async () => {
+  it('not if Retry-After is later than the timeout: it returns at once', async () => {
     firstly(problem(429, 'RATE_LIMITED', { 'Retry-After': '61' }));
-    const answer = await service.client().call('getClient', { path: { id } });
-    expect(answer.status).toBe(429);
+    const response = await service.client().call('getClient', { path: { id } });
+    expect(response.status).toBe(429);
     expect(service.received).toHaveLength(1);
   });
 
   it('where its body broke off', async () => {
-    service.answer = (_, index) =>
+    service.respond = (_, index) =>
       index === 0 ? { headers: { 'Content-Length': '100' }, text: '{"id":' } : { body: { id } };
     const broken = service.client().call('getClient', { path: { id } });
-    // The server keeps the connection of the short answer; it has to go for the client to notice.
+    // The server keeps the connection of the short response open; it must be closed for the client to notice.
     await vi.waitUntil(() => service.received.length === 1);
     service.breakConnections();
     await expect(broken).resolves.toMatchObject({ status: 200, body: { id } });
   });
 });
 
-describe('an answer of something in between', () => {
+describe('a response of a proxy', () => {
   it('is an error of its own', async () => {
-    service.answer = () => page(502);
+    service.respond = () => page(502);
     const error = await service
       .client({ retries: 0 })
       .call('getClient', { path: { id } })
       .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(UnexpectedAnswerError);
+    expect(error).toBeInstanceOf(UnexpectedResponseError);
     expect(error).toMatchObject({ status: 502, body: '<h1>Bad Gateway</h1>' });
   });
 
   it('is one with status 200 too', async () => {
-    service.answer = () => ({ headers: { 'Content-Type': 'text/html' }, text: '<h1>Log in</h1>' });
+    service.respond = () => ({ headers: { 'Content-Type': 'text/html' }, text: '<h1>Log in</h1>' });
     const error = await service
       .client()
       .call('getClient', { path: { id } })
       .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(UnexpectedAnswerError);
+    expect(error).toBeInstanceOf(UnexpectedResponseError);
   });
 });
 
 describe('the end of a call', () => {
   it('comes with the time-out', async () => {
-    service.answer = () => 'silence';
+    service.respond = () => 'silence';
     const error = await service
       .client({ timeout: 50 })
       .call('getClient', { path: { id } })
@@ -147,9 +162,10 @@ describe('the end of a call', () => {
 
   it('comes with the time-out also while it waits to try again', async () => {
     vi.unstubAllGlobals();
-    service.answer = () => problem(503, 'SERVICE_UNAVAILABLE');
+    // Almost as long as the wait before the second attempt: a first response that took longer would be another case.
+    service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
     const error = await service
-      .client({ timeout: 100 })
+      .client({ timeout: 240 })
       .call('getClient', { path: { id } })
       .catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ name: 'TimeoutError' });
@@ -160,7 +176,7 @@ describe('the end of a call', () => {
     'comes with the signal, with its reason: %o',
     async (reply) => {
       vi.unstubAllGlobals();
-      service.answer = () => reply;
+      service.respond = () => reply;
       const controller = new AbortController();
       const call = service.client().call('getClient', { path: { id }, signal: controller.signal });
       await vi.waitUntil(() => service.received.length === 1);
@@ -181,7 +197,7 @@ describe('the idempotency key', () => {
   const keys = () => service.received.map(({ headers }) => headers['idempotency-key']);
 
   it('is the same in all tries of a call, and another one in the next call', async () => {
-    service.answer = (_, index) => (index < 2 ? problem(503, 'SERVICE_UNAVAILABLE') : { status: 201, body: {} });
+    service.respond = (_, index) => (index < 2 ? problem(503, 'SERVICE_UNAVAILABLE') : { status: 201, body: {} });
     const api = service.client();
     await calls.key(api);
     await calls.key(api);

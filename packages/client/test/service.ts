@@ -1,4 +1,4 @@
-/** A small service to call: a real HTTP server that answers what a test says, and remembers what it was asked. */
+/** An HTTP server that returns what a test defines, and records the requests. */
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type ClientOptions, createClient } from '../src/index.ts';
@@ -16,7 +16,7 @@ export type Reply =
   | { status?: number; headers?: Record<string, string>; body?: unknown; text?: string }
   /** The connection breaks, after the request has arrived. */
   | 'reset'
-  /** No answer ever comes. */
+  /** The server never responds. */
   | 'silence';
 
 export type Handler = (request: Received, index: number) => Reply | Promise<Reply>;
@@ -25,9 +25,9 @@ export class Service {
   /** What was asked of the product, without the exchanges of tokens. */
   readonly received: Received[] = [];
   readonly exchanges: Received[] = [];
-  /** Answers the calls; `index` counts them from 0. */
-  answer: Handler = () => ({ body: {} });
-  /** Answers the exchanges of the API key. By default each one gets `token-1`, `token-2` and so on, good for 15 minutes. */
+  /** Responds to calls; `index` counts them from 0. */
+  respond: Handler = () => ({ body: {} });
+  /** Responds to exchanges of the API key. By default with `token-1`, `token-2` and so on, valid for 15 minutes. */
   exchange: Handler = (_, index) => ({ body: tokenNamed(`token-${index + 1}`) });
   readonly #server = createServer((request, response) => {
     void this.#serve(request, response);
@@ -61,7 +61,7 @@ export class Service {
     const isExchange = received.path === '/v1/auth/token';
     const all = isExchange ? this.exchanges : this.received;
     all.push(received);
-    const reply = await (isExchange ? this.exchange : this.answer)(received, all.length - 1);
+    const reply = await (isExchange ? this.exchange : this.respond)(received, all.length - 1);
     if (reply === 'silence') return;
     if (reply === 'reset') {
       request.socket.destroy();

@@ -66,40 +66,40 @@ describe('the access token', () => {
     expect(service.exchanges).toHaveLength(2);
   });
 
-  it('is renewed once where it is refused before its time, also for a call that is never repeated otherwise', async () => {
-    service.answer = ({ headers }) =>
+  it('is renewed once if it is rejected before it expires, also for a call that is never retried otherwise', async () => {
+    service.respond = ({ headers }) =>
       headers.authorization === 'Bearer token-1'
         ? problem(401, 'UNAUTHENTICATED')
         : { body: { succeeded: [], failed: [] } };
-    const answer = await service.client().call('upsertContacts', { body: { contacts: [{ pmsRef: 'P-1' }] } });
-    expect(answer.status).toBe(200);
+    const response = await service.client().call('upsertContacts', { body: { contacts: [{ pmsRef: 'P-1' }] } });
+    expect(response.status).toBe(200);
     expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-2']);
   });
 
-  it('is renewed once for fifty calls that are refused', async () => {
+  it('is renewed once for fifty rejected calls', async () => {
     const api = service.client();
     await api.call('getClient', { path: { id } });
-    service.answer = ({ headers }) =>
+    service.respond = ({ headers }) =>
       headers.authorization === 'Bearer token-1' ? problem(401, 'UNAUTHENTICATED') : { body: {} };
-    const answers = await Promise.all(Array.from({ length: 50 }, () => api.call('getClient', { path: { id } })));
-    expect(answers.every(({ ok }) => ok)).toBe(true);
+    const responses = await Promise.all(Array.from({ length: 50 }, () => api.call('getClient', { path: { id } })));
+    expect(responses.every(({ ok }) => ok)).toBe(true);
     expect(service.exchanges).toHaveLength(2);
   });
 
-  it('is given up where a new one is refused too: the answer is 401', async () => {
-    service.answer = () => problem(401, 'UNAUTHENTICATED');
-    const answer = await service.client().call('getClient', { path: { id } });
-    expect(answer.status).toBe(401);
+  it('is not renewed again if the new one is rejected too: the response is 401', async () => {
+    service.respond = () => problem(401, 'UNAUTHENTICATED');
+    const response = await service.client().call('getClient', { path: { id } });
+    expect(response.status).toBe(401);
     expect(service.received).toHaveLength(2);
     expect(service.exchanges).toHaveLength(2);
   });
 
-  it('lets calls fail with the problem where the API key is refused, and is asked for anew by the next call', async () => {
+  it('makes calls fail with the problem if the API key is rejected, and is requested again by the next call', async () => {
     service.exchange = (_, index) => (index === 0 ? problem(401, 'UNAUTHENTICATED') : { body: tokenNamed('token-2') });
     const api = service.client();
-    const refused = await api.call('getClient', { path: { id } }).catch((error: unknown) => error);
-    expect(refused).toBeInstanceOf(ProblemError);
-    expect(refused).toMatchObject({ problem: { code: 'UNAUTHENTICATED' } });
+    const rejected = await api.call('getClient', { path: { id } }).catch((error: unknown) => error);
+    expect(rejected).toBeInstanceOf(ProblemError);
+    expect(rejected).toMatchObject({ problem: { code: 'UNAUTHENTICATED' } });
     expect(service.received).toHaveLength(0);
     await expect(api.call('getClient', { path: { id } })).resolves.toMatchObject({ ok: true });
   });

@@ -1,7 +1,9 @@
 import { describe, expectTypeOf, it } from 'vitest';
 import {
-  type Answer,
+  type ApiResponse,
   createClient,
+  customType,
+  type DecimalString,
   type Input,
   isProblem,
   orThrow,
@@ -9,7 +11,7 @@ import {
   type Row,
   type Schema,
 } from '../src/index.ts';
-import { type EventFor, isCustomRecordEvent, type WebhookEvent } from '../src/webhooks.ts';
+import { type EventFor, isCustomRecordEvent, verifyWebhook, type WebhookEvent } from '../src/webhooks.ts';
 
 const api = createClient({ baseUrl: 'https://api.financial-automation.example', tenant: 'hartwell', apiKey: 'key' });
 const id = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101';
@@ -110,6 +112,36 @@ describe('an input', () => {
     api.call('createStaff', { body: read });
   });
 
+  it('has the fields of the type of a record', () => {
+    const [systemRef, name, isBillable] = ['crm-1', 'Harbor & Pine LLC', true] as const;
+    api.call('upsertRecords', {
+      body: {
+        records: [
+          { type: 'Client', attributes: { name, managerId: { pmsRef: 'S-014' }, partnerId: id, email: null } },
+          { type: 'Industry', systemRef, attributes: { name: 'Boat building' } },
+          { type: customType('Opportunity'), systemRef, attributes: { stage: 'LEAD', anything: [1] } },
+        ],
+      },
+    });
+    api.call('updateRecords', { body: { records: [{ type: 'File', systemRef, attributes: {} }] } });
+    api.call('deleteRecords', { body: { records: [{ type: 'Client', systemRef }] } });
+    api.call('upsertCodes', { body: { records: [{ type: 'WorkCode', systemRef, attributes: { code: 'TAX' } }] } });
+    // @ts-expect-error a client has no such field
+    api.call('upsertRecords', { body: { records: [{ type: 'Client', attributes: { nmae: name } }] } });
+    // @ts-expect-error only the service sets it
+    api.call('upsertRecords', { body: { records: [{ type: 'Client', attributes: { unbilledWip: '0.00' } }] } });
+    // @ts-expect-error a reference has one key
+    api.call('upsertRecords', { body: { records: [{ type: 'Client', attributes: { managerId: { name } } }] } });
+    // @ts-expect-error no such type
+    api.call('upsertRecords', { body: { records: [{ type: 'Clint', attributes: { name } }] } });
+    // @ts-expect-error files are not created as records
+    api.call('upsertRecords', { body: { records: [{ type: 'File', systemRef, attributes: {} }] } });
+    // @ts-expect-error invoices are not deleted
+    api.call('deleteRecords', { body: { records: [{ type: 'Invoice', systemRef }] } });
+    // @ts-expect-error a field of another type of code
+    api.call('upsertCodes', { body: { records: [{ type: 'NonWorkCode', systemRef, attributes: { isBillable } }] } });
+  });
+
   it('has the headers of the operation, without those that the client sends by itself', () => {
     api.call('updateStaff', { path: { staffId: id }, headers: { 'If-Match': '"3"' }, body: { title: 'Partner' } });
     api.call('onboardClient', { headers: { 'Idempotency-Key': 'a' }, body: { name: 'Harbor', address: {} } });
@@ -120,50 +152,88 @@ describe('an input', () => {
   });
 });
 
-describe('an answer', () => {
-  it('is told apart by its status', async () => {
-    const answer = await api.call('getClient', { path: { id } });
-    expectTypeOf(answer.status).toEqualTypeOf<200 | 400 | 401 | 403 | 404 | 406 | 429 | 500 | 503>();
-    if (answer.status === 200) {
-      expectTypeOf(answer.body).toEqualTypeOf<Schema<'Client'>>();
-      expectTypeOf(answer.ok).toEqualTypeOf<true>();
+describe('a response', () => {
+  it('is narrowed by its status', async () => {
+    const response = await api.call('getClient', { path: { id } });
+    expectTypeOf(response.status).toEqualTypeOf<200 | 400 | 401 | 403 | 404 | 406 | 429 | 500 | 503>();
+    if (response.status === 200) {
+      expectTypeOf(response.body).toEqualTypeOf<Schema<'Client'>>();
+      expectTypeOf(response.ok).toEqualTypeOf<true>();
     } else {
-      expectTypeOf(answer.body.code).toExtend<ProblemCode>();
-      expectTypeOf(answer.ok).toEqualTypeOf<false>();
+      expectTypeOf(response.body.code).toExtend<ProblemCode>();
+      expectTypeOf(response.ok).toEqualTypeOf<false>();
     }
-    if (answer.status === 404) expectTypeOf(answer.body.code).toEqualTypeOf<'NOT_FOUND'>();
+    if (response.status === 404) expectTypeOf(response.body.code).toEqualTypeOf<'NOT_FOUND'>();
     // @ts-expect-error an undeclared status
-    if (answer.status === 201) answer.body;
+    if (response.status === 201) response.body;
     // @ts-expect-error the body of a problem has no name
-    if (!answer.ok) answer.body.name;
+    if (!response.ok) response.body.name;
+  });
+
+  it('can be a 304 where If-None-Match is sent, and nowhere else', async () => {
+    const headers = { 'If-None-Match': '"a-3"' };
+    const conditional = await api.call('getClient', { path: { id }, headers });
+    if (conditional.status === 304) expectTypeOf(conditional.body).toEqualTypeOf<undefined>();
+    const plain = await api.call('getClient', { path: { id } });
+    // @ts-expect-error no condition was sent
+    if (plain.status === 304) plain.body;
+    // @ts-expect-error a search takes no condition
+    api.call('searchClients', { body: {}, headers });
   });
 
   it('is the same by path', () => {
-    expectTypeOf(api.GET('/gql/v1/client/{id}', { path: { id } })).resolves.toEqualTypeOf<Answer<'getClient'>>();
+    expectTypeOf(api.GET('/gql/v1/client/{id}', { path: { id } })).resolves.toEqualTypeOf<ApiResponse<'getClient'>>();
   });
 
   it('knows its headers', async () => {
-    const answer = await api.call('getClient', { path: { id } });
-    if (answer.ok) expectTypeOf(answer.headers.get('ETag')).toEqualTypeOf<string>();
-    if (answer.status === 429) expectTypeOf(answer.headers.get('Retry-After')).toEqualTypeOf<string>();
-    expectTypeOf(answer.headers.get('Server')).toEqualTypeOf<string | null>();
+    const response = await api.call('getClient', { path: { id } });
+    if (response.ok) expectTypeOf(response.headers.get('ETag')).toEqualTypeOf<string>();
+    if (response.status === 429) expectTypeOf(response.headers.get('Retry-After')).toEqualTypeOf<string>();
+    expectTypeOf(response.headers.get('Server')).toEqualTypeOf<string | null>();
   });
 
-  it('has money as strings, and no field that is never answered', async () => {
+  it('has money as strings, and no field that is never returned', async () => {
     const client = await orThrow(api.call('getClient', { path: { id } }));
     expectTypeOf(client).toEqualTypeOf<Schema<'Client'>>();
-    expectTypeOf(client.outstandingBalance).toEqualTypeOf<string>();
+    expectTypeOf(client.outstandingBalance).toEqualTypeOf<DecimalString>();
+    const text: string = client.outstandingBalance;
+    expectTypeOf(text).toEqualTypeOf<string>();
     expectTypeOf(client.id).toEqualTypeOf<string>();
     // @ts-expect-error write-only
     client.taxId;
   });
 
+  it('lets a mapped type find its exact numbers', () => {
+    type WithDecimals<Row> = {
+      [Name in keyof Row]: '_format' extends keyof NonNullable<Row[Name]>
+        ? bigint | Extract<Row[Name], null>
+        : Row[Name];
+    };
+    type Exact = WithDecimals<Schema<'WipEntry'>>;
+    expectTypeOf<Exact['amount']>().toEqualTypeOf<bigint>();
+    expectTypeOf<Exact['billingRate']>().toEqualTypeOf<bigint | null>();
+    expectTypeOf<Exact['code']>().toEqualTypeOf<string | null>();
+  });
+
+  it('narrows records by their type', async () => {
+    const { records } = await orThrow(api.call('updateRecords', { body: { records: [] } }));
+    for (const record of records) {
+      if (record.type === 'Client')
+        expectTypeOf(record.attributes?.paymentTermsDays).toEqualTypeOf<number | undefined>();
+      // @ts-expect-error another type has no such field
+      if (record.type === 'Industry') record.attributes?.paymentTermsDays;
+    }
+    for await (const row of api.rows('lookupRecords', { path: { type: 'Client' } })) {
+      if (row.type === 'TimeEntry') expectTypeOf(row.attributes.hours).toEqualTypeOf<DecimalString>();
+    }
+  });
+
   it('gives its problem by code', async () => {
-    const answer = await api.call('onboardClient', { body: { name: 'Harbor', address: {} } });
-    if (answer.ok) return;
-    if (answer.body.code === 'DUPLICATE_REF') expectTypeOf(answer.status).toExtend<number>();
+    const response = await api.call('onboardClient', { body: { name: 'Harbor', address: {} } });
+    if (response.ok) return;
+    if (response.body.code === 'DUPLICATE_REF') expectTypeOf(response.status).toExtend<number>();
     // @ts-expect-error no such code
-    if (answer.body.code === 'DUPLICATE') return;
+    if (response.body.code === 'DUPLICATE') return;
     const thrown: unknown = null;
     if (isProblem(thrown, 'LOCKED')) expectTypeOf(thrown.code).toEqualTypeOf<'LOCKED'>();
     // @ts-expect-error no such code
@@ -194,19 +264,20 @@ describe('a walk', () => {
 });
 
 describe('an event', () => {
-  it('is told apart by type and operation', () => {
+  it('is narrowed by type and operation', () => {
     const event = {} as WebhookEvent;
     if (event.entityType === 'Client') expectTypeOf(event.data).toEqualTypeOf<Schema<'Client'>>();
     if (event.entityType === 'Payment') expectTypeOf(event.operation).toEqualTypeOf<'CREATE' | 'UPDATE'>();
     if (event.entityType === 'Staff') expectTypeOf(event.data.pmsRef).toEqualTypeOf<string | null>();
-    if (isCustomRecordEvent(event, 'Opportunity')) expectTypeOf(event.data).toEqualTypeOf<Schema<'RecordRow'>>();
+    if (isCustomRecordEvent(event, 'Opportunity')) expectTypeOf(event.data).toEqualTypeOf<Schema<'CustomRecordRow'>>();
+    expectTypeOf(verifyWebhook({ headers: {}, body: '' }, 'whsec_')).toEqualTypeOf<Schema<'Event'>>();
     expectTypeOf(event.entityType).toExtend<string>();
     expectTypeOf<EventFor<'Invoice', 'UPDATE'>['data']>().toEqualTypeOf<Schema<'Invoice'>>();
     // @ts-expect-error no such type
     if (event.entityType === 'Clint') return;
     // @ts-expect-error invoices are never deleted
     if (event.entityType === 'Invoice' && event.operation === 'DELETE') return;
-    // @ts-expect-error never answered
+    // @ts-expect-error never returned
     if (event.entityType === 'Client') event.data.taxId;
   });
 });

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ProblemError, UnexpectedAnswerError } from '../src/index.ts';
+import { ProblemError, UnexpectedResponseError } from '../src/index.ts';
 import { problem, type Received, type Reply, Service } from './service.ts';
 
 let service: Service;
@@ -9,7 +9,7 @@ beforeEach(async () => {
 });
 afterEach(() => service.stop());
 
-/** Answers rows 0 to `count` - 1, as a list under `/gql/v1` or a look-up under `/api/v1` does. */
+/** Returns rows 0 to `count` - 1, like a list under `/gql/v1` or a lookup under `/api/v1`. */
 function serve(count: number, paging: 'offset' | 'number') {
   return ({ method, query, body }: Received): Reply => {
     const asked = method === 'GET' ? query : (body as Record<string, unknown>);
@@ -35,7 +35,7 @@ async function idsOf(rows: AsyncIterable<{ id: string }>): Promise<string> {
 
 describe('the rows of a list', () => {
   it('are read by cursor, and the query goes with every page', async () => {
-    service.answer = serve(7, 'offset');
+    service.respond = serve(7, 'offset');
     const where = { status: { _eq: 'ACTIVE' } } as const;
     expect(await idsOf(service.client().rows('searchClients', { body: { where, pageSize: 3 } }))).toBe('0 1 2 3 4 5 6');
     expect(asked()).toEqual([
@@ -46,20 +46,20 @@ describe('the rows of a list', () => {
   });
 
   it('need no body where nothing in it is required', async () => {
-    service.answer = serve(2, 'offset');
+    service.respond = serve(2, 'offset');
     expect(await idsOf(service.client().rows('listClients'))).toBe('0 1');
     expect(asked()).toEqual([{}]);
   });
 
   it.each([0, 1, 49, 50, 51, 100])('are all there: %i in pages of 50', async (count) => {
-    service.answer = serve(count, 'offset');
+    service.respond = serve(count, 'offset');
     const ids = await idsOf(service.client().rows('listClients'));
     expect(ids.split(' ').filter(Boolean)).toHaveLength(count);
     expect(service.received).toHaveLength(Math.max(1, Math.ceil(count / 50)));
   });
 
   it('start at a row, or at a cursor', async () => {
-    service.answer = serve(7, 'offset');
+    service.respond = serve(7, 'offset');
     const api = service.client();
     expect(await idsOf(api.rows('listClients', { body: { page: 2, pageSize: 3 } }))).toBe('2 3 4 5 6');
     expect(await idsOf(api.rows('listClients', { body: { cursor: '6', pageSize: 3 } }))).toBe('6');
@@ -71,20 +71,20 @@ describe('the rows of a list', () => {
   });
 
   it('are read by GET with the page in the query', async () => {
-    service.answer = serve(5, 'offset');
+    service.respond = serve(5, 'offset');
     expect(await idsOf(service.client().rows('getClientTypes', { query: { pageSize: 3 } }))).toBe('0 1 2 3 4');
     expect(service.received.map(({ query }) => query)).toEqual([{ pageSize: '3' }, { pageSize: '3', cursor: '3' }]);
   });
 
   it('are asked for only as far as they are read', async () => {
-    service.answer = serve(7, 'offset');
+    service.respond = serve(7, 'offset');
     for await (const row of service.client().rows('listClients', { body: { pageSize: 3 } })) if (row.id === '2') break;
     expect(service.received).toHaveLength(1);
   });
 
   it('end with the problem of the page that fails, after the rows of those before', async () => {
     const all = serve(7, 'offset');
-    service.answer = (request, index) => (index === 1 ? problem(400, 'INVALID_CURSOR') : all(request));
+    service.respond = (request, index) => (index === 1 ? problem(400, 'INVALID_CURSOR') : all(request));
     const read: string[] = [];
     const walk = async () => {
       for await (const row of service.client().rows('listClients', { body: { pageSize: 3 } })) read.push(row.id);
@@ -94,7 +94,7 @@ describe('the rows of a list', () => {
   });
 
   it('end with the signal', async () => {
-    service.answer = serve(7, 'offset');
+    service.respond = serve(7, 'offset');
     const controller = new AbortController();
     const walk = async () => {
       for await (const row of service
@@ -107,15 +107,15 @@ describe('the rows of a list', () => {
     expect(service.received).toHaveLength(1);
   });
 
-  it('end with an error where the answer is no page', async () => {
-    await expect(idsOf(service.client().rows('listClients'))).rejects.toBeInstanceOf(UnexpectedAnswerError);
+  it('fail if the response is not a page', async () => {
+    await expect(idsOf(service.client().rows('listClients'))).rejects.toBeInstanceOf(UnexpectedResponseError);
   });
 });
 
 describe('the rows of a look-up', () => {
   it('are read by the number of the page', async () => {
-    service.answer = serve(7, 'number');
-    const input = { path: { type: 'WorkCode' }, body: { pageSize: 3 } };
+    service.respond = serve(7, 'number');
+    const input = { path: { type: 'WorkCode' }, body: { pageSize: 3 } } as const;
     expect(await idsOf(service.client().rows('lookupCodes', input))).toBe('0 1 2 3 4 5 6');
     expect(asked()).toEqual([
       { pageSize: 3, page: 0 },
@@ -125,12 +125,12 @@ describe('the rows of a look-up', () => {
   });
 
   it('start at a page', async () => {
-    service.answer = serve(7, 'number');
+    service.respond = serve(7, 'number');
     expect(await idsOf(service.client().rows('lookupStaffTypes', { body: { page: 1, pageSize: 3 } }))).toBe('3 4 5 6');
   });
 
   it('are read by GET with the page in the query', async () => {
-    service.answer = serve(5, 'number');
+    service.respond = serve(5, 'number');
     const query = { clientRef: 'C-01042', pageSize: 3 };
     expect(await idsOf(service.client().rows('listUnpaidInvoices', { query }))).toBe('0 1 2 3 4');
     expect(service.received.map((request) => request.query)).toEqual([
@@ -140,27 +140,27 @@ describe('the rows of a look-up', () => {
   });
 
   it.each([0, 3, 6])('end where the pages end: %i in pages of 3', async (count) => {
-    service.answer = serve(count, 'number');
+    service.respond = serve(count, 'number');
     await idsOf(service.client().rows('lookupStaffTypes', { body: { pageSize: 3 } }));
     expect(service.received).toHaveLength(Math.max(1, count / 3));
   });
 });
 
-describe('a list that does not move on', () => {
-  it.each(['offset', 'number'] as const)('is an error, and no endless walk: %s', async (paging) => {
+describe('a list that repeats a page', () => {
+  it.each(['offset', 'number'] as const)('fails instead of repeating forever: %s', async (paging) => {
     const first = serve(7, paging);
-    service.answer = (request) => first({ ...request, body: { pageSize: 3 } });
+    service.respond = (request) => first({ ...request, body: { pageSize: 3 } });
     const api = service.client();
     const body = { pageSize: 3 };
     const rows = paging === 'offset' ? api.rows('listClients', { body }) : api.rows('lookupStaffTypes', { body });
-    await expect(idsOf(rows)).rejects.toThrow('does not move on');
+    await expect(idsOf(rows)).rejects.toThrow('The list returned');
     expect(service.received).toHaveLength(2);
   });
 });
 
 describe('the pages', () => {
   it('come whole, with the total once', async () => {
-    service.answer = serve(5, 'offset');
+    service.respond = serve(5, 'offset');
     const pages = [];
     for await (const page of service.client().pages('listClients', { body: { pageSize: 3, includeTotal: true } }))
       pages.push(page);

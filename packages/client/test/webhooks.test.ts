@@ -8,7 +8,7 @@ const otherSecret = `whsec_${Buffer.from('another one of thirty-two bytes.').toS
 const id = '0199a1c2-1b04-7c01-8a4f-5d2e9b60f101';
 const body = JSON.stringify({ id, entityType: 'Client', operation: 'CREATE', data: { name: 'Händel & Söhne' } });
 
-/** The signature as the contract describes it, made without the library that checks it. */
+/** The signature as the contract describes it, created without the library that verifies it. */
 function sign(text: string, { key = secret, message = id, seconds = Math.floor(Date.now() / 1000) } = {}) {
   const bytes = Buffer.from(key.slice('whsec_'.length), 'base64');
   const signature = `v1,${createHmac('sha256', bytes).update(`${message}.${seconds}.${text}`).digest('base64')}`;
@@ -68,11 +68,11 @@ describe('a webhook', () => {
     ['that is not signed', { headers: {}, body }],
     ['whose signature is of another version', { headers: { ...sign(body), 'webhook-signature': 'v2,AAAA' }, body }],
     ['whose signature is empty', { headers: { ...sign(body), 'webhook-signature': 'v1,' }, body }],
-  ])('%s is refused', (_, request) => {
+  ])('%s is rejected', (_, request) => {
     expect(() => verifyWebhook(request, secret)).toThrow(WebhookVerificationError);
   });
 
-  it('is refused without a secret', () => {
+  it('is rejected without a secret', () => {
     expect(() => verifyWebhook({ headers: sign(body), body }, [])).toThrow(WebhookVerificationError);
   });
 
@@ -91,7 +91,7 @@ describe('the events of the contract', () => {
     })),
   );
 
-  it.each(events)('$name is verified, and custom records are told apart', ({ name, event }) => {
+  it.each(events)('$name is verified, and custom records are recognized', ({ name, event }) => {
     const text = JSON.stringify(event);
     const verified = verifyWebhook({ headers: sign(text), body: text }, secret);
     const isCustom = /^customRecord(Created|Updated|Deleted)$/.test(name);

@@ -1,14 +1,14 @@
-/** The bundled contract, as far as examples are concerned: what an operation may be sent, and what it may answer. */
+/** The examples of the bundled contract: requests and responses of each operation. */
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { operations as index } from '@financial-automation/spec';
 
 export type OperationId = keyof typeof index;
 
-/** The bundle. What is not named here is passed on unread. */
+/** The bundle. Other members are passed on as they are. */
 export interface Contract {
   openapi: string;
-  info: { title: string; version: string; summary: string };
+  info: { title: string; version: string; summary: string; description: string };
   security?: object[];
   tags: object[];
   webhooks: Record<string, Record<string, object>>;
@@ -24,12 +24,12 @@ export interface Parameter {
 }
 
 export interface Example {
-  /** Its name in the operation, which `Prefer: example=` takes. */
+  /** Its name in the operation, for `Prefer: example=`. */
   name: string;
   value: unknown;
 }
 
-export interface Answer {
+export interface DeclaredResponse {
   status: number;
   mediaType: string;
   examples: Example[];
@@ -45,7 +45,7 @@ export interface Operation {
   parameters: Parameter[];
   body: { schema: object; examples: Example[] } | null;
   /** In the order of the contract, success first. */
-  answers: Answer[];
+  responses: DeclaredResponse[];
 }
 
 interface Reference {
@@ -62,11 +62,11 @@ interface RawOperation {
   responses: Record<string, Reference | { content?: Record<string, MediaType> }>;
 }
 
-/** Reads the bundle. Throws an error with a sentence for people where there is none. */
+/** Reads the bundle. Throws an error with an explanation if it does not exist. */
 export async function readContract(): Promise<Contract> {
   const file = fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.json'));
   const text = await readFile(file, 'utf8').catch(() => {
-    throw new Error('The contract is not bundled yet. Run "pnpm generate", and start again.');
+    throw new Error('The contract is not bundled yet. Run "pnpm generate" first.');
   });
   return JSON.parse(text);
 }
@@ -77,6 +77,7 @@ export function operationsOf(contract: Contract): Operation[] {
     const item = contract.paths[path] ?? {};
     const raw = item[method.toLowerCase()] as RawOperation;
     const parameters = [...((item.parameters ?? []) as (Reference | Parameter)[]), ...(raw.parameters ?? [])];
+    const responses = responsesOf(contract, raw);
     return {
       id: id as OperationId,
       method,
@@ -85,16 +86,27 @@ export function operationsOf(contract: Contract): Operation[] {
       secured: (raw.security ?? contract.security ?? []).length > 0,
       parameters: parameters.map((given) => {
         const parameter = resolve<Parameter>(contract, given);
-        return { ...parameter, required: parameter.required ?? false };
+        // All types share the parameter `id` and its example. The example of the response has an id of the right type.
+        const example = (parameter.name === 'id' ? idInResponse(responses) : undefined) ?? parameter.example;
+        return { ...parameter, example, required: parameter.required ?? false };
       }),
       body: bodyOf(contract, raw),
-      answers: Object.entries(raw.responses).map(([status, response]) => {
-        const content = resolve<{ content?: Record<string, MediaType> }>(contract, response).content ?? {};
-        const [mediaType, media] = Object.entries(content)[0] ?? ['', undefined];
-        return { status: Number(status), mediaType, examples: media === undefined ? [] : examplesOf(contract, media) };
-      }),
+      responses,
     };
   });
+}
+
+function responsesOf(contract: Contract, { responses }: RawOperation): Operation['responses'] {
+  return Object.entries(responses).map(([status, response]) => {
+    const content = resolve<{ content?: Record<string, MediaType> }>(contract, response).content ?? {};
+    const [mediaType, media] = Object.entries(content)[0] ?? ['', undefined];
+    return { status: Number(status), mediaType, examples: media === undefined ? [] : examplesOf(contract, media) };
+  });
+}
+
+function idInResponse([success]: Operation['responses']): unknown {
+  const row = success?.examples[0]?.value;
+  return typeof row === 'object' && row !== null && 'id' in row ? row.id : undefined;
 }
 
 function bodyOf(contract: Contract, { requestBody }: RawOperation): Operation['body'] {
@@ -109,7 +121,7 @@ function examplesOf(contract: Contract, media: MediaType): Example[] {
   }));
 }
 
-/** What a reference into `components` means; the bundle has references of no other kind. */
+/** Resolves a reference to `components`; the bundle has no other references. */
 function resolve<Target extends object>(contract: Contract, given: Reference | Target): Target {
   if (!('$ref' in given)) return given;
   const [, , kind = '', name = ''] = given.$ref.split('/');

@@ -1,17 +1,17 @@
-/** `pnpm mock`: starts the mock, says how to use it, and tells what it is asked. */
+/** `pnpm mock`: starts the mock, explains how to use it, and logs the requests. */
 import { parseArgs } from 'node:util';
 import { announcement, logLine } from './console.ts';
 import { operationsOf, readContract } from './contract.ts';
 import { startMock } from './server.ts';
 
-const usage = 'Usage: pnpm mock [--port 4010] [--host 127.0.0.1]   The port may also come from the variable PORT.';
+const usage = 'Usage: pnpm mock [--port 4010] [--host 127.0.0.1]   The port can also be set by the variable PORT.';
 
 const { port, host } = settings();
 try {
   const mock = await startMock({
     port,
     host,
-    onAnswer: (request, answer, milliseconds) => console.log(logLine(request, answer, milliseconds)),
+    onResponse: (request, response, milliseconds) => console.log(logLine(request, response, milliseconds)),
   });
   const contract = await readContract();
   console.log(announcement(contract, operationsOf(contract), mock.url));
@@ -45,12 +45,12 @@ function reason(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   switch ('code' in error ? error.code : undefined) {
     case 'EADDRINUSE':
-      return `Port ${port} is taken. Stop what runs there, or choose another port: pnpm mock --port ${port + 1}`;
+      return `Port ${port} is in use. Stop the other process, or choose another port: pnpm mock --port ${port + 1}`;
     case 'EACCES':
-      return `Port ${port} is not allowed to you. Choose one above 1023: pnpm mock --port 4010`;
+      return `Port ${port} requires privileges. Choose a port above 1023: pnpm mock --port 4010`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `This machine has no address ${host}. Leave --host out, or give one that it has.`;
+      return `This machine does not have the address ${host}. Omit --host, or specify an address of this machine.`;
     default:
       return error.message;
   }

@@ -1,4 +1,4 @@
-/** What a caller wants to be answered: `Prefer: code=404, example=not_found` (RFC 7240). */
+/** The response that the client prefers: `Prefer: code=404, example=not_found` (RFC 7240). */
 import type { Operation } from './contract.ts';
 
 export interface Preference {
@@ -6,10 +6,10 @@ export interface Preference {
   example?: string;
 }
 
-/** Where a preference cannot be met; the message says what there is. */
+/** Thrown if the operation does not have the preferred response; the message lists the available ones. */
 export class UnknownPreference extends Error {}
 
-/** Reads the header. Preferences that are not ours are left alone, as the RFC asks. */
+/** Parses the header. Other preferences are ignored, as the RFC requires. */
 export function preferenceOf(header: string | undefined): Preference {
   const given = new Map<string, string>();
   for (const part of header?.split(/[,;]/) ?? []) {
@@ -22,22 +22,22 @@ export function preferenceOf(header: string | undefined): Preference {
 }
 
 /**
- * Finds the answer that is preferred. Prism takes an example's name among those of the success alone, and answers success
- * where it cannot do what is preferred; here a name is enough, and what cannot be done is said.
+ * Finds the preferred response. Prism looks for the name of an example only in the success, and returns the success
+ * if the preferred response does not exist; here, a name is enough, and an unknown preference is an error.
  */
-export function chosenAnswer(operation: Operation, { code, example }: Preference): Preference {
-  const answers = operation.answers.filter((answer) => code === undefined || answer.status === code);
-  if (answers.length === 0) {
-    const declared = operation.answers.map(({ status }) => status).join(', ');
-    throw new UnknownPreference(`${operation.id} does not answer ${code}. It answers ${declared}.`);
+export function chosenResponse(operation: Operation, { code, example }: Preference): Preference {
+  const responses = operation.responses.filter((response) => code === undefined || response.status === code);
+  if (responses.length === 0) {
+    const declared = operation.responses.map(({ status }) => status).join(', ');
+    throw new UnknownPreference(`${operation.id} does not return ${code}. It returns ${declared}.`);
   }
   if (example === undefined) return code === undefined ? {} : { code };
-  const found = answers.find((answer) => answer.examples.some(({ name }) => name === example));
+  const found = responses.find((response) => response.examples.some(({ name }) => name === example));
   if (found === undefined) {
-    const there = answers
+    const there = responses
       .flatMap(({ status, examples }) => examples.map(({ name }) => `${name} (${status})`))
       .join(', ');
-    throw new UnknownPreference(`${operation.id} has no such example as ${example}. It has ${there}.`);
+    throw new UnknownPreference(`${operation.id} has no example ${example}. Its examples are ${there}.`);
   }
   return { code: found.status, example };
 }

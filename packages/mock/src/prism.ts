@@ -1,4 +1,4 @@
-/** Prism, told what it needs to know of the contract, and asked for one answer at a time. */
+/** Prism, configured with the contract, for one response at a time. */
 
 import { createRequire } from 'node:module';
 import { operations as index } from '@financial-automation/spec';
@@ -11,8 +11,8 @@ import {
   type PrismHttpComponents,
 } from '@stoplight/prism-http';
 import type { Contract, Operation } from './contract.ts';
-import { chosenAnswer, type Preference, preferenceOf, UnknownPreference } from './preferences.ts';
-import { type MockAnswer, ownProblem, withViolations } from './problems.ts';
+import { chosenResponse, type Preference, preferenceOf, UnknownPreference } from './preferences.ts';
+import { type MockResponse, ownProblem, withViolations } from './problems.ts';
 import { requestValidation } from './validation.ts';
 
 export interface MockRequest {
@@ -20,18 +20,18 @@ export interface MockRequest {
   url: URL;
   /** By their names in lower case. */
   headers: Record<string, string>;
-  /** What the JSON means, the text of anything else, or a `MalformedBody`. */
+  /** The value of JSON, the text of any other media type, or a `MalformedBody`. */
   body: unknown;
   /** In bytes. */
   bodyLength: number;
   acceptsJson: boolean;
 }
 
-export type Mock = (request: MockRequest) => Promise<MockAnswer>;
+export type Mock = (request: MockRequest) => Promise<MockResponse>;
 
 /**
- * How Prism finds an operation; its index does not export it, so the version is pinned. It is the default export of a
- * CommonJS module, which tools that translate modules give in one form and Node in another; `require` has but one.
+ * How Prism finds an operation. Its index does not export it, so the version is pinned. It is the default export of a
+ * CommonJS module, which Node and bundlers import differently; `require` always returns the same.
  */
 const { default: route }: { default: PrismHttpComponents['route'] } = createRequire(import.meta.url)(
   '@stoplight/prism-http/dist/router/index.js',
@@ -44,19 +44,19 @@ const config = {
   isProxy: false,
   checkSecurity: true,
   validateRequest: true,
-  // The examples are checked where the contract is linted.
+  // The examples are validated when the contract is linted.
   validateResponse: false,
   errors: false,
   upstreamProxy: undefined,
   mock: { dynamic: false },
 } as const satisfies IHttpConfig;
 
-/** Makes a mock of the contract. It keeps nothing between requests. */
+/** Creates a mock of the contract. It has no state. */
 export async function createMock(contract: Contract, operations: Operation[]): Promise<Mock> {
   const resources = await getHttpOperationsFromSpec(withoutBodySchemas(contract));
   const byId = new Map(operations.map((operation) => [String(operation.id), operation]));
   const prism = createInstance(config, {
-    // We keep a log of our own; this one tells Prism's every step.
+    // The mock has its own log; this one contains every step of Prism.
     logger: createLogger('prism', { level: 'silent' }),
     validateInput: requestValidation(contract, operations),
   });
@@ -71,28 +71,28 @@ export async function createMock(contract: Contract, operations: Operation[]): P
     }
     const operation = byId.get(resource.iid ?? '');
     if (operation === undefined)
-      throw new Error(`Prism knows ${resource.method} ${resource.path}, and the index does not.`);
+      throw new Error(`The index does not have ${resource.method} ${resource.path}, which Prism found.`);
 
     let chosen: Preference;
     try {
-      chosen = chosenAnswer(operation, preferenceOf(request.headers.prefer));
+      chosen = chosenResponse(operation, preferenceOf(request.headers.prefer));
     } catch (error) {
       if (error instanceof UnknownPreference) return ownProblem({ kind: 'preference', detail: error.message });
       throw error;
     }
-    const refused = refusal(operation, request);
-    const { code, example } = { ...chosen, ...refused };
-    const answer = await prism.request(prismRequest(request, resource.method), [resource], {
+    const rejected = rejection(operation, request);
+    const { code, example } = { ...chosen, ...rejected };
+    const response = await prism.request(prismRequest(request, resource.method), [resource], {
       ...config,
-      validateRequest: refused.code === undefined,
+      validateRequest: rejected.code === undefined,
       mock: {
         ...config.mock,
         ...(code !== undefined && { code }),
         ...(example !== undefined && { exampleKey: example }),
       },
     })();
-    if (answer._tag === 'Left') throw answer.left;
-    const { output, validations } = answer.right;
+    if (response._tag === 'Left') throw response.left;
+    const { output, validations } = response.right;
     return {
       status: output.statusCode,
       headers: headersOf(output.headers),
@@ -107,10 +107,10 @@ export async function createMock(contract: Contract, operations: Operation[]): P
 }
 
 /**
- * What a request is refused for before anybody looks into it. Prism knows no limits of bodies, and its 406 is none of the
+ * Why a request is rejected before its validation. Prism has no limits of bodies, and its 406 is not that of the
  * contract's.
  */
-function refusal({ id }: Operation, { acceptsJson, bodyLength }: MockRequest): Preference {
+function rejection({ id }: Operation, { acceptsJson, bodyLength }: MockRequest): Preference {
   if (!acceptsJson) return { code: 406 };
   const limit = index[id].bodyLimit;
   return limit !== null && bodyLength > limit ? { code: 413 } : {};
@@ -122,14 +122,14 @@ function prismRequest({ url, headers, body, bodyLength }: MockRequest, method: s
     const values = url.searchParams.getAll(name);
     query[name] = values.length === 1 ? String(values[0]) : values;
   }
-  // Whoever accepts `application/json` alone gets problem documents, too; from Prism he would get the success instead.
+  // Clients that accept only `application/json` get problem documents, too; Prism would return the success instead.
   const { accept: _accept, ...others } = headers;
   return {
     method: methods.find((name) => name === method) ?? 'get',
     url: { path: url.pathname, query },
     headers: {
       ...others,
-      // Prism believes this header, also where the body came in chunks, and takes a body of no type for JSON.
+      // Prism relies on this header, even if the body is chunked, and treats a body without a media type as JSON.
       'content-length': String(bodyLength),
       ...(bodyLength > 0 && { 'content-type': headers['content-type'] ?? 'application/octet-stream' }),
     },
@@ -144,7 +144,7 @@ function resourceAt(resources: Resource[], method: (typeof methods)[number], pat
 
 function headersOf(given: Record<string, unknown> = {}): Record<string, string> {
   const headers = Object.entries(given).filter(([name, value]) => value !== null && name !== 'Idempotency-Replayed');
-  // `Idempotency-Replayed` has an example as every header has; but a mock that remembers nothing never replays.
+  // `Idempotency-Replayed` has an example, like every header, but a mock without state never replays a response.
   return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 
@@ -152,7 +152,7 @@ function sentence({ path = [], message }: IPrismDiagnostic): string {
   return path.length === 0 ? message : `${path.join('.')}: ${message}`;
 }
 
-/** Without the schemas of bodies, of which Prism makes no use here, it starts in a third of the time. */
+/** Prism does not need the schemas of bodies here; without them, it starts in a third of the time. */
 function withoutBodySchemas(contract: Contract): object {
   const { openapi, info, security, paths, components } = structuredClone(contract);
   forEachMediaType({ paths, responses: components.responses }, (media) => delete media.schema);

@@ -1,14 +1,14 @@
-/** Answers, and those of them that the contract has no example of. */
+/** Responses, and problems without an example in the contract. */
 import type { IPrismDiagnostic } from '@stoplight/prism-core';
 import type { Operation } from './contract.ts';
 
-export interface MockAnswer {
+export interface MockResponse {
   status: number;
   headers: Record<string, string>;
   body: unknown;
-  /** In which ways the request breaks the contract, as sentences. */
+  /** How the request violates the contract, as sentences. */
   violations: string[];
-  /** The `operationId`; null where no operation was found. */
+  /** The `operationId`; null if no operation was found. */
   operation: string | null;
 }
 
@@ -18,8 +18,8 @@ type Reason =
   | { kind: 'preference'; detail: string }
   | { kind: 'fault'; detail: string };
 
-/** A problem document of the mock's own: about what stands outside every operation, or about the mock itself. */
-export function ownProblem(reason: Reason): MockAnswer {
+/** A problem that belongs to no operation, or to the mock itself. */
+export function ownProblem(reason: Reason): MockResponse {
   const { status, code, title, detail } = describe(reason);
   const requestId = crypto.randomUUID();
   return {
@@ -48,11 +48,11 @@ function describe(reason: Reason): { status: number; code: string; title: string
     case 'path':
       return { status: 404, code: 'NOT_FOUND', title: 'Not found', detail: `The contract has no path ${reason.path}.` };
     case 'method': {
-      const detail = `${reason.path} takes ${reason.allowed.join(', ').toUpperCase()}.`;
+      const detail = `${reason.path} supports ${reason.allowed.join(', ').toUpperCase()}.`;
       return { status: 405, code: 'METHOD_NOT_ALLOWED', title: 'Method not allowed', detail };
     }
     case 'preference':
-      // Not a code of the contract, so that nobody takes it for an answer of the service.
+      // Not a code of the contract, so that it is not mistaken for a response of the service.
       return { status: 400, code: 'UNKNOWN_PREFERENCE', title: 'Unknown preference', detail: reason.detail };
     case 'fault':
       return { status: 500, code: 'INTERNAL_ERROR', title: 'The mock failed', detail: reason.detail };
@@ -60,15 +60,15 @@ function describe(reason: Reason): { status: number; code: string; title: string
 }
 
 /**
- * Puts what is wrong with this very request in the place of what is wrong in the example, so that nobody searches for a
- * mistake that he has not made. Answers that were asked for by `Prefer` stay as they are.
+ * Replaces the errors of the example by those of this request, so that
+ * they describe the actual request. Responses that `Prefer` selected are not changed.
  */
 export function withViolations(body: unknown, violations: IPrismDiagnostic[], operation: Operation): unknown {
-  const refusals = operation.answers.find(({ status }) => status === 400)?.examples ?? [];
+  const refusals = operation.responses.find(({ status }) => status === 400)?.examples ?? [];
   const validation = refusals.map(({ value }) => value).find(isValidationProblem);
   if (violations.length === 0 || validation === undefined) return body;
   const errors = violations.map((violation) => problemError(violation, operation));
-  const detail = `${errors.length === 1 ? 'One value' : `${errors.length} values`} of the request ${errors.length === 1 ? 'is' : 'are'} wrong.`;
+  const detail = `${errors.length === 1 ? 'One value' : `${errors.length} values`} of the request ${errors.length === 1 ? 'is' : 'are'} invalid.`;
   return { ...validation, detail, errors };
 }
 
@@ -80,7 +80,7 @@ function problemError(
   { path: [place = 'body', ...rest] = [], code = 'invalid', message }: IPrismDiagnostic,
   operation: Operation,
 ) {
-  // Prism tells of a parameter in lower case, and of one that is missing in its message only.
+  // Prism reports a parameter in lower case, and a missing one only in its message.
   const missing = place === 'body' ? undefined : /required property '(.+)'/.exec(message)?.[1];
   const [first, ...deeper] = missing === undefined ? rest : [missing, ...rest];
   const parameter = operation.parameters.find(({ name }) => name.toLowerCase() === first?.toLowerCase());
@@ -91,6 +91,6 @@ function problemError(
     code: String(code)
       .replace(/[A-Z]/g, (letter) => `_${letter}`)
       .toUpperCase(),
-    detail: `It ${missing === undefined ? message.replace(/^Request \w+ parameter \S+ /, '') : 'is missing'}.`,
+    detail: `The value ${missing === undefined ? message.replace(/^Request \w+ parameter \S+ /, '') : 'is missing'}.`,
   };
 }

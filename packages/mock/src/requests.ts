@@ -1,4 +1,4 @@
-/** Requests made of the contract's examples. */
+/** Requests with the examples of the contract. */
 import type { Operation, Parameter } from './contract.ts';
 
 export interface ExampleRequest {
@@ -12,13 +12,13 @@ export interface ExampleRequest {
 interface Choice {
   /** The named example to send; without it, the first. */
   example?: string;
-  /** Which of the optional parameters are sent, too. Default: none. */
+  /** Which optional parameters are sent. Default: none. */
   optional?: (parameter: Parameter) => boolean;
-  /** The access token. Without it, the request carries none. */
+  /** The access token, if the request has one. */
   token?: string;
 }
 
-/** A request of an operation, of the examples of its parameters and of one of its bodies. */
+/** A request of an operation, with the examples of its parameters and of one of its bodies. */
 export function exampleRequest(
   operation: Operation,
   { example, optional = () => false, token }: Choice = {},
@@ -54,7 +54,7 @@ function within(place: Parameter['in'], parameters: Parameter[]): Parameter[] {
 }
 
 /**
- * The request as a command for a shell. Header values stand in double quotes, so they may hold variables such as
+ * The request as a command for a shell. Header values are in double quotes, so they can contain variables such as
  * `$ACCESS_TOKEN`; `indent` is how far the body's JSON is indented, by default not at all.
  */
 export function curl(server: string, request: ExampleRequest, indent = 0): string {

@@ -4,32 +4,32 @@ import type { AddressInfo } from 'node:net';
 import accepts from 'accepts';
 import { operationsOf, readContract } from './contract.ts';
 import { createMock, type Mock, type MockRequest } from './prism.ts';
-import { type MockAnswer, ownProblem } from './problems.ts';
+import { type MockResponse, ownProblem } from './problems.ts';
 import { MalformedBody } from './validation.ts';
 
 interface Options {
-  /** 0 takes any free port. */
+  /** 0 for any free port. */
   port: number;
   host?: string;
-  /** Told of each request that is answered. */
-  onAnswer?: (request: MockRequest, answer: MockAnswer, milliseconds: number) => void;
+  /** Called after each response. */
+  onResponse?: (request: MockRequest, response: MockResponse, milliseconds: number) => void;
 }
 
 export interface RunningMock {
-  /** Where it is, without a slash at the end. */
+  /** Its URL, without a trailing slash. */
   url: string;
   close(): Promise<void>;
 }
 
-/** More than any operation takes, and little enough to be read for the sake of a proper answer. */
+/** More than the body limit of any operation; larger bodies are not kept in memory. */
 const readLimit = 10 * 1024 * 1024;
 
-/** Starts the mock. Rejects with Node's own error where the port is taken (`EADDRINUSE`) or not allowed (`EACCES`). */
-export async function startMock({ port, host = '127.0.0.1', onAnswer }: Options): Promise<RunningMock> {
+/** Starts the mock. Rejects with Node's error if the port is in use (`EADDRINUSE`) or not allowed (`EACCES`). */
+export async function startMock({ port, host = '127.0.0.1', onResponse }: Options): Promise<RunningMock> {
   const contract = await readContract();
   const mock = await createMock(contract, operationsOf(contract));
   const server = createServer((incoming, outgoing) => {
-    handle(mock, incoming, outgoing, onAnswer).catch((error) => {
+    handle(mock, incoming, outgoing, onResponse).catch((error) => {
       console.error(error);
       outgoing.destroy();
     });
@@ -49,8 +49,13 @@ export async function startMock({ port, host = '127.0.0.1', onAnswer }: Options)
   };
 }
 
-async function handle(mock: Mock, incoming: IncomingMessage, outgoing: ServerResponse, onAnswer: Options['onAnswer']) {
-  // Pages of any origin may try the mock: it has nothing to protect.
+async function handle(
+  mock: Mock,
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  onResponse: Options['onResponse'],
+) {
+  // Pages of any origin can use the mock, because it has no data to protect.
   outgoing.setHeader('access-control-allow-origin', '*');
   outgoing.setHeader('access-control-expose-headers', '*');
   if (incoming.method === 'OPTIONS' && incoming.headers['access-control-request-method'] !== undefined) {
@@ -61,10 +66,13 @@ async function handle(mock: Mock, incoming: IncomingMessage, outgoing: ServerRes
   }
   const started = performance.now();
   const request = await read(incoming);
-  const answer = await mock(request).catch((error: Error) => ownProblem({ kind: 'fault', detail: error.message }));
-  outgoing.writeHead(answer.status, answer.headers);
-  outgoing.end(answer.body === undefined ? undefined : JSON.stringify(answer.body));
-  onAnswer?.(request, answer, performance.now() - started);
+  const response = await mock(request).catch((error: Error) => ownProblem({ kind: 'fault', detail: error.message }));
+  const hasBody = response.body !== undefined;
+  // Prism sends a media type even if there is no body.
+  const headers = Object.entries(response.headers).filter(([name]) => hasBody || name.toLowerCase() !== 'content-type');
+  outgoing.writeHead(response.status, Object.fromEntries(headers));
+  outgoing.end(hasBody ? JSON.stringify(response.body) : undefined);
+  onResponse?.(request, response, performance.now() - started);
 }
 
 async function read(incoming: IncomingMessage): Promise<MockRequest> {

@@ -1,18 +1,19 @@
 /**
- * Whether a request keeps to the contract. Prism's own check reads the parameters. It does not read the bodies: it takes every
- * schema for one of draft 7, so it does not know `unevaluatedProperties`, and a schema that refers to itself, as the where
- * clauses do, it cannot compile at all and lets everything pass. Bodies are checked here, by Ajv and JSON Schema 2020-12,
- * which is what OpenAPI 3.1 means.
+ * Validation of requests. Prism validates the parameters, but not the bodies: it treats every
+ * schema as draft 7, so it ignores `unevaluatedProperties`, and it cannot compile a recursive schema such as the where
+ * clauses and then accepts everything. Bodies are validated here, by Ajv with JSON Schema 2020-12,
+ * the dialect of OpenAPI 3.1.
  */
+import { withOpenItems } from '@financial-automation/spec/open-items';
 import type { IPrismDiagnostic } from '@stoplight/prism-core';
 import type { PrismHttpComponents } from '@stoplight/prism-http';
-// Prism's index does not export what it checks requests with; the version is pinned.
+// Prism's index does not export its validation; the version is pinned.
 import { validateInput as prismValidation } from '@stoplight/prism-http/dist/validator/index.js';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import type { Contract, Operation } from './contract.ts';
 
-/** A body that says it is JSON and is not. */
+/** A body with the media type of JSON that is not valid JSON. */
 export class MalformedBody {
   readonly reason: string;
 
@@ -26,19 +27,19 @@ type Validation = PrismHttpComponents['validateInput'];
 /** Severity `Error` of Stoplight's diagnostics. */
 const error = 0;
 
-/** The check of requests, in the form in which Prism takes one. */
+/** The validation of requests, with Prism's interface. */
 export function requestValidation(contract: Contract, operations: Operation[]): Validation {
   const ajv = new Ajv2020({ strict: false, allErrors: true, logger: false });
   addFormats.default(ajv);
-  ajv.addSchema({ $id: 'contract', components: { schemas: contract.components.schemas } });
+  ajv.addSchema({ $id: 'contract', components: { schemas: withOpenItems(contract.components.schemas) } });
   const bodySchemas = new Map(operations.map(({ id, body }) => [String(id), body?.schema]));
 
   const bodyErrors = (operationId: string | undefined, body: unknown): IPrismDiagnostic[] => {
     const schema = bodySchemas.get(operationId ?? '');
-    // An absent body and one of another media type are Prism's to report.
+    // Prism reports a missing body, and another media type.
     if (schema === undefined || body === undefined || body === null) return [];
     if (body instanceof MalformedBody) return [diagnostic(['body'], 'json', `is not JSON: ${body.reason}`)];
-    if (!('$ref' in schema)) throw new Error(`The body of ${operationId} has no schema of its own.`);
+    if (!('$ref' in schema)) throw new Error(`The body of ${operationId} has no named schema.`);
     const validate = ajv.getSchema(`contract${schema.$ref}`);
     if (validate === undefined) throw new Error(`${schema.$ref} is not in the contract.`);
     if (validate(body)) return [];
@@ -62,7 +63,7 @@ export function requestValidation(contract: Contract, operations: Operation[]): 
     ];
     const checked = prismValidation(request);
     const prisms = checked._tag === 'Left' ? checked.left : [];
-    // One of another media type is no JSON to look into.
+    // A body of another media type is not JSON.
     const all = prisms.some(({ code }) => code === 415) ? [...prisms] : [...prisms, ...own];
     const [first, ...rest] = all;
     return first === undefined ? { _tag: 'Right', right: element } : { _tag: 'Left', left: [first, ...rest] };

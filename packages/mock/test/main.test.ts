@@ -7,10 +7,10 @@ import { describe, expect, it } from 'vitest';
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url));
 
 describe('pnpm mock', () => {
-  it('says where it is and how to try it, logs a line for each request, and stops when told', async () => {
+  it('prints its URL and how to try it, logs a line for each request, and stops on a signal', async () => {
     const run = start(['--port', '0']);
     const url = await run.said(/http:\/\/127\.0\.0\.1:\d+/);
-    await run.said(/Requests so far/);
+    await run.said(/Requests:/);
     const commands = run.output().match(/curl(?:[^\n]*\\\n)*[^\n]*/g) ?? [];
     expect(commands).toHaveLength(2);
     for (const command of commands) expect(await shell(`${command} -s -o /dev/null -w "%{http_code}"`)).toBe('200');
@@ -21,7 +21,7 @@ describe('pnpm mock', () => {
     expect(await run.ended).toBe(0);
   });
 
-  it('says what to do where the port is taken', async () => {
+  it('explains what to do if the port is in use', async () => {
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const address = other.address();
@@ -29,12 +29,12 @@ describe('pnpm mock', () => {
     const run = start([], { PORT: String(port) });
     expect(await run.ended).toBe(1);
     expect(run.output()).toBe(
-      `Port ${port} is taken. Stop what runs there, or choose another port: pnpm mock --port ${port + 1}\n`,
+      `Port ${port} is in use. Stop the other process, or choose another port: pnpm mock --port ${port + 1}\n`,
     );
     other.close();
   });
 
-  it('refuses a port that is none', async () => {
+  it('rejects an invalid port', async () => {
     const run = start(['--port', 'http']);
     expect(await run.ended).toBe(2);
     expect(run.output()).toMatch(/"http" is not a port\. Usage:/);

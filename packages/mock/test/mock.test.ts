@@ -1,4 +1,4 @@
-/** The mock answers every operation of the contract with exactly its examples. */
+/** The mock returns exactly the examples of the contract, for every operation. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Operation, operationsOf, readContract } from '../src/contract.ts';
 import { type ExampleRequest, exampleRequest } from '../src/requests.ts';
@@ -17,13 +17,13 @@ afterAll(() => mock.close());
 describe.each(operations)('$id', (operation) => {
   const examples = operation.body?.examples ?? [undefined];
 
-  it('answers success to each named request, with all parameters and with the required ones alone', async () => {
-    const [success] = operation.answers;
+  it('returns success for each named request, with all parameters and with only the required ones', async () => {
+    const [success] = operation.responses;
     for (const example of examples) {
       const named = example === undefined ? {} : { example: example.name };
       for (const choice of [everything, { token }]) {
-        const answer = await send(exampleRequest(operation, { ...choice, ...named }));
-        expect(answer, `request ${example?.name ?? 'without a body'}`).toEqual({
+        const response = await send(exampleRequest(operation, { ...choice, ...named }));
+        expect(response, `request ${example?.name ?? 'without a body'}`).toEqual({
           status: success?.status,
           mediaType: success?.mediaType,
           body: success?.examples[0]?.value,
@@ -32,34 +32,34 @@ describe.each(operations)('$id', (operation) => {
     }
   });
 
-  it('answers every declared status by its code', async () => {
-    for (const { status, mediaType, examples } of operation.answers) {
-      const answer = await send(exampleRequest(operation, everything), { Prefer: `code=${status}` });
-      expect(answer, `code ${status}`).toEqual({ status, mediaType, body: examples[0]?.value });
+  it('returns every declared status by its code', async () => {
+    for (const { status, mediaType, examples } of operation.responses) {
+      const response = await send(exampleRequest(operation, everything), { Prefer: `code=${status}` });
+      expect(response, `code ${status}`).toEqual({ status, mediaType, body: examples[0]?.value });
     }
   });
 
-  it('answers every named example, by its code and name, also where nothing but JSON is accepted', async () => {
-    for (const { status, mediaType, examples } of operation.answers) {
+  it('returns every named example by its code and name, also if only JSON is accepted', async () => {
+    for (const { status, mediaType, examples } of operation.responses) {
       for (const { name, value } of examples) {
         const headers = { Prefer: `code=${status}, example=${name}`, Accept: 'application/json' };
-        const answer = await send(exampleRequest(operation, everything), headers);
-        expect(answer, `example ${name}`).toEqual({ status, mediaType, body: value });
+        const response = await send(exampleRequest(operation, everything), headers);
+        expect(response, `example ${name}`).toEqual({ status, mediaType, body: value });
       }
     }
   });
 
-  it('refuses a parameter that the contract does not know', async () => {
+  it('rejects an unknown parameter', async () => {
     const request = exampleRequest(operation, { token });
-    const answer = await send({
+    const response = await send({
       ...request,
       path: `${request.path}${request.path.includes('?') ? '&' : '?'}unheard_of=1`,
     });
-    expect(answer.status).toBe(400);
+    expect(response.status).toBe(400);
   });
 
   if (operation.secured) {
-    it('refuses a call without a token', async () => {
+    it('rejects a request without a token', async () => {
       const { status } = await send(exampleRequest(operation));
       expect(status).toBe(401);
     });
@@ -68,7 +68,7 @@ describe.each(operations)('$id', (operation) => {
   for (const { name, in: place } of operation.parameters.filter(
     ({ required, in: place }) => required && place !== 'path',
   )) {
-    it(`refuses a call without ${name}`, async () => {
+    it(`rejects a request without ${name}`, async () => {
       const parameters = operation.parameters.filter((parameter) => parameter.name !== name);
       const { status, body } = await send(exampleRequest({ ...operation, parameters }, { token }));
       expect(status).toBe(400);
@@ -77,7 +77,7 @@ describe.each(operations)('$id', (operation) => {
   }
 
   if (operation.body !== null) {
-    it('refuses a body with a property that the contract does not know, and one of another media type', async () => {
+    it('rejects a body with an unknown property, and one of another media type', async () => {
       const request = exampleRequest(operation, { token });
       const unknown = await send({ ...request, body: { ...Object(request.body), unheardOf: 1 } });
       expect(unknown.status).toBe(400);
@@ -91,7 +91,7 @@ describe('the mock', () => {
   const search = found(operations.find(({ id }) => id === 'searchClients'));
   const read = found(operations.find(({ id }) => id === 'getClient'));
 
-  it('says what is wrong with a search, however deep', async () => {
+  it('reports each error of a search, at any depth', async () => {
     const request = exampleRequest(search, { token });
     const { status, body } = await send({ ...request, body: { where: { _and: [{ _or: [{ name: { _eq: 4 } }] }] } } });
     expect(status).toBe(400);
@@ -99,11 +99,19 @@ describe('the mock', () => {
       in: 'body',
       pointer: '/where/_and/0/_or/0/name/_eq',
       code: 'TYPE',
-      detail: 'It must be string.',
+      detail: 'The value must be string.',
     });
   });
 
-  it('refuses an id that is none', async () => {
+  it('validates the common properties of bulk items, but not those of their type', async () => {
+    const upsert = found(operations.find(({ id }) => id === 'upsertRecords'));
+    const request = exampleRequest(upsert, { token });
+    const statusOf = async (record: object) => (await send({ ...request, body: { records: [record] } })).status;
+    expect(await statusOf({ type: 'Client', attributes: { nmae: 7 } })).toBe(200);
+    expect(await statusOf({ type: 'Client', attributes: {}, nmae: 7 })).toBe(400);
+  });
+
+  it('rejects a malformed ID', async () => {
     const parameters = read.parameters.map((parameter) =>
       parameter.name === 'id' ? { ...parameter, example: 'C-01042' } : parameter,
     );
@@ -112,7 +120,7 @@ describe('the mock', () => {
     expect(firstErrorOf(body)).toMatchObject({ in: 'path', pointer: '/id' });
   });
 
-  it('refuses a body that is not JSON, and one that is too large', async () => {
+  it('rejects a body that is not JSON, and one that is too large', async () => {
     const { path, headers } = exampleRequest(search, { token });
     const broken = await fetch(mock.url + path, { method: 'POST', headers, body: '{"where":' });
     expect(broken.status).toBe(400);
@@ -124,24 +132,24 @@ describe('the mock', () => {
     expect(large.status).toBe(413);
   });
 
-  it('answers 406 to whoever accepts no JSON', async () => {
+  it('returns 406 if the client does not accept JSON', async () => {
     expect(await send(exampleRequest(read, { token }), { Accept: 'text/html' })).toMatchObject({ status: 406 });
   });
 
-  it('answers 404 to a path and 405 to a method that the contract does not have', async () => {
+  it('returns 404 for an unknown path and 405 for an unknown method', async () => {
     expect((await fetch(`${mock.url}/nowhere`)).status).toBe(404);
-    const answer = await fetch(`${mock.url}/gql/v1/client_types`, { method: 'DELETE' });
-    expect(answer.status).toBe(405);
-    expect(answer.headers.get('allow')).toBe('GET, POST');
+    const response = await fetch(`${mock.url}/gql/v1/client_types`, { method: 'DELETE' });
+    expect(response.status).toBe(405);
+    expect(response.headers.get('allow')).toBe('GET, POST');
   });
 
-  it('finds an example by its name alone, among errors too', async () => {
+  it('finds an example by its name alone, also in errors', async () => {
     const { status, body } = await send(exampleRequest(read, { token }), { Prefer: 'example=not_found' });
     expect(status).toBe(404);
     expect(body).toMatchObject({ code: 'NOT_FOUND' });
   });
 
-  it('says which examples there are where it is asked for another', async () => {
+  it('lists the available examples if the preferred one does not exist', async () => {
     for (const preference of ['code=418', 'example=unheard_of', 'code=404, example=harbor', 'code=abc']) {
       const { status, body } = await send(exampleRequest(read, { token }), { Prefer: preference });
       expect(status, preference).toBe(400);
@@ -151,20 +159,26 @@ describe('the mock', () => {
 
   it('sends the headers that the contract declares', async () => {
     const { path, headers } = exampleRequest(read, { token });
-    const answer = await fetch(mock.url + path, { headers });
-    expect(answer.headers.get('etag')).toBe('"3"');
-    const refused = await fetch(mock.url + path, { headers: { ...headers, Prefer: 'code=429' } });
-    expect(refused.headers.get('retry-after')).toBe('12');
+    const response = await fetch(mock.url + path, { headers });
+    expect(response.headers.get('etag')).toBe('"9f2c41d07be3a655-3"');
+    const rejected = await fetch(mock.url + path, { headers: { ...headers, Prefer: 'code=429' } });
+    expect(rejected.headers.get('retry-after')).toBe('12');
   });
 });
 
 async function send({ method, path, headers, body }: ExampleRequest, more: Record<string, string> = {}) {
-  const answer = await fetch(mock.url + path, {
+  const response = await fetch(mock.url + path, {
     method,
     headers: { ...headers, ...more },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  return { status: answer.status, mediaType: answer.headers.get('content-type') ?? '', body: await answer.json() };
+  const text = await response.text();
+  return {
+    status: response.status,
+    mediaType: response.headers.get('content-type') ?? '',
+    // A 304 has no body.
+    body: text === '' ? undefined : JSON.parse(text),
+  };
 }
 
 function firstErrorOf(body: unknown): unknown {

@@ -9,6 +9,7 @@ export const operations = {
       "PUBLIC"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "token",
@@ -44,6 +45,7 @@ export const operations = {
       "CLNT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -79,6 +81,7 @@ export const operations = {
       "CLNT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -109,11 +112,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/client/{id}",
     "tag": "clients",
-    "summary": "Read a client",
+    "summary": "Get a client",
     "roles": [
       "CLNT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -125,10 +129,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -148,6 +154,7 @@ export const operations = {
       "CLNT_C"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": "key",
     "rateLimit": {
       "policy": "write",
@@ -180,11 +187,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/client_types",
     "tag": "extensions",
-    "summary": "List client types by GET",
+    "summary": "List client types (GET)",
     "roles": [
       "REF_R"
     ],
     "extension": true,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -213,11 +221,12 @@ export const operations = {
     "method": "POST",
     "path": "/gql/v1/client_types",
     "tag": "clients",
-    "summary": "List client types",
+    "summary": "List client types (POST)",
     "roles": [
       "REF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -248,11 +257,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/tax_regions",
     "tag": "extensions",
-    "summary": "List tax regions by GET",
+    "summary": "List tax regions (GET)",
     "roles": [
       "REF_R"
     ],
     "extension": true,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -281,11 +291,12 @@ export const operations = {
     "method": "POST",
     "path": "/gql/v1/tax_regions",
     "tag": "clients",
-    "summary": "List tax regions",
+    "summary": "List tax regions (POST)",
     "roles": [
       "REF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -321,6 +332,7 @@ export const operations = {
       "CLNT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -356,6 +368,7 @@ export const operations = {
       "REF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -391,6 +404,7 @@ export const operations = {
       "CNTCT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -426,6 +440,7 @@ export const operations = {
       "CLNT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -461,6 +476,7 @@ export const operations = {
       "REF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -496,6 +512,7 @@ export const operations = {
       "REF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -531,6 +548,7 @@ export const operations = {
       "REF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -566,6 +584,7 @@ export const operations = {
       "REF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -601,6 +620,7 @@ export const operations = {
       "REF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -636,6 +656,7 @@ export const operations = {
       "CNTCT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -671,6 +692,7 @@ export const operations = {
       "CNTCT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -701,11 +723,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/contact/{id}",
     "tag": "contacts",
-    "summary": "Read a contact",
+    "summary": "Get a contact",
     "roles": [
       "CNTCT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -717,10 +740,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -740,6 +765,7 @@ export const operations = {
       "CNTCT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -769,11 +795,12 @@ export const operations = {
     "method": "POST",
     "path": "/api/v1/contacts/upsert",
     "tag": "contacts",
-    "summary": "Make, change, link and unlink contacts",
+    "summary": "Create, update, link and unlink contacts",
     "roles": [
       "CNTCT_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": false,
     "rateLimit": {
       "policy": "write",
@@ -809,6 +836,7 @@ export const operations = {
       "JOB_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -839,11 +867,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/job/{id}",
     "tag": "projects",
-    "summary": "Read a job",
+    "summary": "Get a job",
     "roles": [
       "JOB_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -855,10 +884,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -878,6 +909,7 @@ export const operations = {
       "JOB_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -913,6 +945,7 @@ export const operations = {
       "JOB_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -948,6 +981,7 @@ export const operations = {
       "JOB_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -978,11 +1012,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/project/{id}",
     "tag": "projects",
-    "summary": "Read a project",
+    "summary": "Get a project",
     "roles": [
       "JOB_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -994,10 +1029,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -1017,6 +1054,7 @@ export const operations = {
       "JOB_C"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": "key",
     "rateLimit": {
       "policy": "write",
@@ -1036,6 +1074,7 @@ export const operations = {
       400,
       401,
       403,
+      404,
       406,
       409,
       413,
@@ -1054,6 +1093,7 @@ export const operations = {
       "JOB_ASGN"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -1090,6 +1130,7 @@ export const operations = {
       "JOB_ASGN"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -1125,6 +1166,7 @@ export const operations = {
       "STAFF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1160,6 +1202,7 @@ export const operations = {
       "STAFF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1190,11 +1233,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/staff/{id}",
     "tag": "staff",
-    "summary": "Read a staff member",
+    "summary": "Get a staff member",
     "roles": [
       "STAFF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1206,10 +1250,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -1229,6 +1275,7 @@ export const operations = {
       "STAFF_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": "key",
     "rateLimit": {
       "policy": "write",
@@ -1266,6 +1313,7 @@ export const operations = {
       "STAFF_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -1305,6 +1353,7 @@ export const operations = {
       "STAFF_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": "key",
     "rateLimit": {
       "policy": "write",
@@ -1342,6 +1391,7 @@ export const operations = {
       "STAFF_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1377,6 +1427,7 @@ export const operations = {
       "PYMT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1412,6 +1463,7 @@ export const operations = {
       "PYMT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1442,11 +1494,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/payment/{id}",
     "tag": "billing",
-    "summary": "Read a payment",
+    "summary": "Get a payment",
     "roles": [
       "PYMT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1458,10 +1511,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -1483,6 +1538,7 @@ export const operations = {
       "PAYLNK_C"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": "key",
     "rateLimit": {
       "policy": "write",
@@ -1521,6 +1577,7 @@ export const operations = {
       "DINVC_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1556,6 +1613,7 @@ export const operations = {
       "DINVC_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1586,11 +1644,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/draft_invoice/{id}",
     "tag": "billing",
-    "summary": "Read a draft invoice",
+    "summary": "Get a draft invoice",
     "roles": [
       "DINVC_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1602,10 +1661,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -1625,6 +1686,7 @@ export const operations = {
       "INVC_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1660,6 +1722,7 @@ export const operations = {
       "INVC_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1690,11 +1753,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/invoice/{id}",
     "tag": "billing",
-    "summary": "Read an invoice",
+    "summary": "Get an invoice",
     "roles": [
       "INVC_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1706,10 +1770,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -1731,6 +1797,7 @@ export const operations = {
       "PAYLNK_C"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1765,6 +1832,7 @@ export const operations = {
       "TASK_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1798,6 +1866,7 @@ export const operations = {
       "TASK_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1828,11 +1897,12 @@ export const operations = {
     "method": "GET",
     "path": "/v1/task/{id}",
     "tag": "time",
-    "summary": "Read a task",
+    "summary": "Get a task",
     "roles": [
       "TASK_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1844,10 +1914,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -1867,6 +1939,7 @@ export const operations = {
       "TASK_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1902,6 +1975,7 @@ export const operations = {
       "WIP_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1937,6 +2011,7 @@ export const operations = {
       "WIP_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1967,11 +2042,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/wip/{id}",
     "tag": "time",
-    "summary": "Read a WIP entry",
+    "summary": "Get a WIP entry",
     "roles": [
       "WIP_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -1983,10 +2059,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -2006,6 +2084,7 @@ export const operations = {
       "CODE_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2034,11 +2113,12 @@ export const operations = {
     "method": "GET",
     "path": "/api/v1/codes/schema/{type}",
     "tag": "time",
-    "summary": "Read the fields of a code type",
+    "summary": "Get the fields of a code type",
     "roles": [
       "CODE_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2068,11 +2148,12 @@ export const operations = {
     "method": "POST",
     "path": "/api/v1/codes",
     "tag": "time",
-    "summary": "Make and change codes",
+    "summary": "Create or update codes",
     "roles": [
       "CODE_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -2108,6 +2189,7 @@ export const operations = {
       "CODE_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2144,6 +2226,7 @@ export const operations = {
       "TIME_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2172,11 +2255,12 @@ export const operations = {
     "method": "GET",
     "path": "/api/v1/entries/schema/{type}",
     "tag": "time",
-    "summary": "Read the fields of an entry type",
+    "summary": "Get the fields of an entry type",
     "roles": [
       "TIME_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2206,11 +2290,12 @@ export const operations = {
     "method": "POST",
     "path": "/api/v1/entries",
     "tag": "time",
-    "summary": "Make, change, submit and approve entries",
+    "summary": "Create, update, submit and approve entries",
     "roles": [
       "TIME_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -2246,6 +2331,7 @@ export const operations = {
       "TIME_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2282,6 +2368,7 @@ export const operations = {
       "ENGMT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2317,6 +2404,7 @@ export const operations = {
       "ENGMT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2347,11 +2435,12 @@ export const operations = {
     "method": "GET",
     "path": "/gql/v1/engagement/{id}",
     "tag": "engagements",
-    "summary": "Read an engagement",
+    "summary": "Get an engagement",
     "roles": [
       "ENGMT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2363,10 +2452,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -2381,11 +2472,12 @@ export const operations = {
     "method": "PATCH",
     "path": "/api/v1/engagements/{engagementId}",
     "tag": "engagements",
-    "summary": "Change an engagement",
+    "summary": "Update an engagement",
     "roles": [
       "ENGMT_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": false,
     "rateLimit": {
       "policy": "write",
@@ -2425,6 +2517,7 @@ export const operations = {
       "ENGMT_C"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": "key",
     "rateLimit": {
       "policy": "write",
@@ -2444,6 +2537,7 @@ export const operations = {
       400,
       401,
       403,
+      404,
       406,
       409,
       413,
@@ -2462,6 +2556,7 @@ export const operations = {
       "ENGMT_C"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": "key",
     "rateLimit": {
       "policy": "write",
@@ -2494,11 +2589,12 @@ export const operations = {
     "method": "GET",
     "path": "/api/v1/engagements/batch/{batchId}/status",
     "tag": "engagements",
-    "summary": "Read how far an engagement batch is",
+    "summary": "Get the status of an engagement batch",
     "roles": [
       "ENGMT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2510,10 +2606,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -2533,6 +2631,7 @@ export const operations = {
       "ENGMT_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2562,11 +2661,12 @@ export const operations = {
     "method": "PUT",
     "path": "/api/v1/records",
     "tag": "records",
-    "summary": "Change records that exist",
+    "summary": "Update existing records",
     "roles": [
       "RECORD_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -2597,11 +2697,12 @@ export const operations = {
     "method": "POST",
     "path": "/api/v1/records",
     "tag": "records",
-    "summary": "Make or change records",
+    "summary": "Create or update records",
     "roles": [
       "RECORD_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": false,
     "rateLimit": {
       "policy": "write",
@@ -2637,6 +2738,7 @@ export const operations = {
       "RECORD_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -2672,6 +2774,7 @@ export const operations = {
       "RECORD_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2700,11 +2803,12 @@ export const operations = {
     "method": "GET",
     "path": "/api/v1/records/schema/{type}",
     "tag": "records",
-    "summary": "Read the fields of a record type",
+    "summary": "Get the fields of a record type",
     "roles": [
       "RECORD_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2739,6 +2843,7 @@ export const operations = {
       "RECORD_R"
     ],
     "extension": true,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2775,6 +2880,7 @@ export const operations = {
       "CUSTOM_TYPE_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2808,6 +2914,7 @@ export const operations = {
       "CUSTOM_TYPE_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": "key",
     "rateLimit": {
       "policy": "write",
@@ -2840,11 +2947,12 @@ export const operations = {
     "method": "GET",
     "path": "/api/v1/records/custom/{name}",
     "tag": "records",
-    "summary": "Read a custom record type",
+    "summary": "Get a custom record type",
     "roles": [
       "CUSTOM_TYPE_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2856,10 +2964,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -2874,11 +2984,12 @@ export const operations = {
     "method": "PUT",
     "path": "/api/v1/records/custom/{name}",
     "tag": "records",
-    "summary": "Change a custom record type",
+    "summary": "Update a custom record type",
     "roles": [
       "CUSTOM_TYPE_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -2918,6 +3029,7 @@ export const operations = {
       "CUSTOM_TYPE_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -2929,7 +3041,8 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-Match": "optional"
     },
     "statuses": [
       200,
@@ -2938,6 +3051,7 @@ export const operations = {
       403,
       404,
       406,
+      412,
       429,
       500,
       503
@@ -2947,11 +3061,12 @@ export const operations = {
     "method": "GET",
     "path": "/api/v1/event-subscriptions/catalog",
     "tag": "events",
-    "summary": "List what can be subscribed to",
+    "summary": "List the event catalog",
     "roles": [
       "EVNT_SUB_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -2985,6 +3100,7 @@ export const operations = {
       "EVNT_SUB_R"
     ],
     "extension": true,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -3018,6 +3134,7 @@ export const operations = {
       "EVNT_SUB_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": "key",
     "rateLimit": {
       "policy": "write",
@@ -3050,11 +3167,12 @@ export const operations = {
     "method": "GET",
     "path": "/api/v1/event-subscriptions/{id}",
     "tag": "extensions",
-    "summary": "Read an event subscription",
+    "summary": "Get an event subscription",
     "roles": [
       "EVNT_SUB_R"
     ],
     "extension": true,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -3066,10 +3184,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,
@@ -3089,6 +3209,7 @@ export const operations = {
       "EVNT_SUB_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -3100,7 +3221,8 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-Match": "optional"
     },
     "statuses": [
       200,
@@ -3109,6 +3231,7 @@ export const operations = {
       403,
       404,
       406,
+      412,
       429,
       500,
       503
@@ -3118,11 +3241,12 @@ export const operations = {
     "method": "PATCH",
     "path": "/api/v1/event-subscriptions/{id}",
     "tag": "events",
-    "summary": "Change an event subscription",
+    "summary": "Update an event subscription",
     "roles": [
       "EVNT_SUB_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": false,
     "rateLimit": {
       "policy": "write",
@@ -3161,6 +3285,7 @@ export const operations = {
       "EVNT_SUB_W"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "write",
@@ -3172,7 +3297,8 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-Match": "optional"
     },
     "statuses": [
       200,
@@ -3181,6 +3307,7 @@ export const operations = {
       403,
       404,
       406,
+      412,
       429,
       500,
       503
@@ -3195,6 +3322,7 @@ export const operations = {
       "EVNT_SUB_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -3224,11 +3352,12 @@ export const operations = {
     "method": "GET",
     "path": "/api/v1/event-subscriptions/webhook/secret",
     "tag": "events",
-    "summary": "Read the webhook signing secret",
+    "summary": "Get the webhook signing secret",
     "roles": [
       "WHSEC_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -3257,11 +3386,12 @@ export const operations = {
     "method": "POST",
     "path": "/api/v1/webhook/test/generate",
     "tag": "events",
-    "summary": "Sign a payload for a test",
+    "summary": "Sign a test payload",
     "roles": [
       "ANY"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -3292,11 +3422,12 @@ export const operations = {
     "method": "POST",
     "path": "/api/v1/webhook/test/validate",
     "tag": "events",
-    "summary": "Check a signature for a test",
+    "summary": "Verify a test signature",
     "roles": [
       "ANY"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -3332,6 +3463,7 @@ export const operations = {
       "FILE_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -3360,11 +3492,12 @@ export const operations = {
     "method": "GET",
     "path": "/api/v1/files/{id}",
     "tag": "files",
-    "summary": "Read a file",
+    "summary": "Get a file",
     "roles": [
       "FILE_R"
     ],
     "extension": false,
+    "deprecation": null,
     "idempotent": true,
     "rateLimit": {
       "policy": "read",
@@ -3376,10 +3509,12 @@ export const operations = {
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
-      "X-Client-Id": "optional"
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
     },
     "statuses": [
       200,
+      304,
       400,
       401,
       403,

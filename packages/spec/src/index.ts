@@ -1,16 +1,16 @@
 /**
- * What the contract says, as TypeScript sees it. `Operations` are the types of requests and answers, `operations` is the
- * index that programs read: where an operation is, who may call it, its limits. `calls` is the short form that clients ship.
+ * The contract for TypeScript programs. `Operations` are the types of requests and responses, `operations` is the
+ * index of operations: path, roles and limits. `calls` is its short form for clients.
  */
 export { calls } from '../generated/calls.ts';
 export { operations } from '../generated/operations.ts';
 export type {
-  $Read,
-  $Write,
+  CustomTypeName,
   components,
+  DecimalString,
   operations as Operations,
   paths,
-  Readable,
-  Writable,
+  SchemasOfTypes,
   webhooks,
 } from '../generated/types.ts';
+export type { StateMachine, StateTransition } from './state-machine.ts';

@@ -1,0 +1,22 @@
+/**
+ * JSON leaves out what is undefined, and a condition that is left out matches every row. Types alone do not prevent it: without
+ * `exactOptionalPropertyTypes`, undefined is allowed wherever a property is optional.
+ *
+ * @throws TypeError that names the undefined value in the `where` of a body.
+ */
+export function checkWhere(body: unknown): void {
+  if (isObject(body) && 'where' in body) check(body.where, 'body.where');
+}
+
+function check(value: unknown, path: string): void {
+  if (value === undefined) {
+    throw new TypeError(`${path} is undefined, which would match every row. Set a value or remove the property.`);
+  }
+  if (!isObject(value)) return;
+  for (const [key, inner] of Object.entries(value))
+    check(inner, Array.isArray(value) ? `${path}[${key}]` : `${path}.${key}`);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}

@@ -1,0 +1,22 @@
+/** The states that a row of an entity can have and how it moves between them. */
+export interface StateMachine {
+  /** The states that a new row can start in; the first one is the default. */
+  readonly initial: readonly string[];
+  /** The operations that cause transitions, for those that do not name their own. */
+  readonly operations: readonly string[];
+  readonly transitions: readonly StateTransition[];
+  /** The conditions that transitions name, in words. */
+  readonly conditions?: Readonly<Record<string, string>>;
+}
+
+export interface StateTransition {
+  readonly from: readonly string[];
+  readonly to: string;
+  readonly operations?: readonly string[];
+  /** Names of what happens in the service and moves a row without a call for it. */
+  readonly events?: readonly string[];
+  /** Roles of which a caller needs one, beyond those of the operation. */
+  readonly roles?: readonly string[];
+  /** Names of the conditions that must hold. */
+  readonly conditions?: readonly string[];
+}

@@ -1,0 +1,50 @@
+/** A payer without a browser: opens payment links of a server and submits their form, as programs that test payments do. */
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+
+export interface Payer {
+  readonly address: string;
+  stop(): void;
+}
+
+/**
+ * Listens for `{ url, …fields }`: opens the page of the link, submits its form with the fields where there is one and some are
+ * given, and responds with the heading of the page that follows, as `{ heading }`.
+ *
+ * @param server where the pages are, whatever origin the links name.
+ */
+export async function startPayer(server: string): Promise<Payer> {
+  const listener = createServer(async (request, response) => {
+    try {
+      const { url, ...fields } = JSON.parse(await text(request)) as Record<string, string>;
+      const heading = await pay(`${server}${new URL(url ?? '').pathname}`, fields);
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify({ heading }));
+    } catch (error) {
+      response.writeHead(500, { 'Content-Type': 'application/json' }).end(JSON.stringify({ error: String(error) }));
+    }
+  });
+  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve));
+  const address = listener.address();
+  if (address === null || typeof address === 'string') throw new Error('The payer listens on no port.');
+  return { address: `http://127.0.0.1:${address.port}`, stop: () => void listener.close().closeAllConnections() };
+}
+
+async function pay(page: string, fields: Readonly<Record<string, string>>): Promise<string> {
+  const form = await fetch(page);
+  const cookie = form.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const shown = await form.text();
+  const formKey = /name="formKey" value="([^"]+)"/.exec(shown)?.[1];
+  if (formKey === undefined || Object.keys(fields).length === 0) return headingOf(shown);
+  const sent = await fetch(page, {
+    method: 'POST',
+    headers: { Cookie: cookie },
+    body: new URLSearchParams({ formKey, ...fields }),
+    redirect: 'manual',
+  });
+  if (sent.status !== 303) return headingOf(await sent.text());
+  return headingOf(await (await fetch(page, { headers: { Cookie: cookie } })).text());
+}
+
+function headingOf(page: string): string {
+  return /<h1>([^<]*)<\/h1>/.exec(page)?.[1] ?? '';
+}

@@ -1,0 +1,128 @@
+import { posix } from 'node:path';
+import { fromMarkdown } from 'mdast-util-from-markdown';
+import { toString as textOf } from 'mdast-util-to-string';
+import { describe, expect, it } from 'vitest';
+import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
+import { operations as index } from '../../packages/spec/src/index.ts';
+import { files, markdownPages } from './markdown.ts';
+import { clientSample, curlSample } from './samples.ts';
+import { limitsInWords, shapeOf, typeInWords } from './shapes.ts';
+
+const contract = await readContract();
+const operations = operationsOf(contract);
+const pages = markdownPages(contract);
+const overview = pages.get('llms.txt') ?? '';
+
+describe('llms.txt', () => {
+  it('has a title, a summary, and sections with lists of links', () => {
+    const [title, summary, ...rest] = fromMarkdown(overview).children;
+    expect(title).toMatchObject({ type: 'heading', depth: 1 });
+    expect(summary).toMatchObject({ type: 'blockquote' });
+    const sections = rest.slice(rest.findIndex(({ type }) => type === 'heading'));
+    expect(sections.length).toBeGreaterThan(20);
+    for (const [position, section] of sections.entries()) {
+      expect(section).toMatchObject(position % 2 === 0 ? { type: 'heading', depth: 2 } : { type: 'list' });
+    }
+  });
+
+  it('links to the page of every operation', () => {
+    const linked = new Set(linksIn(overview));
+    expect(operations.filter(({ id }) => !linked.has(`reference/operations/${id}.md`))).toEqual([]);
+  });
+
+  it('has a topic for each section of the description of the API', () => {
+    const sections = fromMarkdown(contract.info.description)
+      .children.filter((node) => node.type === 'heading' && node.depth === 2)
+      .map((heading) => textOf(heading));
+    const titles = [...pages].filter(([path]) => path.startsWith('reference/topics/')).map(([, page]) => titleOf(page));
+    expect(titles).toEqual(sections);
+    const text = [...pages.values()].join('\n');
+    expect(
+      contract.info.description.split('\n').filter((line) => !line.startsWith('## ') && !text.includes(line)),
+    ).toEqual([]);
+  });
+});
+
+describe('the Markdown pages', () => {
+  it('have only links that resolve', () => {
+    const broken = [...pages].flatMap(([path, page]) =>
+      linksIn(page)
+        .filter((url) => !/^https?:/.test(url))
+        .map((url) => posix.join(posix.dirname(path), url))
+        .filter((target) => !pages.has(target) && !(target in files))
+        .map((target) => `${path}: ${target}`),
+    );
+    expect(broken).toEqual([]);
+  });
+
+  it.each(operations)('describe $id with roles, parameters, bodies, errors and samples', (operation) => {
+    const page = pages.get(`reference/operations/${operation.id}.md`) ?? '';
+    expect(titleOf(page)).toBe(operation.summary);
+    expect(page).toContain(`Operation \`${operation.id}\`: \`${operation.method} ${operation.path}\``);
+    expect(page).toContain('- **Rate limit**: ');
+    for (const role of index[operation.id].roles) {
+      if (role !== 'ANY' && role !== 'PUBLIC') expect(page).toContain(`\`${role}\``);
+    }
+    for (const { name, in: place } of operation.parameters) expect(page).toContain(`| \`${name}\` | ${place} |`);
+    for (const part of [operation.body, operation.responses[0]]) {
+      const [example] = part?.examples ?? [];
+      if (example !== undefined) expect(page).toContain(JSON.stringify(example.value, null, 2));
+    }
+    for (const { status, examples } of operation.responses.filter((response) => response.status >= 400)) {
+      const row = page.split('\n').find((line) => line.startsWith(`| ${status} |`));
+      for (const { value } of examples) expect(row).toContain(Object(value).code);
+    }
+    expect(page).toContain(curlSample(operation).trim());
+    expect(page).toContain(clientSample(operation).trim());
+  });
+
+  it('describe each property of each schema', () => {
+    for (const [name, schema] of Object.entries(contract.components.schemas ?? {})) {
+      const page = pages.get(`reference/schemas/${name}.md`) ?? '';
+      for (const property of Object.keys(Object(schema).properties ?? {})) {
+        expect(page, name).toContain(`- \`${property}\`: `);
+      }
+    }
+  });
+});
+
+describe('a shape', () => {
+  const link = (name: string) => `${name}.md`;
+
+  it('says what a type is in words', () => {
+    expect(typeInWords({ $ref: '#/components/schemas/Client' }, link)).toBe('[Client](Client.md)');
+    expect(typeInWords({ type: ['array', 'null'], items: { type: 'string', format: 'date' } }, link)).toBe(
+      'array of string (date), or null',
+    );
+    expect(typeInWords({ anyOf: [{ const: 1 }, { enum: ['A', 'B'] }, { type: 'null' }] }, link)).toBe(
+      '`1` or `A`, `B` or null',
+    );
+  });
+
+  it('says its limits in words', () => {
+    expect(limitsInWords({ minLength: 1, maxLength: 200 })).toEqual(['1 to 200 characters']);
+    expect(limitsInWords({ maxItems: 1, uniqueItems: true })).toEqual(['at most 1 item', 'unique items']);
+    expect(limitsInWords({ minProperties: 1 })).toEqual(['at least 1 property']);
+    expect(limitsInWords({ minimum: 0, maximum: 100_000, default: 50 })).toEqual(['0 to 100,000', 'default `50`']);
+  });
+
+  it('keeps lists in descriptions and objects within objects below their property', () => {
+    const inner = { type: 'object', properties: { b: { type: 'string', description: 'One.\n\n- two\n' } } };
+    const shape = { properties: { a: { type: 'array', items: inner } }, required: ['a'] };
+    expect(shapeOf(shape, link)).toBe('- `a`: array of object; required.\n  - `b`: string. One.\n\n    - two');
+  });
+});
+
+function titleOf(page: string): string {
+  return /^# (.*)$/m.exec(page)?.[1] ?? '';
+}
+
+function linksIn(page: string): string[] {
+  const links: string[] = [];
+  const visit = (node: object): void => {
+    if ('type' in node && node.type === 'link' && 'url' in node) links.push(String(node.url));
+    if ('children' in node && Array.isArray(node.children)) for (const child of node.children) visit(child);
+  };
+  visit(fromMarkdown(page));
+  return links;
+}

@@ -1,0 +1,253 @@
+/**
+ * The reference as Markdown, for programs that read text: `llms.txt` (https://llmstxt.org) and, beside it, a page for each
+ * operation, each schema and each topic. All links are relative, so the pages work from any server and from a disk.
+ */
+import { fromMarkdown } from 'mdast-util-from-markdown';
+import { toString as textOf } from 'mdast-util-to-string';
+import {
+  type Contract,
+  type DeclaredResponse,
+  type Operation,
+  operationsOf,
+  type Parameter,
+} from '../../packages/mock/src/contract.ts';
+import { operations as index } from '../../packages/spec/src/index.ts';
+import { clientSample, curlSample } from './samples.ts';
+import { type SchemaLink, type Shape, schemaName, schemasIn, shapeOf, typeInWords } from './shapes.ts';
+
+/** Other files beside `llms.txt`, with a description each. */
+export const files = {
+  'openapi.json': 'the API as an OpenAPI 3.1 document, with all schemas and examples',
+  'openapi.yaml': 'the same document as YAML',
+};
+
+interface RawOperation {
+  readonly description?: string;
+  readonly parameters?: readonly Shape[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Shape }>> };
+  readonly responses: Readonly<Record<string, RawResponse>>;
+}
+interface RawResponse {
+  readonly $ref?: string;
+  readonly description: string;
+  readonly content?: Readonly<Record<string, { readonly schema: Shape }>>;
+}
+interface Event {
+  readonly name: string;
+  readonly summary: string;
+  readonly schema: Shape;
+}
+export interface Topic {
+  readonly title: string;
+  readonly text: string;
+  readonly path: string;
+}
+
+/** The text of each file by its path, which is relative to the folder of `llms.txt`. */
+export function markdownPages(contract: Contract): Map<string, string> {
+  const operations = operationsOf(contract);
+  const topics = topicsOf(contract);
+  const schemas: Record<string, Shape> = Object(contract.components.schemas);
+  return new Map([
+    ['llms.txt', overviewOf(contract, operations, topics)],
+    ...topics.map(({ path, title, text }): [string, string] => [path, `# ${title}\n\n${text}\n`]),
+    ...operations.map((operation): [string, string] => [pathOf(operation), operationPage(contract, operation)]),
+    [eventsPath, eventsPage(contract)],
+    [schemasPath, schemasPage(schemas)],
+    ...Object.entries(schemas).map(([name, schema]): [string, string] => [
+      `reference/schemas/${name}.md`,
+      schemaPage(name, schema),
+    ]),
+  ]);
+}
+
+const eventsPath = 'reference/events.md';
+const schemasPath = 'reference/schemas.md';
+
+function pathOf({ id }: Operation): string {
+  return `reference/operations/${id}.md`;
+}
+
+function overviewOf(contract: Contract, operations: readonly Operation[], topics: readonly Topic[]): string {
+  const { title, summary } = contract.info;
+  const chapters = contract.tags.map((tag): { name: string; 'x-displayName': string } => Object(tag));
+  const lines = [
+    `# ${title}`,
+    '',
+    `> ${summary}`,
+    '',
+    introductionOf(contract),
+    '',
+    'Each operation has a page with its roles, limits, parameters, request, response, errors and samples.',
+    '',
+    '## Topics',
+    '',
+    ...topics.map(({ title: name, path }) => `- [${name}](${path})`),
+    `- [Events](${eventsPath}): what the service sends to the URL of a subscription`,
+  ];
+  for (const { name, 'x-displayName': heading } of chapters) {
+    const own = operations.filter(({ id }) => index[id].tag === name);
+    lines.push('', `## ${heading}`, '');
+    for (const operation of own) {
+      const { id, method, path, summary: does } = operation;
+      lines.push(`- [${id}](${pathOf(operation)}): ${does}. \`${method} ${path}\``);
+    }
+  }
+  lines.push('', '## Optional', '', `- [Schemas](${schemasPath}): all schemas by name`);
+  for (const [file, description] of Object.entries(files)) lines.push(`- [${file}](${file}): ${description}`);
+  return `${lines.join('\n')}\n`;
+}
+
+function introductionOf({ info: { description } }: Contract): string {
+  return description.slice(0, headingsOf(description)[0]?.position?.start.offset).trim();
+}
+
+function headingsOf(description: string) {
+  return fromMarkdown(description).children.filter((node) => node.type === 'heading' && node.depth === 2);
+}
+
+/** The sections of the description of the API, a page each. */
+export function topicsOf({ info: { description } }: Contract): Topic[] {
+  const headings = headingsOf(description);
+  return headings.map((heading, position) => {
+    const title = textOf(heading);
+    const end = headings[position + 1]?.position?.start.offset;
+    const text = description.slice(heading.position?.end.offset, end).trim();
+    return { title, text, path: `reference/topics/${title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')}.md` };
+  });
+}
+
+const linkFromOperation: SchemaLink = (name) => `../schemas/${name}.md`;
+
+function operationPage(contract: Contract, operation: Operation): string {
+  const raw: RawOperation = Object(contract.paths[operation.path]?.[operation.method.toLowerCase()]);
+  const body = raw.requestBody?.content['application/json']?.schema;
+  const [success] = operation.responses;
+  if (success === undefined) throw new Error(`${operation.id} has no response.`);
+  const response = resolved(contract, raw.responses[success.status]);
+  const schema = response.content?.[success.mediaType]?.schema;
+  return [
+    `# ${operation.summary}`,
+    `Operation \`${operation.id}\`: \`${operation.method} ${operation.path}\``,
+    (raw.description ?? '').trim(),
+    'See also [Role](../schemas/Role.md), [Authentication](../topics/authentication.md) and [Limits](../topics/limits.md).',
+    ...(operation.parameters.length === 0 ? [] : ['## Parameters', parameterTable(operation.parameters)]),
+    ...(body === undefined ? [] : ['## Request body', ...shapesOf(contract, body), ...exampleOf(operation.body)]),
+    `## Response ${success.status}`,
+    response.description.trim(),
+    ...(schema === undefined ? [] : [...shapesOf(contract, schema), ...exampleOf(success)]),
+    '## Errors',
+    errorTable(contract, raw, operation.responses),
+    'A status can also have other codes of [ProblemCode](../schemas/ProblemCode.md). See [Errors](../topics/errors.md).',
+    '## Samples',
+    fenced('sh', curlSample(operation)),
+    fenced('ts', clientSample(operation)),
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+function parameterTable(parameters: readonly Parameter[]): string {
+  const rows = parameters.map((parameter) => {
+    const { schema = {}, description = '' }: { schema?: Shape; description?: string } = Object(parameter);
+    return [
+      `\`${parameter.name}\``,
+      parameter.in,
+      parameter.required ? 'yes' : 'no',
+      typeInWords(schema, linkFromOperation),
+      description,
+    ];
+  });
+  return table(['name', 'in', 'required', 'type', 'description'], rows);
+}
+
+/** The schema of a body, and the objects that it refers to; what these refer to is linked. */
+function shapesOf(contract: Contract, shape: Shape): string[] {
+  const schemas: Record<string, Shape> = Object(contract.components.schemas);
+  if (shape.$ref === undefined) return [shapeOf(shape, linkFromOperation)];
+  const name = schemaName(shape.$ref);
+  const top = schemas[name] ?? {};
+  const inner = [...schemasIn(top)].filter((one) => one !== name && schemas[one]?.properties !== undefined);
+  return [
+    `Schema [${name}](${linkFromOperation(name)})`,
+    ...(top.description === undefined ? [] : [top.description.trim()]),
+    shapeOf(top, linkFromOperation),
+    ...inner.flatMap((one) => [`### ${one}`, shapeOf(schemas[one] ?? {}, linkFromOperation)]),
+  ];
+}
+
+function exampleOf(part: Operation['body'] | DeclaredResponse): string[] {
+  const [example] = part?.examples ?? [];
+  return example === undefined ? [] : ['Example:', fenced('json', JSON.stringify(example.value, null, 2))];
+}
+
+function errorTable(contract: Contract, raw: RawOperation, responses: readonly DeclaredResponse[]): string {
+  const rows = responses
+    .filter(({ status }) => status >= 400)
+    .map(({ status, examples }) => {
+      const codes = new Set(examples.map(({ value }) => `\`${Object(value).code}\``));
+      return [String(status), [...codes].join(', '), resolved(contract, raw.responses[status]).description];
+    });
+  return table(['status', 'codes', 'description'], rows);
+}
+
+function eventsPage(contract: Contract): string {
+  const events = Object.entries(contract.webhooks).map(([name, item]): Event => {
+    const { summary, requestBody }: { summary: string; requestBody: RawOperation['requestBody'] } = Object(item.post);
+    return { name, summary, schema: requestBody?.content['application/json']?.schema ?? {} };
+  });
+  const rows = events.map(({ name, summary, schema }) => [
+    `\`${name}\``,
+    summary,
+    typeInWords(schema, (schemaOf) => `schemas/${schemaOf}.md`),
+  ]);
+  return [
+    '# Events',
+    'The service sends these events as signed POST requests. See [Webhooks](topics/webhooks.md) for signatures and retries.',
+    table(['event', 'sent when', 'body'], rows),
+  ]
+    .join('\n\n')
+    .concat('\n');
+}
+
+function schemasPage(schemas: Readonly<Record<string, Shape>>): string {
+  const lines = Object.entries(schemas).map(([name, { description = '' }]) => {
+    const [sentence = ''] = description.split('\n');
+    return `- [${name}](schemas/${name}.md)${sentence === '' ? '' : `: ${sentence}`}`;
+  });
+  return `# Schemas\n\n${lines.sort().join('\n')}\n`;
+}
+
+function schemaPage(name: string, schema: Shape): string {
+  const members = schema.oneOf ?? schema.anyOf;
+  const link: SchemaLink = (other) => `${other}.md`;
+  const shape =
+    members === undefined || schema.properties !== undefined
+      ? shapeOf(schema, link)
+      : `One of:\n\n${members.map((member) => `- ${typeInWords(member, link)}`).join('\n')}`;
+  const description = schema.description?.trim() ?? '';
+  return [`# ${name}`, ...(description === '' ? [] : [description]), shape].join('\n\n').concat('\n');
+}
+
+/** A response, also where it is one of those that operations share. */
+function resolved(contract: Contract, response: RawResponse | undefined): RawResponse {
+  if (response?.$ref === undefined) return response ?? { description: '' };
+  return Object(contract.components.responses?.[schemaName(response.$ref)]);
+}
+
+function table(columns: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) =>
+    `| ${cells
+      .map((cell) =>
+        cell
+          .trim()
+          .replaceAll(/\s*\n\s*/g, ' ')
+          .replaceAll('|', '\\|'),
+      )
+      .join(' | ')} |`;
+  return [line(columns), `|${'---|'.repeat(columns.length)}`, ...rows.map(line)].join('\n');
+}
+
+function fenced(language: string, text: string): string {
+  return `\`\`\`${language}\n${text.trimEnd()}\n\`\`\``;
+}

@@ -1,0 +1,180 @@
+/// <reference path="../../packages/server/src/resources/clients/provinces.d.ts" />
+/** What stands beside the reference, as the running server serves it: Markdown pages, and the collection for Postman. */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import postman from 'postman-collection';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
+import { createDemoKey } from '../../packages/server/src/demo.ts';
+import { seedDemoData } from '../../packages/server/src/demo-data.ts';
+import { type Running, serve } from '../../packages/server/src/main.ts';
+import { createTenant } from '../../packages/server/src/operator/tenants.ts';
+import { freePort } from '../../packages/server/test/free-port.ts';
+import { startBrowser } from './browser.ts';
+
+const operations = operationsOf(await readContract());
+let dataDir: string;
+let running: Running;
+let apiKey: string;
+
+beforeAll(async () => {
+  const script = fileURLToPath(new URL('../reference.ts', import.meta.url));
+  await promisify(execFile)(process.execPath, [script, '--if-stale']);
+  dataDir = await mkdtemp(join(tmpdir(), 'served-reference-'));
+  const port = String(await freePort());
+  running = await serve({ DATA_DIR: dataDir, PORT: port, LOG_LEVEL: 'silent', RATE_LIMIT_FACTOR: '100' });
+  const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
+  await createTenant(running, { name: 'hartwell', displayName: 'Hartwell & Oakes LLP', ...place });
+  await seedDemoData(running, 'hartwell');
+  apiKey = await createDemoKey(running);
+});
+afterAll(async () => {
+  await running?.stop();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+describe('the reference on the server', () => {
+  it('loads in a browser with less than 1 MB', async () => {
+    const browser = await startBrowser();
+    try {
+      const page = await browser.newPage();
+      const network = await page.context().newCDPSession(page);
+      await network.send('Network.enable');
+      let transferred = 0;
+      network.on('Network.loadingFinished', ({ encodedDataLength }) => {
+        transferred += encodedDataLength;
+      });
+      await page.goto(`${running.address}/reference`, { waitUntil: 'networkidle' });
+      await page.locator('h1').first().waitFor();
+      expect(transferred).toBeGreaterThan(100_000);
+      expect(transferred).toBeLessThan(1_000_000);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it.each(['br', 'gzip', 'identity'])('is sent as %s to those who accept it', async (encoding) => {
+    const response = await fetch(`${running.address}/reference`, { headers: { 'Accept-Encoding': encoding } });
+    expect(response.headers.get('content-encoding')).toBe(encoding === 'identity' ? null : encoding);
+    expect(response.headers.get('content-type')).toBe('text/html; charset=utf-8');
+    expect(response.headers.get('vary')).toContain('Accept-Encoding');
+    expect(await response.text()).toMatch(/^<!DOCTYPE html>/);
+  });
+});
+
+describe('the Markdown pages on the server', () => {
+  it('resolve for all links of llms.txt', async () => {
+    const overview = await fetch(`${running.address}/llms.txt`);
+    expect(overview.headers.get('content-type')).toMatch(/^text\/plain; charset=utf-8$/i);
+    const links = [...(await overview.text()).matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link);
+    expect(links.length).toBeGreaterThan(operations.length);
+    for (const link of links) {
+      const page = await fetch(new URL(link, overview.url));
+      expect([link, page.status]).toEqual([link, 200]);
+      if (link.endsWith('.md')) expect(page.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+      await page.arrayBuffer();
+    }
+  });
+
+  it.each([
+    '/reference/operations/nothing.md',
+    '/reference/../package.json',
+    '/reference/%2e%2e/openapi.md',
+    '/llms.md',
+  ])('are the only files: %s is 404', async (path) => {
+    const page = await fetch(running.address + path);
+    expect(page.status).toBe(404);
+    expect(await page.json()).toMatchObject({ code: 'NOT_FOUND' });
+  });
+});
+
+describe('the Postman collection on the server', () => {
+  let collection: postman.Collection;
+  let environment: postman.VariableScope;
+
+  beforeAll(async () => {
+    const read = async (name: string) => JSON.parse(await (await fetch(`${running.address}/${name}`)).text());
+    collection = new postman.Collection(await read('postman_collection.json'));
+    environment = new postman.VariableScope(await read('postman_environment.json'));
+    environment.set('baseUrl', running.address, 'string');
+    environment.set('apiKey', apiKey, 'string');
+  });
+
+  it('has a folder per chapter and a request per operation', () => {
+    const found: string[] = [];
+    collection.forEachItem((item) => {
+      const path = item.request.url.getPath({ unresolved: true }).replaceAll(/:(\w+)/g, '{$1}');
+      found.push(`${item.request.method} ${path}`);
+    });
+    expect(found.sort()).toEqual(operations.map(({ method, path }) => `${method} ${path}`).sort());
+    expect(collection.items.all().every((folder) => postman.ItemGroup.isItemGroup(folder))).toBe(true);
+  });
+
+  it('uses no variables other than those of the environment and of Postman', () => {
+    const names = [...JSON.stringify(collection.toJSON()).matchAll(/\{\{([^}]+)\}\}/g)].map(([, name = '']) => name);
+    expect(names.filter((name) => name !== '$guid' && !environment.has(name))).toEqual([]);
+    expect(new Set(names)).toContain('baseUrl');
+  });
+
+  it('gets an access token with the API key, and keeps it until it expires', async () => {
+    const [event] = collection.events.all();
+    const exec = event?.script.exec;
+    const runScript = async (): Promise<number> => {
+      const requests: Promise<void>[] = [];
+      const sendRequest = (
+        {
+          url,
+          method,
+          header,
+          body,
+        }: { url: string; method: string; header: Record<string, string>; body: { raw: string } },
+        done: (error: unknown, response: unknown) => void,
+      ) => {
+        const sent = fetch(url, { method, headers: header, body: body.raw });
+        requests.push(
+          sent.then(async (response) => {
+            const text = await response.text();
+            done(null, { code: response.status, text: () => text, json: () => JSON.parse(text) });
+          }),
+        );
+      };
+      new Function('pm', [exec].flat().join('\n'))({ environment, sendRequest });
+      await Promise.all(requests);
+      return requests.length;
+    };
+    expect(await runScript()).toBe(1);
+    expect(environment.get('token')).toMatch(/^ey/);
+    expect(Number(environment.get('tokenExpiresAt'))).toBeGreaterThan(Date.now() + 600_000);
+    expect(await runScript()).toBe(0);
+  });
+
+  // A read by ID, a search, a list by GET with a query, a creation, and the token itself.
+  it.each(['getInvoice', 'searchClients', 'listUnpaidInvoices', 'onboardClient', 'createToken'])(
+    'has a request of %s that succeeds',
+    async (id) => {
+      const operation = operations.find((one) => one.id === id);
+      const item = collection.oneDeep(operation?.summary ?? '');
+      expect(await send(item)).toMatchObject({ status: operation?.responses[0]?.status });
+    },
+  );
+
+  /** Sends the request as Postman does: with all variables replaced, and without what is disabled. */
+  async function send(item: postman.Item): Promise<Response> {
+    const request = new postman.Request(item.request.toObjectResolved({ variables: Object(environment.values) }, []));
+    const auth = item.getAuth();
+    const headers = new Headers(request.getHeaders({ enabled: true }));
+    if (auth?.type === 'bearer') {
+      expect(auth.parameters().get('token')).toBe('{{token}}');
+      headers.set('Authorization', `Bearer ${environment.get('token')}`);
+    }
+    return fetch(running.address + request.url.getPathWithQuery(), {
+      method: request.method,
+      headers,
+      ...(request.body?.raw === undefined ? {} : { body: request.body.raw }),
+    });
+  }
+});

@@ -1,0 +1,82 @@
+/** What the bundle and the reference say of state machines and of restricted properties. */
+import { describe, expect, it } from 'vitest';
+import { describeMachine, inWords, type Schema } from '../../openapi/rules/described.ts';
+import { readContract } from '../../packages/mock/src/contract.ts';
+import type { StateMachine } from '../../packages/spec/src/index.ts';
+import { diagramOf } from './diagram.ts';
+import { withStates } from './states.ts';
+
+const contract = await readContract();
+const schemas = Object.entries(contract.components.schemas ?? {}) as [string, Schema][];
+const machines = schemas.flatMap(([name, { 'x-state-machine': machine }]) =>
+  machine === undefined ? [] : [{ name, machine }],
+);
+
+const machine: StateMachine = {
+  initial: ['ASHORE'],
+  operations: ['updateBoat'],
+  transitions: [
+    { from: ['ASHORE'], to: 'AFLOAT', roles: ['BOAT_W'], conditions: ['isTight', 'isPaid'] },
+    { from: ['AFLOAT', 'ASHORE'], to: 'SUNK', events: ['hullBroken', 'stormReported'] },
+    { from: ['AFLOAT'], to: 'ASHORE', operations: ['updateBoat', 'deleteBoat'], events: ['tideFallen'] },
+  ],
+  conditions: { isTight: 'The hull has no leak.', isPaid: 'The fee is paid | waived.' },
+};
+
+describe('describeMachine', () => {
+  it('lists the initial states and each transition with its movers, roles and conditions', () => {
+    expect(describeMachine(machine).split('\n')).toEqual([
+      'A new row is `ASHORE`. Possible transitions:',
+      '',
+      '| From | To | By | Role | Condition |',
+      '|---|---|---|---|---|',
+      '| `ASHORE` | `AFLOAT` | `updateBoat` | `BOAT_W` | The hull has no leak. The fee is paid \\| waived. |',
+      '| `AFLOAT`, `ASHORE` | `SUNK` | service: hull broken, storm reported |  |  |',
+      '| `AFLOAT` | `ASHORE` | `updateBoat`, `deleteBoat`, service: tide fallen |  |  |',
+    ]);
+  });
+
+  it('leaves out the columns that no transition needs', () => {
+    const [simple] = machine.transitions.slice(1);
+    const text = describeMachine({ ...machine, transitions: simple === undefined ? [] : [simple] });
+    expect(text).toContain('| From | To | By |\n');
+  });
+});
+
+describe.each(machines)('$name', ({ name, machine }) => {
+  it('lists its transitions in the description that the bundle has, which fits a field definition', () => {
+    const description = schemas.find(([one]) => one === name)?.[1].description ?? '';
+    expect(description).toContain(describeMachine(machine));
+    // The schema of a record type shows it as `description` of a field.
+    expect(description.length).toBeLessThanOrEqual(2000);
+  });
+
+  it('is drawn with every state, operation and event, named and without colors of its own', () => {
+    const svg = diagramOf(name, machine);
+    const texts = [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, text = '']) =>
+      text.replaceAll('&#160;', ' ').trim(),
+    );
+    for (const { from, to, operations = [], events = [] } of machine.transitions)
+      expect(texts).toEqual(expect.arrayContaining([...from, to, ...operations, ...events.map(inWords)]));
+    expect(svg).toContain(`<title id="${name}-title">`);
+    expect(svg).toContain(`<desc id="${name}-description">`);
+    expect(svg).not.toMatch(/black|\n/);
+  });
+});
+
+describe('withStates', () => {
+  it('links from each status to its section, where the transitions are', () => {
+    const shown = withStates(structuredClone(contract));
+    const [chapter] = shown.tags.filter((tag) => 'name' in tag && tag.name === 'states');
+    const text = chapter !== undefined && 'description' in chapter ? String(chapter.description) : '';
+    for (const { name, machine } of machines) {
+      const type = name.replace(/Status$/, '');
+      expect(text).toContain(`\n## ${type}\n`);
+      expect(text).toContain(describeMachine(machine));
+      expect(shown.components.schemas?.[name]).toHaveProperty(
+        'description',
+        expect.stringContaining(`(#/states/${type.toLowerCase()})`),
+      );
+    }
+  });
+});

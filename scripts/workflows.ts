@@ -1,0 +1,159 @@
+/**
+ * Runs the workflows of openapi/workflows against a server: `API_KEY=… APPROVER_API_KEY=… pnpm workflows`. Each is an integration
+ * from its first call to its last, in Arazzo. They write to the tenant: run them where that does no harm.
+ */
+import { spawn } from 'node:child_process';
+import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { startPayer } from './payer.ts';
+import { startReceiver } from './receiver.ts';
+
+const workflowsFolder = fileURLToPath(new URL('../openapi/workflows/', import.meta.url));
+const bundleFile = fileURLToPath(new URL('../packages/spec/generated/openapi.json', import.meta.url));
+
+interface Step {
+  readonly type: string;
+  readonly stepId: string;
+  readonly checks: readonly { readonly name: string; readonly message: string; readonly status: string }[];
+  readonly request?: { readonly method: string; readonly url: string; readonly body?: unknown };
+  readonly response?: { readonly statusCode: number; readonly body?: unknown };
+}
+
+interface Report {
+  readonly files: Readonly<
+    Record<
+      string,
+      { readonly executedWorkflows: readonly { readonly status: string; readonly executedSteps: readonly Step[] }[] }
+    >
+  >;
+}
+
+const { values, positionals } = parseArgs({
+  options: {
+    server: { type: 'string', default: 'http://127.0.0.1:3000' },
+    tenant: { type: 'string', default: 'hartwell' },
+  },
+  allowPositionals: true,
+});
+
+try {
+  process.exitCode = (await run()) ? 0 : 1;
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}
+
+/** @returns whether every workflow went through */
+async function run(): Promise<boolean> {
+  const apiKey = keyFrom('API_KEY');
+  const approverApiKey = keyFrom('APPROVER_API_KEY');
+  const files = await chosen(positionals);
+  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-workflows-'));
+  const payer = await startPayer(values.server);
+  const receiver = await startReceiver();
+  try {
+    await cp(workflowsFolder, join(folder, 'workflows'), { recursive: true });
+    await writeFile(
+      join(folder, 'openapi.yaml'),
+      JSON.stringify(withoutRecursion(JSON.parse(await readFile(bundleFile, 'utf8')))),
+    );
+    console.log(`Running ${files.length} workflows against ${values.server}, in the tenant ${values.tenant} …`);
+    const run = `r${Date.now().toString(36)}`;
+    const addresses = { payer: payer.address, receiver: receiver.address };
+    const input = JSON.stringify({ tenant: values.tenant, apiKey, approverApiKey, run, ...addresses });
+    const output = await respect(join(folder, 'workflows'), files, input);
+    const report: Report = JSON.parse(
+      await readFile(join(folder, 'report.json'), 'utf8').catch(() => {
+        throw new Error(`The workflows did not run:\n${output}`);
+      }),
+    );
+    return files.map((file) => print(file, report)).every(Boolean);
+  } finally {
+    payer.stop();
+    receiver.stop();
+    await rm(folder, { recursive: true });
+  }
+}
+
+function keyFrom(name: string): string {
+  const key = process.env[name];
+  if (key === undefined || key === '') {
+    const create = `pnpm operator api-key create ${values.tenant} NAME --roles API_ADMIN`;
+    throw new Error(`Set ${name} to an API key. The two belong to two API users, such as "${create}" creates.`);
+  }
+  return key;
+}
+
+/** The files of the workflows that are named by their beginning, such as `w7`; all where none is named. */
+async function chosen(names: readonly string[]): Promise<string[]> {
+  const files = (await readdir(workflowsFolder)).sort((one, other) =>
+    one.localeCompare(other, 'en', { numeric: true }),
+  );
+  const unknown = names.find((name) => !files.some((file) => file.startsWith(`${name}-`)));
+  if (unknown !== undefined)
+    throw new Error(`Unknown workflow ${unknown}. The workflows are:\n  ${files.join('\n  ')}`);
+  return names.length === 0 ? files : files.filter((file) => names.some((name) => file.startsWith(`${name}-`)));
+}
+
+/** The contract with any value in place of schemas that contain themselves: `redocly respect` resolves references without end. */
+function withoutRecursion<Contract extends { components: { schemas: Record<string, unknown> } }>(
+  contract: Contract,
+): Contract {
+  const { schemas } = contract.components;
+  const references = new Map(Object.entries(schemas).map(([name, schema]) => [name, referencesIn(schema)]));
+  const contains = (name: string, searched: string, seen = new Set<string>()): boolean =>
+    [...(references.get(name) ?? [])].some((next) => {
+      if (next === searched) return true;
+      if (seen.has(next)) return false;
+      seen.add(next);
+      return contains(next, searched, seen);
+    });
+  const cut = Object.entries(schemas).map(([name, schema]) => [name, contains(name, name) ? {} : schema]);
+  return { ...contract, components: { ...contract.components, schemas: Object.fromEntries(cut) } };
+}
+
+function referencesIn(schema: unknown): Set<string> {
+  const found = JSON.stringify(schema).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g);
+  return new Set([...found].map(([, name = '']) => name));
+}
+
+/** What it printed. The report is written to a file next to the folder. */
+function respect(folder: string, files: readonly string[], input: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const words = [
+      'respect',
+      ...files,
+      '--server',
+      `contract=${values.server}`,
+      '--input',
+      input,
+      '--json-output=../report.json',
+    ];
+    const child = spawn('redocly', words, { cwd: folder, stdio: 'pipe' });
+    const output: string[] = [];
+    child.stdout.on('data', (chunk) => output.push(String(chunk)));
+    child.stderr.on('data', (chunk) => output.push(String(chunk)));
+    child.once('error', reject);
+    child.once('close', () => resolve(output.join('')));
+  });
+}
+
+/** Prints how a workflow went. @returns whether it went through */
+function print(file: string, report: Report): boolean {
+  const workflows = report.files[file]?.executedWorkflows ?? [];
+  const steps = workflows.flatMap(({ executedSteps }) => executedSteps);
+  const passed = workflows.length > 0 && workflows.every(({ status }) => status === 'success');
+  console.log(`${passed ? '✓' : '✗'} ${file.replace('.arazzo.yaml', '')} (${steps.length} calls)`);
+  for (const { stepId, checks = [], request, response } of passed ? [] : steps) {
+    const failed = checks.filter(({ status }) => status !== 'success');
+    if (failed.length === 0) continue;
+    console.log(`  The step ${stepId} failed: ${request?.method.toUpperCase()} ${request?.url}`);
+    for (const { name, message } of failed) console.log(`    ${name}: ${message}`);
+    console.log(`    It sent ${JSON.stringify(request?.body)}`);
+    console.log(`    and received ${response?.statusCode} ${JSON.stringify(response?.body)}`);
+  }
+  return passed;
+}
