@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import LongestFirst from './scripts/test/longest-first.ts';
 
 /**
  * What holds for every project. Modules are loaded once per worker: no test changes what another one sees of them. The limits are
@@ -12,11 +13,12 @@ const unitTests = '**/*.unit.test.ts';
 
 export default defineConfig({
   test: {
-    // Two at least: by itself vitest leaves a core out, which of two is half.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // One more than there are cores: many tests wait for a lease, a retry or a process.
+    maxWorkers: availableParallelism() + 1,
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
-        test: { ...shared, name: 'contract-check', include: ['packages/contract/**/*.test.ts'] },
+        test: { ...shared, name: 'contract-check', include: ['packages/contract-check/**/*.test.ts'] },
       },
       {
         test: {
@@ -28,13 +30,15 @@ export default defineConfig({
             include: ['packages/client/test/**/*.test-d.ts'],
             tsconfig: 'packages/client/test/tsconfig.json',
           },
-          // The mock stands on Prism, which is CommonJS; import it as Node does.
+          // The mock uses Prism, which is CommonJS; import it as Node does.
           deps: { interopDefault: false },
         },
       },
       { test: { ...shared, name: 'reference', include: ['scripts/reference/**/*.test.ts'] } },
       { test: { ...shared, name: 'breaking-changes', include: ['scripts/breaking/**/*.test.ts'] } },
       { test: { ...shared, name: 'mock', include: ['packages/mock/test/**/*.test.ts'] } },
+      { test: { ...shared, name: 'mcp', include: ['packages/mcp/test/**/*.test.ts'] } },
+      { test: { ...shared, name: 'generators', include: ['packages/spec/test/generators/*.test.ts'] } },
       { test: { ...shared, name: 'contract-rules', include: ['openapi/rules/**/*.test.ts'] } },
       { test: { ...shared, name: 'server-unit', include: [`packages/server/{src,test}/${unitTests}`] } },
       {
