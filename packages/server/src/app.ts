@@ -12,6 +12,7 @@ import { checkAccept, hasTag } from './http/headers.ts';
 import { type Claim, claimKey, isKept, type KeptAnswer } from './http/idempotency.ts';
 import { bodyReader, cleanParameters } from './http/input.ts';
 import { checkLargeRequest, largeBody } from './http/large-bodies.ts';
+import { withPacedBodies } from './http/paced-body.ts';
 import { dataHeaders } from './http/pages.ts';
 import { invalid, Problem, problemDocument } from './http/problem.ts';
 import { createRouter } from './http/router.ts';
@@ -49,8 +50,9 @@ export function createApp(service: Service): RequestListener {
   app.use(paymentPages(service));
   app.all(contentPath, contentRoute(service));
   app.use((request, response) => answer(request, response));
-  return (request, response) =>
-    app(request as Request, response as Response, (error) => last(response as Response, error));
+  return withPacedBodies((request, response) =>
+    app(request as Request, response as Response, (error) => last(response as Response, error)),
+  );
 
   async function answer(request: Request, response: Response): Promise<void> {
     const started = process.hrtime.bigint();

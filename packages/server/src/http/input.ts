@@ -1,6 +1,7 @@
 import express, { type Request, type Response } from 'express';
 import type { Operation } from '../contract/contract.ts';
 import { cleanParameter } from './body.ts';
+import { paceBody } from './paced-body.ts';
 import { Problem } from './problem.ts';
 
 type ReadBody = (operation: Operation, request: Request, response: Response) => Promise<Buffer | undefined>;
@@ -31,6 +32,7 @@ export function bodyReader(): ReadBody {
       reader = express.raw({ type: () => true, limit });
       readers.set(limit, reader);
     }
+    paceBody(request);
     await new Promise<void>((resolve, reject) => {
       reader(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(failure(error, limit))));
     });

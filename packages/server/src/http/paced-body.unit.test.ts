@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { Socket } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { expect, test } from 'vitest';
+import { atEnd } from '../../test/at-end.ts';
+import { portOf } from '../../test/free-port.ts';
+import { paceBody, withPacedBodies } from './paced-body.ts';
+
+const connections = 30;
+const bodyBytes = 2_000_000;
+/** More than what a turn reads of bodies in turns, and less than what it reads of a single body without them. */
+const manyBytes = 1_500_000;
+/** Connections that are accepted in the same turn each bring the beginning of their body. */
+const turnsToAccept = 2;
+
+/** Senders in a thread of their own. They report the beginning of each response. */
+const senders = `
+  const { connect } = require('node:net');
+  const { parentPort, workerData: { port, connections, bodyBytes } } = require('node:worker_threads');
+  for (let index = 0; index < connections; index++) {
+    const socket = connect(port, '127.0.0.1');
+    socket.write('POST / HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Length: ' + bodyBytes + '\\r\\n\\r\\n' + 'x'.repeat(bodyBytes));
+    socket.once('data', (data) => parentPort.postMessage(String(data)));
+    socket.once('error', (error) => parentPort.postMessage(error.message));
+  }`;
+
+/** Sends all bodies at once. @returns the turns of the event loop that read many bytes, and the responses. */
+async function sendMany(listener: RequestListener) {
+  const sockets: Socket[] = [];
+  const server = createServer(listener).listen(0, '127.0.0.1');
+  server.on('connection', (socket) => sockets.push(socket));
+  await once(server, 'listening');
+  const worker = new Worker(senders, { eval: true, workerData: { port: portOf(server), connections, bodyBytes } });
+  atEnd(async () => {
+    server.closeAllConnections();
+    server.close();
+    await worker.terminate();
+  });
+  const responses: string[] = [];
+  worker.on('message', (response: string) => responses.push(response));
+  let [longTurns, before] = [0, 0];
+  await new Promise<void>((resolve) => {
+    const countTurn = () => {
+      const read = sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+      if (read - before > manyBytes) longTurns += 1;
+      before = read;
+      if (read > connections * bodyBytes && responses.length === connections) resolve();
+      else setImmediate(countTurn);
+    };
+    countTurn();
+  });
+  return { longTurns, responses };
+}
+
+test('large bodies that arrive at the same time are read in turns', async () => {
+  const read: RequestListener = (request, response) => {
+    let length = 0;
+    paceBody(request);
+    request.on('data', (chunk: Buffer) => {
+      length += chunk.length;
+    });
+    request.on('end', () => response.end(`${length} bytes`));
+  };
+  const { longTurns, responses } = await sendMany(withPacedBodies(read));
+  expect(longTurns).toBeLessThanOrEqual(turnsToAccept);
+  for (const response of responses) expect(response).toContain(`${bodyBytes} bytes`);
+});
+
+test('large bodies of rejected requests are discarded in turns', async () => {
+  const { longTurns, responses } = await sendMany(
+    withPacedBodies((_, response) => void response.writeHead(429).end('Later.')),
+  );
+  expect(longTurns).toBeLessThanOrEqual(turnsToAccept);
+  for (const response of responses) expect(response).toMatch(/^HTTP\/1.1 429/);
+});
