@@ -5,6 +5,7 @@ import { operationsOf } from './document/operation.ts';
 import { responseOf } from './http/client.ts';
 import { Judge } from './judge/judge.ts';
 import type { CheckOptions } from './options.ts';
+import { coverageRows, partOf, percentText } from './report/coverage-table.ts';
 import type { Secret } from './report/mask.ts';
 import type { Report } from './report/report.ts';
 import { renderTerminal } from './report/terminal.ts';
@@ -20,6 +21,8 @@ export interface DescribeOptions {
   readonly options: () => Promise<Omit<CheckOptions, 'spec' | 'only' | 'exclude'>>;
   /** Ids of operations that are not implemented yet. The test of one that is reached fails, so that the list stays correct. */
   readonly notReached?: readonly string[];
+  /** The share of the contract in percent that the run must cover: a test of its own. */
+  readonly minCoverage?: number;
   /** Timeout of the whole run in milliseconds. Default: ten minutes. */
   readonly timeout?: number;
 }
@@ -31,7 +34,7 @@ export interface DescribeOptions {
  */
 export async function describeContract(
   name: string,
-  { spec, options, notReached = [], timeout = 600_000, ...choice }: DescribeOptions,
+  { spec, options, notReached = [], minCoverage, timeout = 600_000, ...choice }: DescribeOptions,
 ): Promise<void> {
   const operations = chosen(operationsOf(await documentOf(spec)), { spec, ...choice });
   describe(name, () => {
@@ -58,6 +61,11 @@ export async function describeContract(
       if (notReached.includes(id))
         expect(operation?.reached, `${id} is reached now: remove it from notReached`).toBe(false);
       else expect(operation?.reached, operation?.reason).toBe(true);
+    });
+    if (minCoverage === undefined) return;
+    test(`covers at least ${minCoverage} % of the contract`, () => {
+      const rows = coverageRows(report.coverage).map(({ name, part }) => `${name}: ${percentText(part)}`);
+      expect(partOf(report.coverage.total) * 100, rows.join(', ')).toBeGreaterThanOrEqual(minCoverage);
     });
   });
 }
