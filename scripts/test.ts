@@ -24,6 +24,9 @@ const checks: readonly Check[] = [
 // What Node compiles for one of the many processes that are started here serves the others.
 process.env.NODE_COMPILE_CACHE ??= join(process.cwd(), 'node_modules/.cache/node');
 
+/** More files than this do not fail for want of time. */
+const mostFilesToRepeat = 3;
+
 let passed = 0;
 let failed = 0;
 const only = process.argv.slice(2);
@@ -42,38 +45,59 @@ if (only.length === 0) {
   }
 }
 
-const folder = await mkdtemp(join(tmpdir(), 'financial-automation-results-'));
-const resultsFile = join(folder, 'results.json');
-const { code } = await run(
-  [
-    'vitest',
-    'run',
-    ...only,
-    '--reporter=default',
-    '--reporter=json',
-    '--reporter=./scripts/test/slowest-files.ts',
-    `--outputFile=${resultsFile}`,
-  ],
-  true,
-);
-const results = JSON.parse(await readFile(resultsFile, 'utf8').catch(() => '{}'));
-await rm(folder, { recursive: true });
-passed += results.numPassedTests ?? 0;
-failed += results.numFailedTests ?? 0;
+const first = await runTests([...only, '--reporter=./scripts/test/slowest-files.ts']);
+let isProven = first.isProven;
+passed += first.passed;
+let failedTests = first.failed.length;
+
+// A machine that lends its cores to others can be too slow for one test among seven thousand. What failed runs once more, alone: what
+// fails again has failed, and what passes is listed.
+const { failedFiles } = first;
+if (failedFiles.length > 0 && failedFiles.length <= mostFilesToRepeat) {
+  console.log(`\nRunning alone what failed: ${failedFiles.join(', ')}`);
+  const second = await runTests([...failedFiles, '--maxWorkers=1']);
+  for (const { file, name } of first.failed) {
+    if (second.failed.some((other) => other.file === file && other.name === name)) continue;
+    passed += 1;
+    console.log(`UNSTABLE: failed among other tests, and passed alone: ${file}: ${name}`);
+  }
+  isProven = second.isProven;
+  failedTests = second.failed.length;
+}
+failed += failedTests;
 // A file that cannot be loaded, or an error outside of any test, fails no test of its own; and vitest may end well without any.
-const isProven = code === 0 && results.success === true && results.numTotalTests > 0;
-if (!isProven && (results.numFailedTests ?? 0) === 0) failed += 1;
+if (!isProven && failedTests === 0) failed += 1;
 
 // Tests that this machine cannot run are listed.
-for (const { name, assertionResults } of results.testResults ?? []) {
-  for (const { status, fullName } of assertionResults) {
-    if (status === 'skipped' || status === 'pending')
-      console.log(`NOT RUN: ${relative(process.cwd(), name)}: ${fullName}`);
-  }
-}
+for (const { file, name } of first.skipped) console.log(`NOT RUN: ${file}: ${name}`);
 
 console.log(`\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
+
+/** Runs vitest with these arguments, and shows its output. */
+async function runTests(words: readonly string[]) {
+  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-results-'));
+  const resultsFile = join(folder, 'results.json');
+  const command = ['vitest', 'run', ...words, '--reporter=default', '--reporter=json', `--outputFile=${resultsFile}`];
+  const { code } = await run(command, true);
+  const results = JSON.parse(await readFile(resultsFile, 'utf8').catch(() => '{}'));
+  await rm(folder, { recursive: true });
+  const tests: { file: string; name: string; status: string }[] = [];
+  const failedFiles = new Set<string>();
+  for (const { name: path, status: fileStatus, assertionResults } of results.testResults ?? []) {
+    const file = relative(process.cwd(), path);
+    if (fileStatus === 'failed') failedFiles.add(file);
+    for (const { status, fullName } of assertionResults) tests.push({ file, name: fullName, status });
+  }
+  return {
+    isProven: code === 0 && results.success === true && results.numTotalTests > 0,
+    passed: Number(results.numPassedTests ?? 0),
+    // Also those that could not be loaded, of which no test has failed.
+    failedFiles: [...failedFiles],
+    failed: tests.filter(({ status }) => status === 'failed'),
+    skipped: tests.filter(({ status }) => status === 'skipped' || status === 'pending'),
+  };
+}
 
 function run([program = '', ...words]: readonly string[], shown: boolean): Promise<{ code: number; output: string }> {
   return new Promise((resolve, reject) => {
