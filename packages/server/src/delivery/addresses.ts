@@ -62,14 +62,15 @@ export class DeliveryAddresses {
   }
 
   /**
-   * Checks the form of a URL before each delivery: what is allowed may have changed since it was saved.
+   * Checks the form of a URL before it is delivered to: what is allowed may have changed since it was saved.
    *
    * @param ports the ports that the tenant allows besides 443.
    * @throws AddressBlocked
    */
-  checkForm(deliveryUrl: string, ports: readonly number[]): void {
+  checkForm(deliveryUrl: string, ports: readonly number[]): URL {
     const fault = this.#faultOfForm(deliveryUrl, ports);
     if (fault !== undefined) throw new AddressBlocked(fault.detail);
+    return new URL(deliveryUrl);
   }
 
   /**

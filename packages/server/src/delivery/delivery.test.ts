@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 import { deliveringService } from '../../test/delivery.ts';
 import { startReceiver } from '../../test/receiver.ts';
@@ -21,9 +22,8 @@ const remove = async (systemRef: string) =>
   recordsOf({ call } as Parameters<typeof recordsOf>[0]).remove([{ type: 'ClientGroup', systemRef }]);
 
 describe('an event', () => {
-  test('arrives as the read by ID returns the row, signed, and is listed', async () => {
+  test('arrives as the read by ID returns the row, signed before anybody has read the secret, and is listed', async () => {
     const receiver = await startReceiver();
-    receiver.secrets = [await secret()];
     const { id } = await subscribe(receiver);
     const [group] = await groups('Harbor');
     await expect.poll(() => receiver.arrivals.length).toBe(1);
@@ -40,6 +40,8 @@ describe('an event', () => {
     expect(list.body.data).toContainEqual(arrival?.event.data);
     expect(arrival?.headers['content-type']).toBe('application/json');
     expect(arrival?.headers['webhook-id']).toBe(arrival?.event.id);
+    const headers = arrival?.headers as Record<string, string>;
+    expect(new Webhook(await secret()).verify(arrival?.body ?? '', headers)).toEqual(arrival?.event);
     await expect.poll(() => deliveries(id)).toMatchObject([{ outcome: 'SUCCESS', attempt: 1, httpStatusCode: 200 }]);
     expect(await deliveries(id)).toMatchObject([{ responseSnippet: 'ok', errorMessage: null, nextRetryAt: null }]);
     expect(await subscription(id)).toMatchObject({ consecutiveFailures: 0, lastDeliveryAt: expect.any(String) });

@@ -5,6 +5,7 @@ import type { Tenant } from '../auth/caller.ts';
 import { writeAsSystem } from '../background/write-as-system.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { eventSubscription } from '../resources/events/event-subscription.ts';
+import { currentSecret } from '../resources/events/webhook-secret.ts';
 import type { Service } from '../service.ts';
 import { eventsRecorded } from '../store/trace.ts';
 import { type AttemptRecord, acknowledge, type Progress } from './acknowledge.ts';
@@ -189,14 +190,18 @@ class Runner implements Delivery {
   /** Receivers that do not respond hold up no others for long. */
   #send(to: Destination, headers: Record<string, string>, body: Buffer): Promise<Attempt> {
     return new Promise((resolve, reject) => {
-      void this.#beginning(async () => {
-        const attempt = this.#sender.send(to, headers, body);
-        attempt.then(resolve, reject);
-        const timer = new AbortController();
-        const begun = pause(beginsFor, undefined, { signal: timer.signal, ref: false });
-        await Promise.race([attempt, begun]).catch(() => undefined);
-        timer.abort();
-      });
+      const begin = () =>
+        new Promise<void>((begun) => {
+          const timer = setTimeout(begun, beginsFor).unref();
+          const ended = () => {
+            clearTimeout(timer);
+            begun();
+          };
+          const attempt = this.#sender.send(to, headers, body);
+          attempt.then(resolve, reject);
+          attempt.then(ended, ended);
+        });
+      void this.#beginning(begin);
     });
   }
 
@@ -204,8 +209,15 @@ class Runner implements Delivery {
     let batches = this.#tenants.get(id);
     if (batches === undefined) {
       const { store, vault } = this.#service;
-      const load = (requests: readonly LaneRequest[]) =>
+      const read = (requests: readonly LaneRequest[]) =>
         store.read(id, (session) => loadWork(session, { id, name }, requests, this.#messages, vault));
+      const load = async (requests: readonly LaneRequest[]) => {
+        const work = await read(requests);
+        if (work.every(({ secrets, due }) => secrets.length > 0 || due.length === 0)) return work;
+        // Nobody has read the secret so far, and nothing is sent without a signature.
+        await currentSecret(store, vault, id);
+        return read(requests);
+      };
       const write = async (progress: readonly Progress[]) => {
         const held = await store.write(id, (transaction) => acknowledge(transaction, id, this.#lanes.holder, progress));
         return held.map((isHeld) => ({ isHeld }));

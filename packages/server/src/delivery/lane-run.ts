@@ -6,7 +6,7 @@ import type { DueEvent, LaneRequest, Work } from './load.ts';
 import { mayReceive, passesFilter } from './match.ts';
 import type { Message } from './message.ts';
 import { breaksAfter, deactivatesAfter, mostAttempts, pauseAfter, retryDelay } from './schedule.ts';
-import { type Sender, SenderClosed } from './sender.ts';
+import { type Destination, type Sender, SenderClosed } from './sender.ts';
 
 /** How many events are sent to one subscription at the same time. */
 const concurrency = 8;
@@ -129,6 +129,7 @@ class Batch {
     if (subscription === undefined || this.#tenant === undefined) return;
     const limit = pLimit(concurrency);
     const isAllowed = mayReceive(subscription);
+    const to = { url: subscription.deliveryUrl, ports: this.#tenant.settings.deliveryPorts };
     const rows = Map.groupBy(this.#due, ({ entityId }) => entityId);
     const sendRow = async (events: readonly DueEvent[]) => {
       let isBlocked = false;
@@ -136,7 +137,7 @@ class Batch {
         const message = this.#work.messages.get(due.eventId);
         if (message === undefined || !isAllowed || !passesFilter(subscription, message)) this.#finish(due);
         else if (due.isBehind || isBlocked) this.#defer(due, due.attempts, undefined);
-        else isBlocked = !(await this.#sendOne(due, message, subscription.deliveryUrl));
+        else isBlocked = !(await this.#sendOne(due, message, to));
       }
     };
     await Promise.all([...rows.values()].map((events) => limit(sendRow, events)));
@@ -162,12 +163,11 @@ class Batch {
   }
 
   /** @returns whether later events of the row can be sent. */
-  async #sendOne(due: DueEvent, message: Message, url: string): Promise<boolean> {
+  async #sendOne(due: DueEvent, message: Message, to: Destination): Promise<boolean> {
     if (!this.isOpen) return this.#leave(due);
     const headers = message.headers(this.#work.secrets, Date.now());
     this.bytes += message.body.length;
-    const ports = this.#tenant?.settings.deliveryPorts ?? [];
-    const attempt = await this.#services.send({ url, ports }, headers, message.body).catch((error) => {
+    const attempt = await this.#services.send(to, headers, message.body).catch((error) => {
       if (error instanceof SenderClosed) return undefined;
       throw error;
     });
@@ -177,7 +177,7 @@ class Batch {
     const isSuccess = attempt.outcome === 'SUCCESS';
     const isGone = attempt.httpStatusCode === 410;
     const retryIn = isSuccess || isGone ? undefined : retryDelay(number, attempt.retryAfter);
-    const record = { attempt, event: message.event, deliveryUrl: url, number, retryIn };
+    const record = { attempt, event: message.event, deliveryUrl: to.url, number, retryIn };
     this.#attempts.push(record);
     this.#services.attempted(record);
     if (isSuccess) this.health = { failures: 0, failingSince: null };

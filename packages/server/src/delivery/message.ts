@@ -42,8 +42,10 @@ export class Message {
    *
    * @param secrets those that are valid, the newest first. Each adds a signature.
    * @param now in milliseconds since 1970.
+   * @throws Error without a secret: receivers could not tell the event from anybody else's.
    */
   headers(secrets: readonly string[], now: number): Record<string, string> {
+    if (secrets.length === 0) throw new Error(`Event ${this.event.id} cannot be signed without a secret.`);
     const timestamp = Math.floor(now / 1000);
     const key = `${timestamp} ${secrets.join(' ')}`;
     // Subscribers that receive the event in the same second receive the same signature.

@@ -28,7 +28,7 @@ export interface SenderOptions {
   readonly ca?: string;
 }
 
-/** A delivery URL, and the ports that the tenant allows besides 443. */
+/** A delivery URL, and the ports that the tenant allows besides 443. It is checked once, so each batch brings its own. */
 export interface Destination {
   readonly url: string;
   readonly ports: readonly number[];
@@ -52,6 +52,7 @@ export class Sender {
   readonly #addresses: DeliveryAddresses;
   readonly #timeout: number;
   readonly #agent: Agent;
+  readonly #checked = new WeakMap<Destination, URL>();
   readonly #underWay = new Set<Exchange>();
   #isClosed = false;
 
@@ -70,11 +71,11 @@ export class Sender {
     const found = { httpStatusCode: null, responseSnippet: null, errorMessage: null, retryAfter: 0 };
     const ended = () => ({ attemptedAt, duration: Math.round(performance.now() - started) });
     try {
-      this.#addresses.checkForm(to.url, to.ports);
-      const response = await this.#post(to.url, headers, body).catch((error) => {
+      const url = this.#checkedUrl(to);
+      const response = await this.#post(url, headers, body).catch((error) => {
         // The receiver closed a kept connection while it was used again. Events may come twice, so it is sent once more.
         const isAtOnce = performance.now() - started < resendTime;
-        if (error instanceof errors.SocketError && isAtOnce) return this.#post(to.url, headers, body);
+        if (error instanceof errors.SocketError && isAtOnce) return this.#post(url, headers, body);
         throw error;
       });
       return { ...found, ...describeResponse(response), ...ended() };
@@ -91,8 +92,20 @@ export class Sender {
     await this.#agent.destroy();
   }
 
-  async #post(deliveryUrl: string, headers: Record<string, string>, body: Buffer): Promise<ReceiverResponse> {
-    const { origin, pathname, search } = new URL(deliveryUrl);
+  #checkedUrl(to: Destination): URL {
+    let url = this.#checked.get(to);
+    if (url === undefined) {
+      url = this.#addresses.checkForm(to.url, to.ports);
+      this.#checked.set(to, url);
+    }
+    return url;
+  }
+
+  async #post(
+    { origin, pathname, search }: URL,
+    headers: Record<string, string>,
+    body: Buffer,
+  ): Promise<ReceiverResponse> {
     const exchange = new Exchange();
     const timer = setTimeout(() => exchange.end(new errors.HeadersTimeoutError()), this.#timeout);
     this.#underWay.add(exchange);
