@@ -66,7 +66,8 @@ export async function checkValidInput(
       if (!rejectsForm(neighbour, rejection)) return;
       // What is rejected whatever its value is beside its absence, too.
       const absent = await absentAt(session, place, bound, all, async (value) => isTaken(await send(value, 'without')));
-      if (absent === undefined) return;
+      // A value that is rejected because of another property is a matter of both, which no schema can express.
+      if (absent === undefined || namesSibling(exchange, place.value, bound.pointer)) return;
       [keyword, pointer, note] = ['type', absent, 'it has any value'];
       neighbour = baseline.exchange;
     }
@@ -99,6 +100,15 @@ export async function checkValidInput(
       },
     );
   });
+}
+
+/** Whether a response mentions a property beside the one at the pointer. */
+function namesSibling({ response }: Exchange, value: unknown, pointer: string): boolean {
+  const [own = '', ...parents] = pointer.split('/').toReversed();
+  const holder = at(value, parents.toReversed().join('/'));
+  const siblings = isObject(holder) ? Object.keys(holder).filter((name) => name !== unescapeSegment(own)) : [];
+  const words = new Set(response.text.match(/[\w$-]+/g));
+  return siblings.some((name) => words.has(name));
 }
 
 /**

@@ -43,6 +43,8 @@ const constraints = [
 export class CoverageBook {
   readonly #document: OpenApiDocument;
   readonly #items = new Map<string, Item>();
+  /** Constraints that cannot be violated without another one, by operation and key. */
+  readonly #same = new Map<string, string>();
 
   constructor(document: OpenApiDocument, operations: readonly Operation[]) {
     this.#document = document;
@@ -77,7 +79,8 @@ export class CoverageBook {
   /** Marks a constraint that a request was created to break, or to stand on the boundary of. */
   tried(operation: Operation, place: Place | undefined, value?: unknown): void {
     if (place === undefined) return;
-    this.#mark('constraint', operation.id, keyOf(place));
+    const key = keyOf(place);
+    this.#mark('constraint', operation.id, this.#same.get(`${operation.id} ${key}`) ?? key);
     if (value !== undefined) this.#mark('enum', operation.id, `${keyOf(place)} ${JSON.stringify(value)}`);
   }
 
@@ -107,7 +110,7 @@ export class CoverageBook {
       if (!this.#items.has(full)) this.#items.set(full, { kind, operation: id, name, place, isExercised: false });
     };
     add('operation', '', `${operation.method} ${operation.path}`, this.#document.placeOf(operation.node));
-    for (const response of operation.responses) {
+    for (const response of operation.responses.filter(({ status }) => isCausedByRequests(status))) {
       add('status', response.status, response.status, this.#document.placeOf(response.node));
       for (const { mediaType, node } of response.contents) {
         add(
@@ -119,10 +122,23 @@ export class CoverageBook {
       }
     }
     const constrain = (root: string, schema: JsonObject) => {
+      const types = new Map<string, string>();
       for (const { keyword, node, pointer } of this.#constraintsOf(schema)) {
         const place = this.#document.placeOf(node, keyword);
-        if (place === undefined) continue;
-        add('constraint', keyOf(place), `${root}${pointer} ${keyword}`, place);
+        if (place === undefined || (root !== 'body' && isKeptByAnyText(node, keyword))) continue;
+        const key = keyOf(place);
+        // A value of another type violates the types of all parts of its schema.
+        const first = keyword === 'type' ? types.get(pointer) : undefined;
+        if (keyword === 'type') types.set(pointer, first ?? key);
+        // What violates a pattern violates the format that the pattern spells out.
+        const pattern =
+          keyword === 'format' && node.pattern !== undefined ? this.#document.placeOf(node, 'pattern') : undefined;
+        const same = first ?? (pattern === undefined ? undefined : keyOf(pattern));
+        if (same !== undefined && same !== key) {
+          this.#same.set(`${id} ${key}`, same);
+          continue;
+        }
+        add('constraint', key, `${root}${pointer} ${keyword}`, place);
         if (keyword === 'enum' && Array.isArray(node.enum)) {
           for (const value of node.enum) {
             const text = JSON.stringify(value);
@@ -163,8 +179,8 @@ export class CoverageBook {
       for (const [name, member] of Object.entries(isObject(node.properties) ? node.properties : {})) {
         if (isObject(member)) visit(member, `${pointer}/${name}`);
       }
-      for (const key of ['items', 'additionalProperties', 'not'])
-        if (isObject(node[key])) visit(node[key], `${pointer}/*`);
+      // What is below `not` describes values that are rejected: it constrains nothing by itself.
+      for (const key of ['items', 'additionalProperties']) if (isObject(node[key])) visit(node[key], `${pointer}/*`);
       for (const key of ['allOf', 'oneOf', 'anyOf', 'prefixItems']) {
         if (Array.isArray(node[key])) for (const part of node[key].filter(isObject)) visit(part, pointer);
       }
@@ -177,6 +193,21 @@ export class CoverageBook {
     const item = this.#items.get(`${kind} ${operation} ${key}`);
     if (item !== undefined) item.isExercised = true;
   }
+}
+
+/** Faults of a server and limits on the traffic of all callers do not depend on what a request contains. */
+function isCausedByRequests(status: string): boolean {
+  return !status.startsWith('5') && status !== '429';
+}
+
+/** Longer parameters do not reach a server: Node accepts 16 KiB of headers. */
+const longestParameter = 8_192;
+
+/** Whether a parameter cannot violate a constraint: all are text, and an empty header is no header. */
+function isKeptByAnyText(node: JsonObject, keyword: string): boolean {
+  if (keyword === 'type') return [node.type].flat().includes('string');
+  if (keyword === 'minLength') return Number(node.minLength) <= 1;
+  return keyword === 'maxLength' && Number(node.maxLength) > longestParameter;
 }
 
 const reasons: Readonly<Record<CoverageKind, string>> = {
