@@ -25,8 +25,7 @@ export function orderKeys(entity: AnyEntity, orderBy: readonly Readonly<Record<s
 function keyOf(entity: AnyEntity, field: string, direction: string): OrderKey {
   const descending = direction.startsWith('desc');
   const nullable = entity.fields.get(field)?.nullable ?? true;
-  const nullsFirst = direction.endsWith('_nulls_first') || (descending && !direction.endsWith('_nulls_last'));
-  return { field, descending, nullsFirst, nullable };
+  return { field, descending, nullsFirst: direction.endsWith('_nulls_first'), nullable };
 }
 
 /** `order by` of the keys. */

@@ -67,10 +67,16 @@ describe.each(sorts)('%s by %s', (_operation, key, entity) => {
 });
 
 test.each([
-  [project, 'job_due_date_nulls_last_index'],
-  [task, 'task_due_date_nulls_last_index'],
-])('the latest due dates first, and the undated last, come from an index: %#', async (entity, index) => {
-  expect((await planOf(entity, sql`true`, [{ dueDate: 'desc_nulls_last' }])).at(-1)).toBe(index);
+  [project, 'dueDate', 'job_due_date_nulls_last_index'],
+  [project, 'startDate', 'job_start_date_nulls_last_index'],
+  [project, 'deadlineDate', 'job_deadline_date_nulls_last_index'],
+  [project, 'completedAt', 'job_completed_at_nulls_last_index'],
+  [project, 'budgetHours', 'job_budget_hours_nulls_last_index'],
+  [project, 'budgetAmount', 'job_budget_amount_nulls_last_index'],
+  [task, 'dueDate', 'task_due_date_nulls_last_index'],
+])('the highest values first, and nulls last, come from an index: %#', async (entity, key, index) => {
+  for (const direction of ['desc', 'desc_nulls_last'])
+    expect(await planOf(entity, sql`true`, [{ [key]: direction }])).toEqual(['Limit', index]);
 });
 
 test.each([
@@ -90,5 +96,5 @@ test.each([
   // By due date, so that walking through the rows in the order of their IDs is no way to the first matches.
   const nodes = await planOf(project, conditionOf(project, 'e', tenantId, condition), [{ dueDate: 'asc' }]);
   // One for the descending order finds them as well.
-  expect(nodes.map((node) => node.replace('_desc_index', '_index'))).toContain(index);
+  expect(nodes.map((node) => node.replace('_nulls_last_index', '_index'))).toContain(index);
 });
