@@ -7010,7 +7010,7 @@ export interface components {
         };
         /**
          * Order direction
-         * @description Ascending or descending. Without an explicit position, nulls come last in ascending and first in descending order.
+         * @description Ascending or descending. Without an explicit position, nulls come last in both directions.
          *
          *     - `asc`, `desc`: ascending, descending.
          *     - `asc_nulls_first`, `desc_nulls_first`: nulls first.

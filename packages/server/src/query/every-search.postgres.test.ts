@@ -13,6 +13,7 @@ import { payment } from '../resources/billing/payment.ts';
 import { client } from '../resources/clients/client.ts';
 import { contact } from '../resources/contacts/contact.ts';
 import '../resources/contacts/contact-client.ts';
+import { engagement } from '../resources/engagements/engagement.ts';
 import { project } from '../resources/projects/project.ts';
 import { task } from '../resources/time/task.ts';
 import { wipEntry } from '../resources/time/wip-entry.ts';
@@ -82,6 +83,7 @@ const searches = [
   ['Invoice', invoice],
   ['Payment', payment],
   ['DraftInvoiceHistory', draftInvoiceHistory],
+  ['Engagement', engagement],
 ] as const;
 
 /** These change with the day, so no index holds them: a search by them sorts the rows that match. */

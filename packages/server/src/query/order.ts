@@ -25,8 +25,7 @@ export function orderKeys(entity: AnyEntity, orderBy: readonly Readonly<Record<s
 function keyOf(entity: AnyEntity, field: string, direction: string): OrderKey {
   const descending = direction.startsWith('desc');
   const nullable = entity.fields.get(field)?.nullable ?? true;
-  const nullsFirst = direction.endsWith('_nulls_first') || (descending && !direction.endsWith('_nulls_last'));
-  return { field, descending, nullsFirst, nullable };
+  return { field, descending, nullsFirst: direction.endsWith('_nulls_first'), nullable };
 }
 
 /** `order by` of the keys. */
@@ -41,8 +40,30 @@ export function orderClause(entity: AnyEntity, row: string, keys: readonly Order
   );
 }
 
-/** The condition that a row comes after the row with these values, in the order of the keys. */
-export function afterClause(
+/**
+ * The conditions that a row comes after the row with these values, in the order of the keys. Where the first key can be null, the
+ * rows with nulls have a condition of their own: no scan of an index starts at a value and includes nulls. Rows that match the first
+ * condition come before those that match the second.
+ */
+export function afterClauses(
+  entity: AnyEntity,
+  row: string,
+  keys: readonly OrderKey[],
+  values: readonly unknown[],
+): RawBuilder<boolean>[] {
+  const [first, ...others] = keys;
+  if (first?.nullable !== true) return [afterClause(entity, row, keys, values)];
+  const column = entity.value(row, first.field);
+  const [value, ...otherValues] = values;
+  if (value === null) {
+    const nulls = sql<boolean>`(${column} is null and ${afterClause(entity, row, others, otherValues)})`;
+    return first.nullsFirst ? [nulls, sql<boolean>`${column} is not null`] : [nulls];
+  }
+  const withValue = afterClause(entity, row, [{ ...first, nullable: false }, ...others], values);
+  return first.nullsFirst ? [withValue] : [withValue, sql<boolean>`${column} is null`];
+}
+
+function afterClause(
   entity: AnyEntity,
   row: string,
   keys: readonly OrderKey[],

@@ -73,7 +73,7 @@ function compare(orderBy: OrderBy) {
   return (left: Row, right: Row): number => {
     for (const [field, way] of keys) {
       const descending = way.startsWith('desc');
-      const nullsFirst = way.endsWith('first') || (descending && !way.endsWith('last'));
+      const nullsFirst = way.endsWith('_nulls_first');
       const [one, other] = [left[field], right[field]];
       if (one === other) continue;
       if (one === null || other === null) return (one === null) === nullsFirst ? -1 : 1;

@@ -11,7 +11,7 @@ import type { Session } from '../store/session.ts';
 import type { Where } from './clause.ts';
 import { checkCost } from './cost.ts';
 import { readCursor, writeCursor } from './cursor.ts';
-import { afterClause, orderClause, orderKeys } from './order.ts';
+import { afterClauses, orderClause, orderKeys } from './order.ts';
 import { prepared } from './prepared.ts';
 import { type Total, totalOf } from './total.ts';
 import { conditionOf } from './where.ts';
@@ -115,14 +115,20 @@ export function anyPageReader(
   const conditions = [entity.within('e', tenantId), conditionOf(entity, 'e', tenantId, where)];
   if (condition !== undefined) conditions.push(condition);
   const matching = sql.join(conditions, sql` and `);
-  const after = position === undefined ? sql`` : sql` and ${afterClause(entity, 'e', keys, position.values)}`;
+  const ranges = position === undefined ? [sql`true`] : afterClauses(entity, 'e', keys, position.values);
   const skip = position === undefined && offset > 0 ? sql` offset ${offset}` : sql``;
 
   return async (session) => {
     // One row more than requested shows whether there are more, without counting.
-    const rows = await session.all<AnyStoredRow>(
-      sql`${selection(entity)} where ${matching}${after} order by ${orderClause(entity, 'e', keys)} limit ${pageSize + 1}${skip}`,
-    );
+    const rows: AnyStoredRow[] = [];
+    for (const range of ranges) {
+      const missing = pageSize + 1 - rows.length;
+      if (missing === 0) break;
+      const found = await session.all<AnyStoredRow>(
+        sql`${selection(entity)} where ${matching} and ${range} order by ${orderClause(entity, 'e', keys)} limit ${missing}${skip}`,
+      );
+      rows.push(...found);
+    }
     const hasMore = rows.length > pageSize;
     if (hasMore) rows.length = pageSize;
     const last = rows.at(-1);

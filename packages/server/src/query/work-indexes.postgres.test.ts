@@ -9,8 +9,9 @@ import type { AnyEntity } from '../entity/entity.ts';
 import { selection } from '../entity/select.ts';
 import { project } from '../resources/projects/project.ts';
 import { task } from '../resources/time/task.ts';
+import { newId } from '../store/new-id.ts';
 import { openStore } from '../store/store.ts';
-import { orderClause, orderKeys } from './order.ts';
+import { afterClauses, orderClause, orderKeys } from './order.ts';
 import { conditionOf } from './where.ts';
 
 const options = await testDatabase();
@@ -25,8 +26,8 @@ await runOn(
   'vacuum analyze job, task, staff_job_assignment, client, staff',
 );
 
-/** The plan of a page, by the names of its nodes and their indexes, outermost first; subqueries of the rows left out. */
-async function planOf(entity: AnyEntity, condition: RawBuilder<unknown>, orderBy: readonly Record<string, string>[]) {
+/** The plan of a page, its nodes outermost first; subqueries of the rows left out. */
+async function nodesOf(entity: AnyEntity, condition: RawBuilder<unknown>, orderBy: readonly Record<string, string>[]) {
   const order = orderClause(entity, 'e', orderKeys(entity, orderBy));
   const page = sql`${selection(entity)} where e.tenant_id = ${tenantId} and ${condition} order by ${order} limit 51`;
   const rows = await store.system((transaction) =>
@@ -34,19 +35,25 @@ async function planOf(entity: AnyEntity, condition: RawBuilder<unknown>, orderBy
   );
   const [row] = rows;
   if (row === undefined) throw new Error('There is no plan.');
-  return nodesOf(row['QUERY PLAN'][0].Plan);
+  return withNodesBelow(row['QUERY PLAN'][0].Plan);
+}
+
+/** The plan of a page, by the names of its nodes and their indexes. */
+async function planOf(...page: Parameters<typeof nodesOf>) {
+  return (await nodesOf(...page)).map((node) => node['Index Name'] ?? node['Node Type']);
 }
 
 interface PlanNode {
   readonly 'Node Type': string;
   readonly 'Index Name'?: string;
+  readonly 'Index Cond'?: string;
   readonly 'Parent Relationship'?: string;
   readonly Plans?: readonly PlanNode[];
 }
 
-function nodesOf(node: PlanNode): string[] {
+function withNodesBelow(node: PlanNode): PlanNode[] {
   const below = (node.Plans ?? []).filter((one) => one['Parent Relationship'] !== 'SubPlan');
-  return [node['Index Name'] ?? node['Node Type'], ...below.flatMap(nodesOf)];
+  return [node, ...below.flatMap(withNodesBelow)];
 }
 
 /** Keys that every search has, and few sort by: the rows of one tenant are sorted. */
@@ -67,10 +74,37 @@ describe.each(sorts)('%s by %s', (_operation, key, entity) => {
 });
 
 test.each([
-  [project, 'job_due_date_nulls_last_index'],
-  [task, 'task_due_date_nulls_last_index'],
-])('the latest due dates first, and the undated last, come from an index: %#', async (entity, index) => {
-  expect((await planOf(entity, sql`true`, [{ dueDate: 'desc_nulls_last' }])).at(-1)).toBe(index);
+  [project, 'dueDate', 'job_due_date_nulls_last_index'],
+  [project, 'startDate', 'job_start_date_nulls_last_index'],
+  [project, 'deadlineDate', 'job_deadline_date_nulls_last_index'],
+  [project, 'completedAt', 'job_completed_at_nulls_last_index'],
+  [project, 'budgetHours', 'job_budget_hours_nulls_last_index'],
+  [project, 'budgetAmount', 'job_budget_amount_nulls_last_index'],
+  [task, 'dueDate', 'task_due_date_nulls_last_index'],
+])('the highest values first, and nulls last, come from an index: %#', async (entity, key, index) => {
+  for (const direction of ['desc', 'desc_nulls_last'])
+    expect(await planOf(entity, sql`true`, [{ [key]: direction }])).toEqual(['Limit', index]);
+});
+
+const [undated, dated] = [/due_date IS NULL/, /due_date IS NOT NULL/];
+test.each([
+  ['asc', '2026-10-28', [/due_date, .*id\) > /, undated]],
+  ['asc', null, [undated]],
+  ['asc_nulls_first', '2026-10-28', [/due_date, .*id\) > /]],
+  ['asc_nulls_first', null, [undated, dated]],
+  ['desc', '2026-10-28', [/due_date <= /, undated]],
+  ['desc', null, [undated]],
+  ['desc_nulls_first', '2026-10-28', [/due_date <= /]],
+  ['desc_nulls_first', null, [undated, dated]],
+])('a page by due date %s continues after %s where the index has it', async (direction, dueDate, conditions) => {
+  for (const entity of [project, task]) {
+    const orderBy = [{ dueDate: direction }];
+    const after = afterClauses(entity, 'e', orderKeys(entity, orderBy), [dueDate, newId()]);
+    const starts = await Promise.all(
+      after.map(async (range) => (await nodesOf(entity, range, orderBy)).at(-1)?.['Index Cond']),
+    );
+    expect(starts).toEqual(conditions.map((condition) => expect.stringMatching(condition)));
+  }
 });
 
 test.each([
@@ -90,5 +124,5 @@ test.each([
   // By due date, so that walking through the rows in the order of their IDs is no way to the first matches.
   const nodes = await planOf(project, conditionOf(project, 'e', tenantId, condition), [{ dueDate: 'asc' }]);
   // One for the descending order finds them as well.
-  expect(nodes.map((node) => node.replace('_desc_index', '_index'))).toContain(index);
+  expect(nodes.map((node) => node.replace('_nulls_last_index', '_index'))).toContain(index);
 });

@@ -105,6 +105,7 @@ describe('getTask and searchTasks', () => {
       (await searchTasks({ where: { jobId: { _eq: jobId } }, orderBy })).body.data.map((row) => row.sequence);
     expect(await sorted([{ dueDate: 'asc' }])).toEqual([2, 0, 1]);
     expect(await sorted([{ dueDate: 'desc_nulls_last' }])).toEqual([0, 2, 1]);
+    expect(await sorted([{ dueDate: 'desc' }])).toEqual([0, 2, 1]);
     expect(await sorted([{ sequence: 'desc' }])).toEqual([2, 1, 0]);
   });
 
