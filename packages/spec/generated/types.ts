@@ -9799,7 +9799,7 @@ export interface components {
              */
             startDate?: components["schemas"]["NullableBusinessDate"];
             /**
-             * @description Planned last day of work, or null. If omitted, the template's `durationDays` after the start.
+             * @description Planned last day of work, or null. Not before `startDate`. If omitted, the template's `durationDays` after the start.
              * @example 2026-10-16
              */
             dueDate?: components["schemas"]["NullableBusinessDate"];
