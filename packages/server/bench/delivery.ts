@@ -1,34 +1,18 @@
 /** Measures the delivery of events; see README.md beside this file. `--engine`, `--subscriptions`, `--throughput` and `--quick` narrow it. */
-import { fork } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { loadavg, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { sql } from 'kysely';
-import { pino } from 'pino';
 import { Pool } from 'undici';
 import type { Tenant } from '../src/auth/caller.ts';
-import { readConfig } from '../src/config.ts';
-import { DeliveryAddresses } from '../src/delivery/addresses.ts';
 import { startDelivery } from '../src/delivery/delivery.ts';
 import { transact } from '../src/entity/transact.ts';
-import { createApiKey } from '../src/operator/api-keys.ts';
-import { createTenant } from '../src/operator/tenants.ts';
 import { clientGroup } from '../src/resources/clients/client-group.ts';
-// Entities that refer to each other are only whole together.
-import '../src/resources/handlers.ts';
-import { createService, type Service } from '../src/service.ts';
-import { newId } from '../src/store/new-id.ts';
-import { openStore, type StoreOptions } from '../src/store/store.ts';
-import { eventsRecorded } from '../src/store/trace.ts';
-import { selfSigned } from '../test/certificate.ts';
-import { databaseUrl, dropDatabase, runOn } from '../test/postgres-server.ts';
-import { findServer } from '../test/postgres-setup.ts';
+import type { Service } from '../src/service.ts';
+import type { StoreOptions } from '../src/store/store.ts';
+import { onPostgres, printLoad, recordEvents, startReceiver, subscribedTenant, withService } from './delivering.ts';
 import { median } from './median.ts';
-import type { ReceiverCommand, Taken } from './receiver.ts';
 
 const { values } = parseArgs({
   options: {
@@ -43,124 +27,46 @@ const deliveriesOfRound = values.quick ? 2_000 : 8_000;
 const rounds = values.quick ? 1 : 3;
 const singleEvents = values.quick ? 30 : 150;
 
-const { key, cert } = await selfSigned('localhost');
-const receiver = fork(new URL('receiver.ts', import.meta.url), [key, cert], {
-  stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-});
-const [port] = (await once(receiver, 'message')) as [number];
-const origin = `https://localhost:${port}`;
-
-const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
-console.log(
-  `Load of the machine before: ${loadavg()
-    .map((load) => load.toFixed(1))
-    .join(', ')}`,
-);
+const { arrived, ask, cert, origin, stop } = await startReceiver();
+printLoad();
 try {
-  if (values.engine !== 'pglite') {
-    const postgres = await findServer();
-    const database = `bench_delivery_${process.pid}`;
-    await runOn(postgres.url, `create database ${database} template template0`);
-    try {
-      await measureEngine('PostgreSQL', { databaseUrl: databaseUrl(postgres.url, database) });
-    } finally {
-      await dropDatabase(postgres.url, database);
-      await postgres.stop();
-    }
-  }
-  if (values.engine !== 'postgres') await measureEngine('PGlite', { dataDir: join(folder, 'data') });
+  if (values.engine !== 'pglite')
+    await onPostgres('delivery', (databaseUrl) => measureEngine('PostgreSQL', { databaseUrl }));
+  if (values.engine !== 'postgres') await measurePglite();
 } finally {
-  receiver.kill();
+  stop();
+}
+
+async function measurePglite(): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
+  await measureEngine('PGlite', { dataDir: join(folder, 'data') });
   await rm(folder, { recursive: true, force: true });
 }
 
-async function ask(command: ReceiverCommand): Promise<Taken> {
-  receiver.send(command);
-  const [taken] = (await once(receiver, 'message')) as [Taken];
-  return taken;
-}
-
-/** Waits until so many deliveries have arrived. */
-async function arrived(count: number): Promise<Taken> {
-  for (;;) {
-    const { count: soFar } = await ask('count');
-    if (soFar >= count) return ask('take');
-    await pause(10);
-  }
-}
-
 async function measureEngine(engine: string, options: StoreOptions): Promise<void> {
-  const store = await openStore(options);
-  const environment = { MASTER_KEY: randomBytes(32).toString('base64'), RATE_LIMIT_FACTOR: '0', LOG_LEVEL: 'silent' };
-  const created = await createService(
-    readConfig({ ...environment, DATA_DIR: folder }),
-    store,
-    pino({ level: 'silent' }),
-  );
-  const deliveryAddresses = new DeliveryAddresses({ allowLoopback: true, resolve: async () => [] });
-  const service: Service = { ...created, deliveryAddresses };
-  try {
+  await withService(options, async (service) => {
     const throughput: Record<string, object> = {};
     const latency: Record<string, object> = {};
     for (const subscriptions of values.subscriptions.split(',').map(Number)) {
-      const tenant = await subscribedTenant(service, `subscribed_${subscriptions}`, subscriptions);
+      const name = `subscribed_${subscriptions}`;
+      const tenant = await subscribedTenant(service, name, urls(name, subscriptions));
       throughput[subscriptions] = await measureThroughput(service, tenant, subscriptions);
       if (!values.throughput) latency[subscriptions] = await measureLatency(service, tenant, subscriptions);
     }
     console.log(`\n${engine}: deliveries per second, beside a bare loop of POSTs over as many connections`);
     console.table(throughput);
     if (values.throughput) return;
-    const dead = await subscribedTenant(service, 'with_a_dead_one', 99);
-    await addSubscription(service, dead, '/dead');
+    const dead = await subscribedTenant(service, 'with_a_dead_one', [...urls('with_a_dead_one', 99), `${origin}/dead`]);
     latency['100, one of them dead'] = await measureLatency(service, dead, 99);
     console.log(`${engine}: milliseconds from the commit of a single event to its arrival`);
     console.table(latency);
     console.log(`${engine}: milliseconds of a write`);
     console.table(await measureWrites(service));
-  } finally {
-    await store.close();
-  }
+  });
 }
 
-async function subscribedTenant(service: Service, name: string, subscriptions: number): Promise<Tenant> {
-  const place = { currency: 'USD', timeZone: 'UTC', country: 'US' };
-  const tenant = await createTenant({ service }, { name, displayName: name, ...place });
-  await createApiKey(
-    { service },
-    { tenant: name, user: 'bench', roles: ['API_ADMIN'], days: 1, description: undefined },
-  );
-  for (let number = 1; number <= subscriptions; number++) await addSubscription(service, tenant, `/${name}/${number}`);
-  return tenant;
-}
-
-async function addSubscription({ store }: Service, { id: tenantId }: Tenant, path: string): Promise<void> {
-  const id = newId();
-  await store.write(tenantId, (transaction) =>
-    transaction.all(sql`
-      insert into event_subscription (tenant_id, id, system_ref, delivery_url, entity_type, operations, created_by_api_user_id)
-      select ${tenantId}, ${id}, ${id}, ${origin + path}, 'ClientGroup', array['CREATE', 'UPDATE', 'DELETE'], id from api_user
-      where tenant_id = ${tenantId}`),
-  );
-}
-
-/** An event of a client group; each has a row of its own. */
-async function recordEvents({ store }: Service, { id: tenantId }: Tenant, count: number): Promise<void> {
-  const group = {
-    id: newId(),
-    systemRef: 'group',
-    sysRefs: [],
-    active: true,
-    version: 1,
-    name: 'Harbor',
-    note: 'x'.repeat(800),
-  };
-  await store.write(tenantId, (transaction) =>
-    transaction.all(sql`
-      insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data)
-      select ${tenantId}, uuidv7(), 'ClientGroup', uuidv7(), 'CREATE', 1, ${JSON.stringify(group)}::jsonb
-      from generate_series(1, ${count}::integer)`),
-  );
-  store.notify(eventsRecorded, String(tenantId));
+function urls(name: string, count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `${origin}/${name}/${index + 1}`);
 }
 
 async function measureThroughput(service: Service, tenant: Tenant, subscriptions: number) {
@@ -239,8 +145,8 @@ async function measureLatency(service: Service, tenant: Tenant, subscriptions: n
 /** Writes with 100 subscriptions that match beside writes with none, in turns. Each waits until the last one is delivered. */
 async function measureWrites(service: Service) {
   const delivery = await startDelivery(service, { ca: cert });
-  const subscribed = await subscribedTenant(service, 'written_with', 100);
-  const alone = await subscribedTenant(service, 'written_without', 0);
+  const subscribed = await subscribedTenant(service, 'written_with', urls('written_with', 100));
+  const alone = await subscribedTenant(service, 'written_without', []);
   const times = { with: [] as number[], without: [] as number[] };
   for (let round = 0; round < singleEvents + 20; round++) {
     for (const [name, tenant] of [

@@ -14,6 +14,9 @@ export interface Taken {
   readonly connections: number;
 }
 
+/** How long a slow receiver takes, in milliseconds. */
+const slowResponse = 50;
+
 const [key = '', cert = ''] = process.argv.slice(2);
 let arrivals: [string, string, number][] = [];
 let connections = 0;
@@ -26,7 +29,8 @@ const server = createServer({ key, cert }, (request, response) => {
   request.resume();
   request.once('end', () => {
     arrivals.push([id, path, performance.timeOrigin + performance.now()]);
-    response.end('ok');
+    if (path === '/slow') setTimeout(() => response.end('ok'), slowResponse);
+    else response.end('ok');
   });
 });
 server.on('secureConnection', (socket) => {

@@ -71,7 +71,8 @@ export function createApp(service: Service): RequestListener {
       checkAccept(request.get('accept'));
 
       const address = request.ip ?? '';
-      const open: PublicContext = { service, operation, requestId, address, tenantName: request.get('tenant') };
+      const tenantName = request.get('tenant');
+      const open: PublicContext = { service, operation, requestId, traceparent, address, tenantName };
       const context: PublicContext | Context = isPublic(operation) ? open : await signIn(open, credentials(request));
       // Without a caller there is nobody to limit yet: the operation does so when it knows whose key it has.
       if (context.caller !== undefined) {

@@ -10,6 +10,8 @@ interface Call {
   readonly service: Service;
   readonly operation: Operation;
   readonly requestId: string;
+  /** The trace that the call belongs to (W3C Trace Context), if it named one. */
+  readonly traceparent?: string | undefined;
   /** The IP address of the caller, as far as proxies are trusted. */
   readonly address: string;
   /** The value of the `Tenant` header, if one came. */

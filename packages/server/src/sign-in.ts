@@ -29,8 +29,8 @@ export function contextOf(
   caller: Caller,
   ifMatch: readonly number[] | undefined,
 ): Context {
-  const { service, operation, requestId } = open;
-  const origin = { tenant, caller, operation: operation.id, requestId, vault: service.vault };
+  const { service, operation, requestId, traceparent } = open;
+  const origin = { tenant, caller, operation: operation.id, requestId, traceparent, vault: service.vault };
   return {
     ...open,
     tenant,

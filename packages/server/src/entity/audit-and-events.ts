@@ -18,7 +18,7 @@ export interface TrackedRow {
 /** Writes one audit row for each change, and one event where the catalog enables it. @returns the number of events. */
 export async function writeAuditAndEvents(
   transaction: Transaction,
-  { tenant, caller, operation, requestId }: Origin,
+  { tenant, caller, operation, requestId, traceparent }: Origin,
   occurredAt: string,
   tracked: readonly (TrackedRow & { readonly after: AnyStoredRow })[],
 ): Promise<number> {
@@ -39,7 +39,7 @@ export async function writeAuditAndEvents(
       event: isAnnounced ? { ...data, changedFields: changedFields(before, after) } : null,
     };
   });
-  const origin = { tenantId: tenant.id, apiUserId, actor, operation, requestId, occurredAt };
+  const origin = { tenantId: tenant.id, apiUserId, actor, operation, requestId, traceparent, occurredAt };
   await recordChanges(transaction, origin, changes);
   return changes.filter(({ event }) => event !== null).length;
 }

@@ -19,6 +19,8 @@ export interface Origin {
   readonly caller: Caller | undefined;
   readonly operation: string;
   readonly requestId: string;
+  /** Of the call; undefined where it named no trace, or there is none. */
+  readonly traceparent?: string | undefined;
   readonly vault: Vault;
 }
 

@@ -14,6 +14,8 @@ export interface TraceOrigin {
   readonly actor: string;
   readonly operation: string;
   readonly requestId: string | null;
+  /** The trace that the call belongs to (W3C Trace Context), which deliveries of its events pass on. */
+  readonly traceparent?: string | undefined;
   /** RFC 3339 */
   readonly occurredAt: string;
 }
@@ -42,7 +44,7 @@ export interface TracedChange {
 /** Writes the changes to the append-only audit log, and leaves the events for the dispatcher, in the transaction of the changes. */
 export async function recordChanges(
   transaction: Transaction,
-  { tenantId, apiUserId, actor, operation, requestId, occurredAt }: TraceOrigin,
+  { tenantId, apiUserId, actor, operation, requestId, traceparent, occurredAt }: TraceOrigin,
   changes: readonly TracedChange[],
 ): Promise<void> {
   if (changes.length === 0) return;
@@ -66,8 +68,8 @@ export async function recordChanges(
       from change
     )
     insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, data, changed_fields,
-      request_id)
+      request_id, traceparent)
     select ${tenantId}::integer, "eventId", "entityType", "entityId", kind, (after -> 'version')::bigint,
-      ${occurredAt}::timestamptz, coalesce(data, after), "changedFields", ${requestId}::text
+      ${occurredAt}::timestamptz, coalesce(data, after), "changedFields", ${requestId}::text, ${traceparent ?? null}::text
     from change where "eventId" is not null`);
 }

@@ -14,15 +14,19 @@ export const removeOldEvents = defineClockTask({
   name: 'remove-old-events',
   every: 'day',
   async run(tick) {
-    // The oldest are found by the keys of the tables: positions rise with time, as do IDs.
+    // The oldest are found by the keys of the tables: positions rise with time, as do IDs. The age is a condition on these few rows alone:
+    // each statement would read all old rows otherwise.
     const removeEvents = (before: string) => sql`
       delete from outbox_event where tenant_id = ${tick.tenant.id} and id in (
-        select id from outbox_event where tenant_id = ${tick.tenant.id} and position is not null
-        order by position limit ${batchSize}) and recorded_at < ${before} returning 1`;
+        select id from (
+          select id, recorded_at from outbox_event where tenant_id = ${tick.tenant.id} and position is not null
+          order by position limit ${batchSize}) oldest
+        where recorded_at < ${before}) returning 1`;
     const removeAttempts = (before: string) => sql`
       delete from delivery_attempt where tenant_id = ${tick.tenant.id} and id in (
-        select id from delivery_attempt where tenant_id = ${tick.tenant.id} order by id limit ${batchSize})
-        and attempted_at < ${before} returning 1`;
+        select id from (
+          select id, attempted_at from delivery_attempt where tenant_id = ${tick.tenant.id} order by id limit ${batchSize}) oldest
+        where attempted_at < ${before}) returning 1`;
     await removeInBatches(tick, removeEvents);
     await removeInBatches(tick, removeAttempts);
   },

@@ -1,0 +1,31 @@
+import { sql } from 'kysely';
+import { expect, test } from 'vitest';
+import { testService } from '../../test/service.ts';
+
+const { call, store, tenant } = await testService();
+const trace = '4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7';
+
+/** Creates a client group in a call with this header. */
+async function createGroup(name: string, traceparent: string | null) {
+  const records = [{ type: 'ClientGroup', systemRef: name, attributes: { name } }];
+  const { status } = await call('POST', '/api/v1/records', { records }, { traceparent });
+  expect(status).toBe(200);
+}
+
+test('an event keeps the traceparent of the call that caused it, in the form in which it is passed on', async () => {
+  await createGroup('valid', `00-${trace}-01`);
+  await createGroup('later', `cc-${trace}-03-more`);
+  await createGroup('invalid', `ff-${trace}-01`);
+  await createGroup('none', null);
+  const kept = await store.read(tenant.id, (session) =>
+    session.all(sql`
+      select data->>'name' as name, traceparent from outbox_event
+      where tenant_id = ${tenant.id} and entity_type = 'ClientGroup' order by id`),
+  );
+  expect(kept).toEqual([
+    { name: 'valid', traceparent: `00-${trace}-01` },
+    { name: 'later', traceparent: `00-${trace}-01` },
+    { name: 'invalid', traceparent: null },
+    { name: 'none', traceparent: null },
+  ]);
+});
