@@ -79,7 +79,7 @@ export class Messages {
     if (missing.length === 0) return found;
     const rows = await session.all<StoredEvent>(sql`
       select id, entity_type as "entityType", operation, entity_id as "entityId", occurred_at as "occurredAt",
-        recorded_at as "recordedAt", sequence, data::text as data, changed_fields as "changedFields",
+        recorded_at as "recordedAt", sequence, data::text as data, changed_fields as "changedFields", traceparent,
         case when entity_type = 'Payment' then data->>'source' end as source,
         case when entity_type = 'Payment' then (
           select created_by_api_user_id from quick_payment_link link

@@ -16,6 +16,8 @@ export interface StoredEvent {
   readonly data: string;
   /** Null where everything is new. */
   readonly changedFields: readonly string[] | null;
+  /** The trace of the call that caused the event; null where it had none. */
+  readonly traceparent: string | null;
   /** Of a payment: where it came from, and who created the link that it came through. */
   readonly source: string | null;
   readonly linkCreator: string | null;
@@ -31,14 +33,15 @@ export class Message {
     const { id, entityType, operation, entityId, occurredAt, sequence, changedFields } = event;
     const envelope = JSON.stringify({ id, entityType, operation, entityId, tenant, occurredAt, sequence });
     // The row is put in as the database writes it: parsing it would change numbers, and cost more than all the rest.
-    this.body = Buffer.from(
-      `${envelope.slice(0, -1)},"data":${data},"changedFields":${JSON.stringify(changedFields ?? [])}}`,
-    );
+    const text = `${envelope.slice(0, -1)},"data":${data},"changedFields":${JSON.stringify(changedFields ?? [])}}`;
+    // Outside of the pool that small buffers share: a message that is kept would keep all of its part of the pool.
+    this.body = Buffer.allocUnsafeSlow(Buffer.byteLength(text));
+    this.body.write(text);
     this.event = event;
   }
 
   /**
-   * The headers of an attempt (Standard Webhooks).
+   * The headers of an attempt (Standard Webhooks, W3C Trace Context).
    *
    * @param secrets those that are valid, the newest first. Each adds a signature.
    * @param now in milliseconds since 1970.
@@ -60,6 +63,7 @@ export class Message {
       'webhook-id': this.event.id,
       'webhook-timestamp': String(timestamp),
       'webhook-signature': this.#signed.signature,
+      ...(this.event.traceparent === null ? {} : { traceparent: this.event.traceparent }),
     };
   }
 }

@@ -1,8 +1,9 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { testService } from '../../test/service.ts';
+import { deliveringService } from '../../test/delivery.ts';
+import { startReceiver } from '../../test/receiver.ts';
 
-const { call, store, tenant } = await testService();
+const { call, start, store, subscribe, tenant } = await deliveringService();
 const trace = '4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7';
 
 /** Creates a client group in a call with this header. */
@@ -28,4 +29,15 @@ test('an event keeps the traceparent of the call that caused it, in the form in 
     { name: 'invalid', traceparent: null },
     { name: 'none', traceparent: null },
   ]);
+});
+
+test('a delivery passes on the traceparent of the call that caused its event', async () => {
+  const receiver = await startReceiver();
+  await subscribe(receiver);
+  await start();
+  await createGroup('traced', `00-${trace}-01`);
+  await createGroup('untraced', null);
+  await expect.poll(() => receiver.arrivals.length).toBe(2);
+  const sent = receiver.arrivals.map(({ event, headers }) => [event.data.name, headers.traceparent]);
+  expect(Object.fromEntries(sent)).toEqual({ traced: `00-${trace}-01`, untraced: undefined });
 });
