@@ -11,6 +11,7 @@ import type { Session } from '../run/session.ts';
 import { isHarmless, unlikelyIds } from '../run/unknown-id.ts';
 import { type Bound, boundsOf } from '../schema/bounds.ts';
 import type { CheckContext } from './checks.ts';
+import { isDocumentedRelation } from './documented-relation.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 import { type CallPlace, isDistinguishable, placesOf, pointerInCall } from './places.ts';
@@ -53,6 +54,7 @@ export async function checkValidInput(
       ...bound.pointer.split('/').slice(1),
     ];
     if (pointsElsewhere(exchange, probed)) return;
+    if (isDocumentedRelation(session.document, place.schema, bound.pointer, exchange)) return;
     // An optional parameter is beside its absence, which the baseline has shown to be taken.
     const isInvented = isInventedId(place, bound);
     const beside = bound.neighbour ?? place.value;
@@ -66,8 +68,7 @@ export async function checkValidInput(
       if (!rejectsForm(neighbour, rejection)) return;
       // What is rejected whatever its value is beside its absence, too.
       const absent = await absentAt(session, place, bound, all, async (value) => isTaken(await send(value, 'without')));
-      // A value that is rejected because of another property is a matter of both, which no schema can express.
-      if (absent === undefined || namesSibling(exchange, place.value, bound.pointer)) return;
+      if (absent === undefined) return;
       [keyword, pointer, note] = ['type', absent, 'it has any value'];
       neighbour = baseline.exchange;
     }
@@ -100,15 +101,6 @@ export async function checkValidInput(
       },
     );
   });
-}
-
-/** Whether a response mentions a property beside the one at the pointer. */
-function namesSibling({ response }: Exchange, value: unknown, pointer: string): boolean {
-  const [own = '', ...parents] = pointer.split('/').toReversed();
-  const holder = at(value, parents.toReversed().join('/'));
-  const siblings = isObject(holder) ? Object.keys(holder).filter((name) => name !== unescapeSegment(own)) : [];
-  const words = new Set(response.text.match(/[\w$-]+/g));
-  return siblings.some((name) => words.has(name));
 }
 
 /**
