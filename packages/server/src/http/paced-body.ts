@@ -1,55 +1,81 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 
-/** How many bodies are read in one turn of the event loop; each brings a chunk of 64 KiB at most. */
+/** How many bodies are read in one turn; each brings a chunk of 64 KiB at most. */
 const readsPerTurn = 8;
+/** Nobody waits for a body that is discarded: all of them together are read at 100 MB/s at most. In milliseconds. */
+const discardEvery = 5;
 
-const paced = new WeakSet<IncomingMessage>();
-const waiting = new Set<IncomingMessage>();
-let isScheduled = false;
+/** Lets bodies continue, a few at a time, in the order in which they paused. */
+class Turns {
+  readonly #schedule: (turn: () => void) => void;
+  readonly #waiting = new Set<IncomingMessage>();
+  #isScheduled = false;
+
+  constructor(schedule: (turn: () => void) => void) {
+    this.#schedule = schedule;
+  }
+
+  pause(request: IncomingMessage): void {
+    request.pause();
+    this.#waiting.add(request);
+    this.#plan();
+  }
+
+  forget(request: IncomingMessage): void {
+    this.#waiting.delete(request);
+  }
+
+  #plan(): void {
+    if (this.#isScheduled || this.#waiting.size === 0) return;
+    this.#isScheduled = true;
+    this.#schedule(() => {
+      this.#isScheduled = false;
+      for (const request of [...this.#waiting].slice(0, readsPerTurn)) {
+        this.#waiting.delete(request);
+        request.resume();
+      }
+      this.#plan();
+    });
+  }
+}
+
+const reading = new Turns((turn) => setImmediate(turn));
+const discarding = new Turns((turn) => setTimeout(turn, discardEvery));
+const turnsOf = new WeakMap<IncomingMessage, Turns>();
 
 /**
  * Reads a body chunk by chunk, in turns with all other bodies. Node reads as much as has arrived, up to 2 MB of each connection
- * before anything else is served; with 200 large bodies at the same time, that is a pause of 100 ms and more for everybody.
- *
- * Whoever is interested in the body adds their own listener. Without one, the body is discarded.
+ * before it serves anything else; with 200 large bodies at the same time, that is a pause of 100 ms and more for everybody. The
+ * caller adds its own listener for the data.
  */
 export function paceBody(request: IncomingMessage): void {
-  if (paced.has(request)) return void request.resume();
-  paced.add(request);
-  request.on('data', () => {
-    // The rest has arrived, too: there is nothing to wait for.
-    if (request.complete) return;
-    request.pause();
-    waiting.add(request);
-    schedule();
-  });
-  request.once('close', () => waiting.delete(request));
+  paceIn(reading, request);
 }
 
-/** Discards bodies that nobody has read at the same pace. Node reads them at once when the response has been sent. */
+/**
+ * Discards bodies that are not read, in turns that are further apart. Node reads them as fast as they arrive as soon as the response
+ * has been sent.
+ */
 export function withPacedBodies(listener: RequestListener): RequestListener {
   return (request, response) => {
     response.prependOnceListener('finish', () => {
-      if (!request.complete) paceBody(request);
+      if (!request.complete) paceIn(discarding, request);
     });
     listener(request, response);
   };
 }
 
-function schedule(): void {
-  if (isScheduled) return;
-  isScheduled = true;
-  setImmediate(resumeNext);
-}
-
-function resumeNext(): void {
-  isScheduled = false;
-  let resumed = 0;
-  for (const request of waiting) {
-    if (resumed === readsPerTurn) break;
-    waiting.delete(request);
+function paceIn(turns: Turns, request: IncomingMessage): void {
+  const before = turnsOf.get(request);
+  turnsOf.set(request, turns);
+  if (before !== undefined) {
+    before.forget(request);
     request.resume();
-    resumed += 1;
+    return;
   }
-  if (waiting.size > 0) schedule();
+  request.on('data', () => {
+    // The rest has arrived, too: there is nothing to wait for.
+    if (!request.complete) turnsOf.get(request)?.pause(request);
+  });
+  request.once('close', () => turnsOf.get(request)?.forget(request));
 }
