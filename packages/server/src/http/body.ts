@@ -54,8 +54,11 @@ export function parseBody(bytes: Uint8Array): unknown {
   } catch (error) {
     throw malformed(`The body is not valid JSON: ${error instanceof Error ? error.message : 'it cannot be parsed'}.`);
   }
-  // Pure ASCII without escapes is in normal form and holds nothing to refuse, and most bodies are just that.
-  return cleanText(value, '', 0, needsCleaning(text));
+  // Pure ASCII without escapes is in normal form and has nothing to reject, and most bodies are just that: they need no copy.
+  const isPlain = !needsCleaning(text);
+  if (!isPlain || text.includes('"__proto__"')) return cleanText(value, '', 0, !isPlain);
+  checkDepth(value, 0);
+  return value;
 }
 
 /** 15 digits always fit a double; more digits, or an exponent, may not. */
@@ -101,7 +104,7 @@ function needsCleaning(text: string): boolean {
 function cleanText(value: unknown, pointer: string, depth: number, clean: boolean): unknown {
   if (typeof value === 'string') return clean ? cleanOne(value, pointer) : value;
   if (typeof value !== 'object' || value === null || value instanceof Unstorable) return value;
-  if (depth >= maximumDepth) throw malformed(`The body is nested more than ${maximumDepth} levels deep.`);
+  if (depth >= maximumDepth) throw tooDeep();
   if (Array.isArray(value)) return value.map((item, index) => cleanText(item, `${pointer}/${index}`, depth + 1, clean));
   const cleaned: Record<string, unknown> = {};
   for (const [name, item] of Object.entries(value)) {
@@ -111,6 +114,17 @@ function cleanText(value: unknown, pointer: string, depth: number, clean: boolea
     else cleaned[key] = cleanText(item, `${pointer}/${escapePointer(key)}`, depth + 1, clean);
   }
   return cleaned;
+}
+
+function checkDepth(value: unknown, depth: number): void {
+  if (typeof value !== 'object' || value === null || value instanceof Unstorable) return;
+  if (depth >= maximumDepth) throw tooDeep();
+  if (Array.isArray(value)) for (const item of value) checkDepth(item, depth + 1);
+  else for (const name in value) checkDepth(Reflect.get(value, name), depth + 1);
+}
+
+function tooDeep(): Problem {
+  return malformed(`The body is nested more than ${maximumDepth} levels deep.`);
 }
 
 function defineProperty(object: object, name: string, value: unknown): void {

@@ -1,4 +1,6 @@
 /** The thread behind `large-bodies.ts`: checks one request after the other. */
+import { readlinkSync } from 'node:fs';
+import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
 import { allOperations } from '../contract/contract.ts';
 import { contractValidator } from '../contract/validator.ts';
@@ -9,10 +11,18 @@ import { Problem } from './problem.ts';
 
 const operations = new Map(allOperations.map((operation) => [operation.id, operation]));
 
+if (process.platform === 'linux') lowerPriority();
+
 parentPort?.on('message', async (task: Task) => {
   const report = await check(task);
   parentPort?.postMessage(report, 'body' in report ? [report.body.json.buffer] : []);
 });
+
+/** Small requests come first where processors are few. On Linux, a thread can have a priority of its own. */
+function lowerPriority(): void {
+  const [, threadId] = /task\/(\d+)$/.exec(readlinkSync('/proc/thread-self')) ?? [];
+  if (threadId !== undefined) setPriority(Number(threadId), constants.priority.PRIORITY_LOW);
+}
 
 async function check({ id, operationId, request }: Task): Promise<Report> {
   try {
