@@ -1,7 +1,6 @@
 /** A process that attacks until it is told to stop, and then tells what it was answered. */
 
 import { connect } from 'node:net';
-import { setPriority } from 'node:os';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { type Attack, attacks } from './attacks.ts';
@@ -16,8 +15,6 @@ export interface AttackOrder {
 /** How often each status came; `broken` counts connections without an answer. */
 export type AttackReport = Readonly<Record<string, number>>;
 
-// Attackers have machines of their own: this one takes what the service leaves of the processors.
-setPriority(19);
 const seen: Record<string, number> = {};
 let stopped = false;
 
