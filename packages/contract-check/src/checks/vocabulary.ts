@@ -1,7 +1,7 @@
 import { vocabulary as ofLists } from './behavior/lists/vocabulary.ts';
 import { vocabulary as ofResources } from './behavior/resources/vocabulary.ts';
 
-/** All that `x-contract-check` may say, and where. */
+/** All members of `x-contract-check`, and where they are allowed. */
 export const vocabulary = [...ofLists, ...ofResources];
 
 /** The vocabulary as Markdown, for EXTENSION.md. */

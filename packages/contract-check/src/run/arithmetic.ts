@@ -11,8 +11,8 @@ import { type Formula, formulaSaid, type SumSaid, sumSaid } from './wording.ts';
 import { keyOfName } from './words.ts';
 
 /**
- * Numbers that are not what their the description says they are made of: `quantity times unitPrice`, `The sum of all lineTotals`. Where a
- * word is none of the properties next to it, nothing is said.
+ * Reports numbers that differ from the calculation in their description, such as `quantity times unitPrice` or `The sum
+ * of all lineTotals`. A formula is ignored if one of its words matches no sibling property.
  */
 export function miscalculated(document: OpenApiDocument, { operation, response }: Exchange): Candidate[] {
   if (operation === undefined || response.status >= 300 || response.json === undefined) return [];
@@ -45,7 +45,7 @@ export function miscalculated(document: OpenApiDocument, { operation, response }
   return [...found.values()];
 }
 
-/** A property that others determine, as its the description says. */
+/** A property whose description states how it is calculated. */
 interface Calculated {
   readonly name: string;
   readonly node: JsonObject;
@@ -56,7 +56,6 @@ interface Calculated {
 
 const known = new WeakMap<Description, readonly Calculated[]>();
 
-/** The properties of an object that others determine. */
 function calculatedIn(description: Description): readonly Calculated[] {
   const calculated = known.get(description) ?? readCalculated(description);
   known.set(description, calculated);
@@ -75,7 +74,7 @@ function readCalculated(description: Description): Calculated[] {
   });
 }
 
-/** What a formula gives with the properties of an object; undefined where one of them is missing, is no number or is a share of a hundred. */
+/** Evaluates a formula; undefined if a property is missing, is not a number, or is a percentage. */
 function resultOf(formula: Formula | undefined, name: string, object: JsonObject): Big | undefined {
   if (formula === undefined) return undefined;
   const names = formula.operands.map((operand) => nameLike(operand, Object.keys(object)));
@@ -86,7 +85,7 @@ function resultOf(formula: Formula | undefined, name: string, object: JsonObject
   return known.reduce((result, number, index) => result[formula.operators[index - 1] ?? 'plus'](number));
 }
 
-/** The sum that the description states of a list in the same object; undefined where they tell of none, or of more than one. */
+/** Evaluates a documented sum over a list in the same object; undefined unless exactly one list matches. */
 function sumOf(said: SumSaid | undefined, object: JsonObject): Big | undefined {
   if (said === undefined) return undefined;
   const sums = Object.entries(object)
@@ -96,7 +95,7 @@ function sumOf(said: SumSaid | undefined, object: JsonObject): Big | undefined {
   return sums.length === 1 ? sums[0] : undefined;
 }
 
-/** The sum of a property over rows; undefined where there is none, or where it is no number in one of them. */
+/** The sum of a property over rows; undefined if no row has it, or if a row has a value that is not a number. */
 export function sumOver(rows: readonly JsonObject[], { member, isSparse }: SumSaid): Big | undefined {
   const numbers = rows.map((row) => {
     const name = nameLike(member, Object.keys(row));
@@ -110,23 +109,26 @@ export function sumOver(rows: readonly JsonObject[], { member, isSparse }: SumSa
 
 const zero = new Big(0);
 
-/** Whether a number that is told is the one expected. What has fewer decimal places may be rounded. */
+/** Whether a reported number equals the expected one. Fewer decimal places count as rounding. */
 export function agrees(stated: unknown, expected: Big): boolean {
   const number = numberOf(stated);
   if (number === undefined) return true;
   const places = decimalsIn(stated);
   const isRounded = decimalsIn(expected.toFixed()) > places;
-  // The rest of a sum in binary fractions is no error of anybody's arithmetic.
+  // Ignores the error that binary fractions add to a sum.
   const step = isRounded ? new Big(10).pow(-places) : new Big('0.000001');
   return number.minus(expected).abs().lt(step);
 }
 
-/** 19 of a hundred is written as 19 by some, and as 0.19 by others. */
+/** Percentages are skipped: 19 % is written as 19 by some APIs and as 0.19 by others. */
 function isShare(name: string): boolean {
   return /percent|pct|share|ratio/i.test(name);
 }
 
-/** The name that words mean: `unit amount` is `unitAmount`; `lineTotals` are those called `lineTotal`, where no other is called so. */
+/**
+ * The property name that words refer to: `unit amount` matches `unitAmount`. `lineTotals` matches `lineTotal` if no
+ * name matches exactly.
+ */
 export function nameLike(words: string, names: readonly string[]): string | undefined {
   return (
     names.find((name) => keyOfName(name) === keyOfName(words)) ??
@@ -134,7 +136,7 @@ export function nameLike(words: string, names: readonly string[]): string | unde
   );
 }
 
-/** A number, also where it is written as a text, as exact amounts are. */
+/** Parses a number, including decimal amounts that are transferred as strings. */
 export function numberOf(value: unknown): Big | undefined {
   const isNumber = typeof value === 'number' || (typeof value === 'string' && /^-?\d+(?:\.\d+)?$/.test(value));
   return isNumber ? new Big(value) : undefined;

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { check } from '../check.ts';
 
-/** The schemas of two families of types. Their fields have a `type` of their own, which is none that a path takes. */
+/** The schemas of two families of types. Their fields have a `type` property whose values are not valid in the path. */
 const types = { codes: 'WorkCode', entries: 'TimeEntry' } as const;
 const field = {
   type: 'object',

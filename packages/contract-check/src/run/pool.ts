@@ -15,43 +15,41 @@ import {
   singular,
 } from './names.ts';
 
-/** A resource that the server is known to have. */
+/** A resource that exists on the server. */
 export interface Known {
   readonly kinds: readonly string[];
-  /** The path of the operation that told of it. */
+  /** The path of the operation that returned it. */
   readonly path: string;
   readonly row: JsonObject;
-  /** The id of the row, where it has one. */
   readonly id: unknown;
-  /** Whether this run created it: only then may it be changed or deleted. */
+  /** Whether this run created it. Only then may it be changed or deleted. */
   readonly isCreated: boolean;
 }
 
-/** Whether a response tells of what its call made: 201 says so, another success may tell of what was there. */
+/** Whether a response describes a new resource. Status 201 is definite; other successes may return an existing one. */
 type Making = 'yes' | 'unless there' | 'no';
 
 const most = 60;
-/** Values that are handed out for one place. */
+/** Maximum number of values to return for one parameter. */
 const mostValues = 12;
-/** Resources that are remembered: a run of any length takes no more memory. */
+/** Limit that keeps memory constant in long runs. */
 const mostResources = 2000;
 
-/** What the server has, as its responses tell: where a call needs the id of something, it is found here. */
+/** Resources found in responses. Provides the IDs that calls need. */
 export class Pool {
   readonly #document: OpenApiDocument;
   readonly #resources: Known[] = [];
   readonly #byId = new Map<unknown, Known[]>();
   readonly #gone = new Set<string>();
-  /** Ids that properties of responses name, by kind. */
+  /** IDs in reference properties of responses, by resource type. */
   readonly #mentioned = new Map<string, unknown[]>();
-  /** Values that declared `links` give for a parameter, by operation and name. */
+  /** Values from declared `links`, by operation and parameter. */
   readonly #linked = new Map<string, unknown[]>();
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
   }
 
-  /** Learns from a successful response. */
   learn(exchange: Exchange, isCreated: boolean): void {
     const { operation, response } = exchange;
     const value = response.json?.value;
@@ -60,7 +58,7 @@ export class Pool {
     if (value === undefined || operation.method === 'DELETE') return;
     const isPut = operation.method === 'PUT' && response.status === 201;
     const created: Making = !isCreated && !isPut ? 'no' : response.status === 201 ? 'yes' : 'unless there';
-    // What is put under an id of its own is one of its collection.
+    // A resource that was created with PUT belongs to the parent collection.
     const path = isPut ? collectionPath(operation.path, lastParameter(operation.path) ?? '') : operation.path;
     const declared =
       operation.responses.find(({ status }) => status === String(response.status)) ?? operation.responses[0];
@@ -71,20 +69,20 @@ export class Pool {
     if (Array.isArray(list)) for (const row of list.slice(0, most)) this.#add(row, kinds, path, created);
     else this.#add(value, kinds, path, created);
     this.#mention(value, 0);
-    // What is in a resource is not what the path picks.
+    // Nested resources are not selected by this path.
     for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], `${operation.path}#${kind}`, created);
   }
 
-  /** What is deleted is no longer handed out. */
+  /** Excludes a deleted resource. */
   forget(id: unknown): void {
     this.#gone.add(String(id));
   }
 
   /**
-   * Values for a parameter of a path or a query, the best first: those that paths, kinds and links lead to, and those that
-   * merely stand under the same name somewhere.
+   * Values for a path or query parameter, best first: likely ones match by path, type or link; possible ones only by
+   * name.
    *
-   * @param onlyMade for calls that change or delete what they name.
+   * @param onlyCreated for calls that change or delete the resource.
    */
   forParameter(operation: Operation, name: string, onlyCreated: boolean): { likely: unknown[]; possible: unknown[] } {
     const linked = onlyCreated ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
@@ -96,7 +94,7 @@ export class Pool {
     return { likely: this.#clean(linked, values, mentioned), possible: this.#clean(same) };
   }
 
-  /** What names resources that an operation may be about: those of the collection that its path goes through, then those of its kinds. */
+  /** Identifiers of resources that an operation may act on: first from the collection in its path, then by type. */
   *#named(operation: Operation, name: string, resources: readonly Known[]): Generator<unknown> {
     const collection = collectionPath(operation.path, name);
     const isLast = operation.path.endsWith(`{${name}}`);
@@ -107,7 +105,6 @@ export class Pool {
     for (const kind of expected) yield* asked(resources, nameOf, ({ kinds }) => kinds.includes(kind));
   }
 
-  /** Ids for a property of a body. */
   forMember(operation: Operation, name: string, onlyCreated: boolean): unknown[] {
     const kinds = kindsOfOperation(this.#document, operation);
     const usable = onlyCreated ? this.#created() : this.#resources;
@@ -118,19 +115,22 @@ export class Pool {
     }
     const kind = kindOfReference(name);
     if (kind === undefined) return [];
-    // What is of another kind is named as it names itself: a client by its `clientRef` where it has one.
+    // A resource of another type is referenced by the property that it has itself: a client by its `clientRef`.
     const known = asked(
       this.#resources,
       ({ id, row }) => (kinds.includes(kind) ? id : (row[name] ?? id)),
       (resource) => resource.kinds.includes(kind),
     );
-    // A row of the operation's own kind that has such a property names itself by it.
+    // A row of the operation's own type identifies itself by this property.
     const isOwn = (resource: Known) => resource.kinds.some((one) => kinds.includes(one));
     const own = asked(usable, ({ row }) => row[name], isOwn);
     return this.#clean(known, own, this.#mentioned.get(kind) ?? []);
   }
 
-  /** Whether the resources that an operation works on are known by a property themselves: `systemRef`, and not `clientRef`. */
+  /**
+   * Whether a property identifies the operation's own resources, such as `systemRef`, rather than other ones, such as
+   * `clientRef`.
+   */
   isKey(operation: Operation, name: string): boolean {
     const kinds = kindsOfOperation(this.#document, operation);
     const kind = kindOfReference(name);
@@ -141,34 +141,35 @@ export class Pool {
     );
   }
 
-  /** Whether a property may name a resource that the server knows by another word than an id: `voucherCode` where there are vouchers. */
+  /** Whether a property may refer to a resource by something other than an ID: `voucherCode` if vouchers exist. */
   mayRefer(name: string): boolean {
     const [, kind] = /^(.+?)[-_]?(?:code|number|no|slug|handle|sku)$/i.exec(name) ?? [];
     return kind !== undefined && this.ofKind(singular(kind)).length > 0;
   }
 
-  /** Whether something is known by an id. */
   has(id: unknown): boolean {
     return id !== undefined && this.#byId.has(id);
   }
 
-  /** Whether a value of a path's parameter names what this run created. */
+  /** Whether a path parameter's value identifies a resource that this run created. */
   isCreated(operation: Operation, name: string, value: unknown): boolean {
     for (const one of this.#named(operation, name, this.#created())) if (String(one) === String(value)) return true;
     return false;
   }
 
-  /** Ids of all that is known. */
   ids(): unknown[] {
     return this.#clean(this.#resources.map(({ id }) => id));
   }
 
-  /** Resources of a kind, the newest first. */
+  /** Resources of a type, newest first. */
   ofKind(kind: string): Known[] {
     return this.#resources.filter(({ kinds, id }) => kinds.includes(kind) && !this.#gone.has(String(id)));
   }
 
-  /** What this run created, and the operation that deletes it; the newest first, so that what needs another goes before it. */
+  /**
+   * Resources that this run created, with the operations that delete them. Newest first, so that dependents are deleted
+   * before their parents.
+   */
   deletable(operations: readonly Operation[]): { operation: Operation; name: string; id: unknown }[] {
     return this.#created().flatMap(({ path, row, id: own }) => {
       const operation = deleterOf(operations, path);
@@ -179,11 +180,11 @@ export class Pool {
     });
   }
 
-  /** The paths of what this run created and no operation deletes. */
+  /** The paths of created resources that no operation deletes. */
   undeletable(operations: readonly Operation[]): string[] {
     const deletable = new Set(this.deletable(operations).map(({ id }) => String(id)));
     const left = this.#created().filter(({ id }) => !deletable.has(String(id)) && !this.#gone.has(String(id)));
-    // What was created is told by the operation that made it; lists show it once more.
+    // Lists return the same resources again: only the creating operation counts.
     const makers = new Set(operations.filter(isMaking).map(({ path }) => path));
     return [...new Set(left.map(({ path }) => path))].filter((path) => makers.has(path));
   }
@@ -193,7 +194,7 @@ export class Pool {
   }
 
   #add(row: unknown, kinds: readonly string[], path: string, created: Making): void {
-    // What failed is nothing that is there.
+    // A failed item does not exist on the server.
     if (!isObject(row) || isObject(row.error) || /^fail/i.test(String(row.status ?? ''))) return;
     const id = idOf(row);
     const same = this.#byId.get(id) ?? [];
@@ -217,8 +218,8 @@ export class Pool {
   }
 
   /**
-   * Whether a resource of these kinds is known by the same id, as made by this run or as there before: a list shows what another
-   * operation made, and an upsert what it only changed. Ids that are numbers are those of many kinds.
+   * Whether a resource with the same ID and a common type is known, either created by this run or existing before.
+   * Numeric IDs are not unique across types.
    */
   #hasAs(id: unknown, kinds: readonly string[], isCreated: boolean): boolean {
     if (id === undefined) return false;
@@ -228,7 +229,7 @@ export class Pool {
     );
   }
 
-  /** Objects within a response whose schema has a name: an onboarded client comes with its contacts. */
+  /** Nested objects with an ID: an onboarded client includes its contacts. */
   #nested(value: unknown, schema: JsonObject | undefined): [string, JsonObject][] {
     if (!isObject(value) || schema === undefined) return [];
     return Object.entries(value).flatMap(([name, member]) => {
@@ -261,7 +262,7 @@ export class Pool {
     }
   }
 
-  /** Evaluates the links that the response declares: they say outright what goes where. */
+  /** Evaluates declared links, which state explicitly where a value is used. */
   #follow({ operation, request, response }: Exchange): void {
     const declared = operation?.responses.find(({ status }) => status === String(response.status));
     for (const link of Object.values(declared?.links ?? {})) {
@@ -275,7 +276,7 @@ export class Pool {
     }
   }
 
-  /** The first that are there and may be ids, each once. No more are looked for than are handed out. */
+  /** The first usable IDs, without duplicates. */
   #clean(...sources: readonly Iterable<unknown>[]): unknown[] {
     const usable = new Set<unknown>();
     for (const source of sources)
@@ -287,7 +288,7 @@ export class Pool {
   }
 }
 
-/** What resources response, those that are requested; one by one, as most callers need only the first. */
+/** Yields lazily, because most callers need only the first value. */
 function* asked(
   resources: readonly Known[],
   ask: (resource: Known) => unknown,
@@ -296,7 +297,7 @@ function* asked(
   for (const resource of resources) if (isExpected(resource)) yield ask(resource);
 }
 
-/** Whether the result of an operation that makes says that it created nothing. */
+/** Whether the result of a create operation states that nothing was created. */
 function isOld({ created, status }: JsonObject): boolean {
   return created === false || /^(?:updated|unchanged|existing|existed|deleted)$/i.test(String(status ?? ''));
 }
@@ -313,7 +314,7 @@ function deleterOf(operations: readonly Operation[], collection: string): Operat
   });
 }
 
-/** The id of an object: its `id`, or what is named so. */
+/** The ID of an object: its `id`, or else a property such as `clientId`. */
 export function idOf(row: JsonObject): unknown {
   const name = Object.keys(row).find(isOwnId);
   if (name !== undefined) return row[name];
@@ -323,7 +324,7 @@ export function idOf(row: JsonObject): unknown {
   return named.length > 0 && named[0] !== undefined ? row[named[0]] : undefined;
 }
 
-/** A runtime expression of OpenAPI, as far as responses and requests have what it names. */
+/** Evaluates an OpenAPI runtime expression. */
 function evaluate(expression: unknown, request: Exchange['request'], response: Exchange['response']): unknown {
   if (typeof expression !== 'string' || !expression.startsWith('$')) return expression;
   const [source = '', pointer = ''] = expression.split('#');

@@ -21,25 +21,24 @@ import { Pool } from './pool.ts';
 import { disagreeingReferences } from './references.ts';
 import { seedOf } from './seed.ts';
 
-/** Who sends a request. */
 export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant';
 
 export interface SendOptions {
   readonly identity?: Identity;
-  /** Off for requests that are none of the contract's: of their responses, only that they are no fault is judged. */
+  /** False for requests outside the contract: their responses are checked for server faults only. */
   readonly isJudged?: boolean;
 }
 
-/** A call that shows a finding by itself. */
+/** A single call that reproduces a finding. */
 export interface Shown {
   readonly call: Call;
-  /** A JSON Pointer to the part of the call that the finding tells of: it stays as it is. */
+  /** JSON Pointer to the part of the call that the finding is about. Shrinking keeps it. */
   readonly kept?: string;
-  /** The finding as another exchange shows it; undefined where it does not. */
+  /** The finding in another exchange; undefined if it is not reproduced. */
   found(exchange: Exchange): Candidate | undefined;
 }
 
-/** Calls that a run may send to make the calls smaller that show what it found. */
+/** Maximum number of calls that one run spends on shrinking. */
 const mostShrinkings = 600;
 
 interface OperationState {
@@ -51,14 +50,14 @@ interface OperationState {
 }
 
 /**
- * One run against one server: sends requests, judges every response on the way, and keeps what was learnt. Checks see the
- * server through it only.
+ * One run against one server. Sends requests, checks every response, and collects what it learns. Checks access the
+ * server only through it.
  */
 export class Session {
   readonly document: OpenApiDocument;
   readonly options: CheckOptions;
   readonly operations: readonly Operation[];
-  /** The operations that are judged. */
+  /** The operations that are in scope. */
   readonly judged: readonly Operation[];
   readonly validators: Validators;
   readonly values: Values;
@@ -69,9 +68,11 @@ export class Session {
   readonly notices = new Set<string>();
   readonly seed: number;
   requests = 0;
-  /** Texts that stand for the ETag that a resource has when a call of it is sent: without that tag nothing of it can be changed. */
+  /**
+   * Placeholders that are replaced with the resource's current ETag when a call is sent. A stale tag would be rejected.
+   */
   readonly tagsToBe = new Set<string>();
-  /** Values that a person gave, by name. */
+  /** Values that the user provided, by parameter name. */
   given: Readonly<Record<string, unknown>> = {};
   readonly #tags: EtagRegistry;
   readonly #client: HttpClient;
@@ -96,17 +97,16 @@ export class Session {
     this.#deadline = options.time === undefined ? Number.POSITIVE_INFINITY : performance.now() + options.time * 1000;
   }
 
-  /** A seed for one purpose within the run. */
   seedFor(label: string): number {
     return seedOf(this.seed, label);
   }
 
-  /** Whether the time that the run was given is over: no new probe begins then. */
+  /** Whether the time limit is reached. No new probe starts then. */
   get isOver(): boolean {
     return performance.now() > this.#deadline || this.options.signal?.aborted === true;
   }
 
-  /** Whether a sort of check is created in this run. */
+  /** Whether this run includes a category of checks. */
   wants(category: Category): boolean {
     return this.options.checks?.includes(category) ?? true;
   }
@@ -125,12 +125,12 @@ export class Session {
     return state;
   }
 
-  /** Counts an observation that could have become a finding. */
+  /** Counts an observation that could have produced a finding. */
   observed(operation: Operation, category: Category): void {
     this.stateOf(operation).observations[category] += 1;
   }
 
-  /** Sends a call and judges its response. A limit on the rate is waited for. */
+  /** Sends a call and checks its response. Waits if the server limits the rate. */
   async send(call: Call, options: SendOptions = {}): Promise<Exchange> {
     const wire = serialize(call);
     const exchange = await this.#exchange(call.operation, wire, options);
@@ -158,16 +158,16 @@ export class Session {
     return exchange;
   }
 
-  /** Sends what no operation declares. Only a fault of the server counts by itself. */
+  /** Sends a request that no operation declares. Only server faults count here. */
   async sendRaw(wire: WireRequest, operation?: Operation, identity: Identity = 'caller'): Promise<Exchange> {
     return this.#exchange(operation, wire, { identity });
   }
 
   /**
-   * Reports a difference that a check found, once it has happened a second time.
+   * Reports a difference that a check found, once it is confirmed by a second observation.
    *
-   * @param again the same observation, made anew: the exchanges that show it, or undefined where it did not show.
-   * @param one the call that shows it, where one does: the finding is shown by the smallest that does.
+   * @param again repeats the observation; returns the exchanges that show it, or undefined if it did not recur.
+   * @param one the single call that shows it, if any: the report contains the smallest call that does.
    */
   async report(
     candidate: Candidate,
@@ -180,13 +180,13 @@ export class Session {
     if (confirmed === undefined) return this.registry.noteUnrepeated(candidate);
     const shown = confirmed.length > 0 ? confirmed : exchanges;
     const last = shown.at(-1);
-    // What is told is of the exchange that is shown.
+    // The text must describe the exchange that the report contains.
     const latest = one === undefined || last === undefined ? undefined : one.found(last);
     this.registry.write(latest?.cause === candidate.cause ? latest : candidate, shown);
     if (one !== undefined) await this.#shrink(candidate.cause, one, shown);
   }
 
-  /** Has a finding show what the smallest call brings that shows it. */
+  /** Replaces the exchange of a finding with the smallest call that reproduces it. */
   async #shrink(cause: string, { call, kept, found }: Shown, shown: readonly Exchange[]): Promise<void> {
     const breaches = breachesOf(this.validators, call, this.givenHeaders);
     let smallest: Candidate | undefined;
@@ -209,18 +209,17 @@ export class Session {
       this.registry.rewrite(smallest, [...shown.slice(0, -1), exchange]);
   }
 
-  /** Signs in, so that what the caller's headers are is known before the first call. */
+  /** Signs in, so that the caller's headers are known before the first call. */
   async signIn(): Promise<void> {
     await this.#headersOf('caller');
     this.given = { ...this.options.values, ...(await this.options.auth?.values?.()) };
   }
 
-  /** The headers that the caller sends with everything. */
   get givenHeaders(): string[] {
     return Object.keys(this.#signedIn.get('caller') ?? {});
   }
 
-  /** The headers by which the caller says who it is. */
+  /** The headers that authenticate the caller. */
   get credentials(): Readonly<Record<string, string>> {
     const all = this.#signedIn.get('caller') ?? {};
     const others = withoutCredentials(all, this.document);
@@ -231,18 +230,18 @@ export class Session {
     return this.#client.close();
   }
 
-  /** The literal secrets that requests carried: reports replace them. */
+  /** Secrets in requests. Reports mask them. */
   secrets(): string[] {
     return [...this.#signedIn.values()].flatMap((headers) => Object.values(headers));
   }
 
-  /** Whether the auth module knows how to be this identity. */
+  /** Whether the auth module supports an identity. */
   can(identity: Identity): boolean {
     if (identity === 'caller' || identity === 'anonymous') return true;
     return this.options.auth?.[identity] !== undefined;
   }
 
-  /** How a response differs from what is declared, and from the responses before it that it must agree with. */
+  /** Compares a response with its declaration and with earlier responses. */
   #judged(exchange: Exchange): Candidate[] {
     return [
       ...this.judge.judge(exchange),
@@ -252,7 +251,7 @@ export class Session {
     ];
   }
 
-  /** What is seen in an exchange is confirmed by sending the same again; a write is judged by the writes that follow it. */
+  /** Confirms candidates by repeating the request. A write is not repeated: a later write confirms it. */
   async #confirm(
     candidates: readonly Candidate[],
     exchange: Exchange,
@@ -283,7 +282,7 @@ export class Session {
   async #exchange(operation: Operation | undefined, wire: WireRequest, options: SendOptions): Promise<Exchange> {
     const identity = options.identity ?? 'caller';
     for (let attempt = 0; ; attempt += 1) {
-      // Headers that a call sets by itself win over those of the identity.
+      // Headers of the call override those of the identity.
       const headers: Record<string, string> = { ...(await this.#headersOf(identity)), ...wire.headers };
       if (wire.cookie !== undefined)
         headers.cookie = headers.cookie === undefined ? wire.cookie : `${headers.cookie}; ${wire.cookie}`;
@@ -314,7 +313,7 @@ export class Session {
     }
   }
 
-  /** The ETag of what a call is about, as it is now. */
+  /** The current ETag of the resource that a call addresses. */
   async #tagOf({ target }: WireRequest, headers: Readonly<Record<string, string>>): Promise<string> {
     const { 'if-match': expected = '', 'content-type': _type, ...others } = headers;
     this.requests += 1;
@@ -348,7 +347,7 @@ async function signedIn(
   return (await auth?.[identity]?.()) ?? {};
 }
 
-/** A search or a list by POST reads: sent again, it does nothing new. */
+/** A POST that searches or lists has no side effects, so it can be repeated. */
 function isReading({ request }: Exchange): boolean {
   return request.method === 'POST' && /search|query|list|lookup|find/i.test(new URL(request.url).pathname);
 }
@@ -357,7 +356,7 @@ function lowerCase(headers: Readonly<Record<string, string>>): Record<string, st
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** The headers that do not say who sends. */
+/** The headers without credentials. */
 function withoutCredentials(
   headers: Readonly<Record<string, string>>,
   document: OpenApiDocument,
@@ -371,7 +370,7 @@ function withoutCredentials(
   );
 }
 
-/** The operations that patterns name by id, `METHOD /path`, path or tag. */
+/** The operations that match patterns by ID, `METHOD /path`, path or tag. */
 export function chosen(operations: readonly Operation[], { only, exclude }: CheckOptions): Operation[] {
   const matches = (patterns: readonly string[], operation: Operation) =>
     patterns.some((pattern) => {

@@ -8,8 +8,8 @@ import { check } from '../check.ts';
 import type { Report } from '../report/report.ts';
 
 /**
- * A server where nearly every name was taken before the run: all texts of up to eleven characters, and all numbers below a
- * million. A check that makes up a name meets somebody's resource.
+ * A server where nearly every ID is in use before the run: all texts of up to eleven characters, and all numbers below
+ * a million. A generated ID almost always matches an existing resource.
  */
 const wasThere = (name: string) => (Number.isFinite(Number(name)) ? Number(name) < 1_000_000 : name.length < 12);
 
@@ -57,7 +57,7 @@ const contract = {
     ...resource('notes', 'slug', { type: 'string', minLength: 1, maxLength: 30 }, ['post', 'get', 'patch', 'delete']),
     ...resource('labels', 'label', { type: 'string', minLength: 1, maxLength: 30 }, ['get', 'put', 'delete']),
     ...resource('coins', 'coin', { type: 'integer', minimum: 1 }, ['post', 'patch', 'delete']),
-    // Reading harms nothing, whatever its method: here, any kind is taken, however long.
+    // Reading is harmless with any method: this endpoint accepts any kind.
     '/kinds/{kind}/lookup': {
       post: {
         operationId: 'lookup-kind',
@@ -102,7 +102,7 @@ beforeAll(async () => {
       }
       const at = `${collection}/${name}`;
       const isThere = created.has(at) || wasThere(name);
-      // What was there can be changed like all else: that nobody does is what is proven.
+      // Existing data can be changed here; the test proves that the check does not.
       if (request.method !== 'GET' && isThere && !created.has(at)) harmed.push(`${request.method} ${at}`);
       if (!isThere && request.method !== 'PUT') return reply(404);
       if (request.method === 'DELETE') {

@@ -1,8 +1,8 @@
 import { wordsOf } from './words.ts';
 
-/** What the words of a description say beyond doubt. Where they say it loosely, or two ways, they say nothing here. */
+/** Parses unambiguous statements in descriptions. Vague or contradictory wording yields nothing. */
 
-/** A description in the parts that say one thing each. */
+/** The clauses of a description, each with one statement. */
 export function clausesOf(description: unknown): string[] {
   return typeof description === 'string'
     ? description
@@ -14,7 +14,7 @@ export function clausesOf(description: unknown): string[] {
 
 export interface BoundSaid {
   readonly includes: boolean;
-  /** Whether it is said in so many words, rather than by `before this day`. */
+  /** Whether the wording is explicit, rather than implied by `before this day`. */
   readonly isExplicit: boolean;
 }
 
@@ -28,7 +28,7 @@ const beyond = {
 const beyondThis =
   /\b(?:after|later than|before|earlier than) th(?:is|at) (?:moment|time|timestamp|instant|day|date|point in time)\b/i;
 
-/** Whether a bound is itself within the range. */
+/** Whether the range includes its bound. */
 export function boundSaid(description: string, side: 'least' | 'most'): BoundSaid | 'contradictory' | undefined {
   const [isIn, isOut] = [inclusive.test(description), exclusive.test(description)];
   if (isIn && isOut) return 'contradictory';
@@ -41,7 +41,7 @@ export function saysUtc(description: string): boolean {
   return /\b(?:UTC|GMT)\b/.test(description);
 }
 
-/** Whether a row is meant that has any of several values, or all of them. */
+/** Whether a row must match any of several values, or all of them. */
 export function joinSaid(description: string): 'any' | 'all' | undefined {
   const ofThese = '(?: of)? (?:these|the given|the listed|the specified)\\b';
   const isAny = new RegExp(`\\b(?:any|at least one|one or more|either)${ofThese}`, 'i').test(description);
@@ -49,14 +49,14 @@ export function joinSaid(description: string): 'any' | 'all' | undefined {
   return isAny === isAll ? undefined : isAny ? 'any' : 'all';
 }
 
-/** Whether a text must be the same to the letter. */
+/** Whether a text must match exactly. */
 export function saysExactly(description: string): boolean {
   return /\bexactly as (?:it is |they are )?(?:written|stored|spelled|spelt|shown)\b|\bcase[- ]sensitive(?:ly)?\b/i.test(
     description,
   );
 }
 
-/** Whether each value of a flag leaves out what the other one leaves: `true: only those with; false: only those without`. */
+/** Whether both values of a flag filter: `true: only those with; false: only those without`. */
 export function saysBothWays(description: string): boolean {
   return /\bonly\b.*\bor only (?:those|the ones|ones)\b|\btrue\b.{0,6}\bonly\b.*\bfalse\b.{0,6}\bonly\b/is.test(
     description,
@@ -69,7 +69,7 @@ export function ignoresCase(description: string): boolean {
   );
 }
 
-/** Whether a search finds what is within a word, too. */
+/** Whether a search matches parts of words. */
 export function saysPart(description: string): boolean {
   const isPart =
     /\bcontain(?:s|ing)? (?:this|the (?:text|given text))\b|\bwith this text\b|\bpart of\b|\bsubstring\b|\banywhere in\b/i;
@@ -79,7 +79,7 @@ export function saysPart(description: string): boolean {
   );
 }
 
-/** What a text says that a search looks into: `their title or in the name of the organizer` are two places. */
+/** The properties that a search covers: `their title or in the name of the organizer` lists two. */
 export function placesSaid(description: string): string[][] {
   const within =
     /\b(?:in|within|of) (?:their|its|the|either)\b (.+?)(?:[.;]|, in |, ignor|, regardless|, without|, case|$)/i.exec(
@@ -96,23 +96,23 @@ export function placesSaid(description: string): string[][] {
     .filter((words) => words.length > 0);
 }
 
-/** Whether a clause speaks of a property: `the plate number` of `plate_number`. */
+/** Whether a clause mentions a property: `the plate number` mentions `plate_number`. */
 export function speaksOf(clause: string, name: string): boolean {
   const said = ` ${wordsOf(clause).join(' ')} `;
   const words = wordsOf(name).join(' ');
   return words !== '' && (said.includes(` ${words} `) || clause.includes(`\`${name}\``));
 }
 
-/** Whether no two resources may have the same: `Unique within the account`, `the name is already in use`. */
+/** Whether a value must be unique: `Unique within the account`, `the name is already in use`. */
 export function saysUnique(clause: string): boolean {
   const isSaid =
     /\bunique\b(?! identifier)|\balready (?:in use|used|taken|exists|known|has)\b|\bin use\b|\bis taken\b|\bexists already\b/i;
-  // A key of idempotency is used once, too, and is no property of the resource.
+  // An idempotency key is also used once, but is not a property of the resource.
   const isOther = /\bnot (?:be |necessarily |have to be )*unique\b|\brequest\b|\bidempoten/i;
   return isSaid.test(clause) && !isOther.test(clause);
 }
 
-/** Whether what is sent leaves nothing of what was: `tags are replaced as a whole`. */
+/** Whether an update replaces the previous value completely: `tags are replaced as a whole`. */
 export function saysWhole(clause: string): boolean {
   return (
     /\breplace[sd]?\b/i.test(clause) &&
@@ -121,7 +121,7 @@ export function saysWhole(clause: string): boolean {
   );
 }
 
-/** A number that others next to it determine: two or more names, and what stands between them. */
+/** A calculation over sibling properties. */
 export interface Formula {
   readonly operands: readonly string[];
   readonly operators: readonly Operator[];
@@ -142,28 +142,28 @@ const operators: Readonly<Record<string, Operator>> = {
 };
 const between = /\s+(times|multiplied by|×|\*|plus|\+|less|minus|-|−)\s+/i;
 
-/** `quantity times unitPrice, rounded half up`. */
+/** Parses `quantity times unitPrice, rounded half up`. */
 export function formulaSaid(description: string): Formula | undefined {
   const [clause = ''] = clausesOf(plain(description));
   const parts = clause.replace(/, (?:always )?rounded\b.*$/i, '').split(between);
   if (parts.length < 3) return undefined;
   const used = parts.filter((_, index) => index % 2 === 1).map((word) => operators[word.toLowerCase()] ?? 'plus');
-  // What is multiplied first is another matter.
+  // Mixed operators would need precedence rules.
   if (new Set(used.map((operator) => operator === 'times')).size > 1) return undefined;
   const operands = parts.filter((_, index) => index % 2 === 0).map((operand) => operand.replace(/^the /i, ''));
   return { operands, operators: used };
 }
 
-/** A number that adds up what rows have. */
+/** A sum over rows. */
 export interface SumSaid {
   readonly member: string;
-  /** What the rows are; undefined where nothing is said of it. */
+  /** The name of the list; undefined if the description names none. */
   readonly rows: string | undefined;
-  /** Whether rows that lack the property count as nothing. */
+  /** Whether rows without the property count as zero. */
   readonly isSparse: boolean;
 }
 
-/** `The sum of all lineTotals`, `The sum of the seats of all halls of this venue`. */
+/** Parses `The sum of all lineTotals` and `The sum of the seats of all halls of this venue`. */
 export function sumSaid(description: string): SumSaid | undefined {
   const [clause = '', ...others] = clausesOf(plain(description));
   const owner = '(?: of (?:this|the) [\\w-]+)?';
@@ -176,7 +176,6 @@ export function sumSaid(description: string): SumSaid | undefined {
   return { member, rows, isSparse: others.some((other) => /\bcounts? as (?:0|zero|nothing)\b/i.test(other)) };
 }
 
-/** Words without the signs that set names apart from them. */
 function plain(description: string): string {
   return description.replaceAll('`', '');
 }

@@ -8,11 +8,14 @@ import type { FullList, Listing } from './listing.ts';
 import { distinct, type Match, matchBeginning, type Property, valueIn } from './properties.ts';
 import type { Slot } from './slot.ts';
 
-/** Filters that leave the rows between bounds: `minPrice`, `createdAfter`, `price[gte]`. */
+/** Filters by range: `minPrice`, `createdAfter`, `price[gte]`. */
 
 interface Bound {
   readonly side: 'least' | 'most';
-  /** Whether the word says that the bound itself is meant: some say so of numbers and days, and of moments nothing. */
+  /**
+   * Whether the name implies that the bound is included. Some names imply it for numbers and days, but not for
+   * timestamps.
+   */
   readonly includes: 'always' | 'never' | 'no moments' | undefined;
 }
 
@@ -24,7 +27,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   ...words('least', 'always', ['min', 'minimum', 'from', 'since', 'least', 'gte', 'ge']),
   ...words('least', 'never', ['gt']),
   ...words('least', undefined, ['after', 'start', 'above', 'over', 'newer', 'begin', 'low', 'lower']),
-  // A period of time often ends before its bound: `from` one midnight `to` another.
+  // A period often excludes its end: `from` one midnight `to` the next.
   ...words('most', 'no moments', ['max', 'maximum', 'to', 'until', 'till', 'most']),
   ...words('most', 'always', ['lte', 'le']),
   ...words('most', 'never', ['lt']),
@@ -35,7 +38,10 @@ function words(side: Bound['side'], includes: Bound['includes'], list: readonly 
   return Object.fromEntries(list.map((word) => [word, { side, includes }]));
 }
 
-/** `minPrice`, `price_max`, `createdAfter`, `price[gte]`, `since`: the property, and the side of the bound. */
+/**
+ * The property and the side that a range filter applies to: `minPrice`, `price_max`, `createdAfter`, `price[gte]`,
+ * `since`.
+ */
 export function rangeOf(list: FullList, name: readonly string[], description: string): Range | undefined {
   const [first = '', ...rest] = name;
   const last = name.at(-1) ?? '';
@@ -51,7 +57,9 @@ export function rangeOf(list: FullList, name: readonly string[], description: st
   return undefined;
 }
 
-/** `minSeats` is about the `seatCount`, and `bornBefore` about the `birthDate`, where the description names that one property alone. */
+/**
+ * Matches `minSeats` with `seatCount` and `bornBefore` with `birthDate` if the description mentions only that property.
+ */
 function matchSaid({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
   const isNamed = ({ path, words: own }: Property) =>
     path.length === 1 && own.length > 1 && new RegExp(`(?<![\\w-])${path[0]}(?![\\w-])`).test(description);
@@ -61,7 +69,7 @@ function matchSaid({ properties }: FullList, words: readonly string[], descripti
 
 const mostTried = 12;
 
-/** Bounds between rows, and bounds that are the value of a row, where it is told whether that one is meant. */
+/** Bounds between rows, and bounds equal to a row's value if it is documented whether they are included. */
 export function inRange(listing: Listing, list: FullList, slot: Slot, range: Range): Condition[] {
   const { property, isExact } = range.match;
   const values = distinct(list.rows, property).filter(
@@ -124,7 +132,7 @@ function conditionOf(
   includes: boolean | undefined,
   isPlain: (value: unknown) => boolean,
 ): Condition {
-  // `to` a day leaves open whether moments of that day are meant, unless the description says so.
+  // `to` a day leaves open whether it includes timestamps of that day, unless documented.
   const isSaid = named === 'always' || typeof boundSaid(slot.description, side) === 'object';
   return {
     slot,

@@ -9,12 +9,11 @@ import type { Listing } from './listing.ts';
 import { widest } from './listing.ts';
 import type { Probe } from './probe.ts';
 
-/** Parameters that say which properties are shown: `fields` those that are requested alone, `include` some besides the others. */
+/** A parameter that selects properties: `fields` returns only those, `include` adds some. */
 export interface Chooser {
   readonly name: string;
   readonly kind: 'only' | 'besides';
   readonly isList: boolean;
-  /** Values that are the names of properties. */
   readonly names: readonly string[];
 }
 
@@ -26,7 +25,7 @@ interface Chosen {
 const only = /^(?:fields|select|onlyfields|fieldset)$/;
 const extraSettings = /^(?:include|includes|expand|embed|populate|with)$/;
 
-/** The meaning of a parameter, where its values are properties of what is shown. */
+/** The meaning of a parameter whose values are property names. */
 export function chooserOf(
   document: OpenApiDocument,
   name: string,
@@ -43,14 +42,14 @@ export function chooserOf(
   const names = (item.enum ?? []).filter(
     (one) => typeof one === 'string' && members.includes(one) && !required.has(one),
   );
-  // Values that are no properties, as `all`, may mean anything.
+  // With values that are not properties, such as `all`, the meaning is unclear.
   const isPlain = (item.enum ?? []).every((one) => typeof one === 'string' && members.includes(one));
   return kind === undefined || !isPlain || names.length < 1 || (kind === 'only' && names.length < 3)
     ? undefined
     : { name, kind, isList, names: names.map(String) };
 }
 
-/** What is requested: one name and, where several may be, two; each twice, with other names. */
+/** Requests for one name and, if several are allowed, for two; each with two sets of names. */
 export function choicesOf({ isList, names, kind }: Chooser, present: readonly string[]): Chosen[][] {
   const usable = kind === 'only' ? names.filter((name) => present.includes(name)) : names;
   const one = (name: string): Chosen => ({ value: isList ? [name] : name, names: [name] });
@@ -87,7 +86,10 @@ export interface Seen {
   readonly names: readonly string[];
 }
 
-/** What is wrong with resources that were requested by names. @param plain what is shown where nothing is requested. */
+/**
+ * What is wrong with resources that were requested with selected properties.
+ * @param plain resources without a selection.
+ */
 export function misshown(
   { kind, names: all }: Chooser,
   { names }: Chosen,
@@ -103,18 +105,20 @@ export function misshown(
   if (resources.length === 0) return undefined;
   if (lost.length > 0) return { what: 'lost', names: lost };
   const others = all.filter((name) => !names.includes(name) && has(plain, name));
-  // `id` and the like may always be shown; all the others are shown only where nothing is chosen from them.
+  // `id` and the like may always be returned. If all other properties are returned, the selection was ignored.
   return kind === 'only' && others.length > 1 && others.every((name) => has(resources, name))
     ? { what: 'ignored', names: others }
     : undefined;
 }
 
-/** What a resource leads to by an id can be shown with it; of what it leads to otherwise, there may be none. */
+/** Whether a resource has an ID of the related one, so that it can be embedded. Other relations may be empty. */
 function refersTo(resource: JsonObject, name: string): boolean {
   return Object.entries(resource).some(([key, value]) => keyOfName(key) === `${keyOfName(name)}id` && !isBlank(value));
 }
 
-/** What two choices of a kind both show; with several names, what each of them shows by itself is known. */
+/**
+ * Differences that both requests of a kind show. For several names, the properties that each returns alone are known.
+ */
 export async function chosenDifferences(
   chooser: Chooser,
   plain: readonly JsonObject[],
@@ -159,7 +163,7 @@ export async function chosenDifferences(
   return [];
 }
 
-/** On a list, every parameter that chooses what rows show. */
+/** Probes for every list parameter that selects properties of rows. */
 export function chosenProbes({ document, slots, rowSchema }: Listing): Probe[] {
   return slots.flatMap((slot): Probe[] => {
     const chooser =

@@ -1,18 +1,17 @@
 import { keyOfName } from '../../../run/words.ts';
 import { isFlag, isInteger, isText, type Slot } from './slot.ts';
 
-/** Which slot of a list is which control, as their names and types tell. */
+/** The controls of a list, inferred from the names and types of its slots. */
 export interface Controls {
   readonly size: Slot | undefined;
   readonly position: Slot | undefined;
   readonly cursor: Slot | undefined;
-  /** A flag that asks for the total. */
+  /** A flag that requests the total. */
   readonly total: Slot | undefined;
   readonly order: Slot | undefined;
   readonly direction: Slot | undefined;
-  /** Free text. */
   readonly search: Slot | undefined;
-  /** What is none of these: filters, and what nobody can tell. */
+  /** Filters, and slots of unknown meaning. */
   readonly others: readonly Slot[];
 }
 
@@ -55,7 +54,7 @@ export function controlsOf(slots: readonly Slot[]): Controls {
   return { size, position, cursor, total, order, direction, search, others };
 }
 
-/** The name without the object that it is in, where that only says that it is about pages: `pagination.limit`. */
+/** The name without an enclosing object such as `pagination` in `pagination.limit`. */
 function nameOf(slot: Slot): string {
   const [first = ''] = slot.words;
   const isGrouped = slot.words.length > 1 && /^(?:paging|pagination|options|params|query)$/.test(first);
@@ -82,11 +81,11 @@ function isDirection({ shape }: Slot): boolean {
 
 export interface Direction {
   readonly isDescending: boolean;
-  /** Where rows without a value stand; undefined where nothing is said. */
+  /** Where rows without a value are sorted; undefined if unspecified. */
   readonly nulls: 'first' | 'last' | undefined;
 }
 
-/** What a word such as `desc` or `asc_nulls_first` says. */
+/** Parses a word such as `desc` or `asc_nulls_first`. */
 export function directionOf(word: unknown): Direction | undefined {
   if (word === 1 || word === -1) return { isDescending: word === -1, nulls: undefined };
   if (typeof word !== 'string') return undefined;

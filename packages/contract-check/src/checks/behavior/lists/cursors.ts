@@ -8,7 +8,7 @@ import type { Difference } from './probe.ts';
 import type { Page, Settings } from './reader.ts';
 import { firstRepeated, isSameSequence, shown } from './rows.ts';
 
-/** The pages that the responses themselves lead to are the list: disjoint, complete and in its order. */
+/** Checks that the pages linked by responses are disjoint, complete and in the order of the list. */
 export async function cursors(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
   const { controls, said } = listing;
   if (controls.size === undefined || list.rows.length < 2 || said.paging === false) return undefined;
@@ -73,7 +73,7 @@ function differences(listing: Listing, list: FullList, pages: readonly Page[], s
       { ...base, check: 'page-overlap', title, expected: 'every row once', actual: `${repeated} is repeated` },
     ];
   }
-  // A page number is not a cursor: where responses name none, going on is the position's business.
+  // A page number is not a cursor: without links, the position check covers paging.
   const hasWay = pages.length > 1 || listing.controls.position === undefined;
   if (!list.isComplete || !hasWay) return totals;
   const known = new Set(keys);
@@ -103,7 +103,7 @@ function differences(listing: Listing, list: FullList, pages: readonly Page[], s
   return [...totals, ...moreDifferences(listing, list, asked)];
 }
 
-/** What leads on from a page: what it says, or the id of its last row where the cursor is named so. */
+/** The next page according to the response, or after the ID of the last row if the cursor's name says so. */
 function nextOf({ controls: { cursor } }: Listing, page: Page | undefined): Next | undefined {
   if (page === undefined) return undefined;
   if (page.metadata.next !== undefined || page.metadata.namesNext || cursor === undefined) return page.metadata.next;

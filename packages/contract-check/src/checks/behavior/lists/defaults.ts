@@ -4,7 +4,7 @@ import type { Page } from './reader.ts';
 import { isSameSequence, keyFor, shown } from './rows.ts';
 import type { Slot } from './slot.ts';
 
-/** One probe for each slot with a default: leaving it out is the same as giving its default. */
+/** For each slot with a default, checks that omitting it equals sending the default. */
 export function defaultProbes({ slots, said, controls }: Listing): Probe[] {
   if (!said.checksDefaults) return [];
   const declared = slots.filter(
@@ -24,7 +24,7 @@ export function defaultProbes({ slots, said, controls }: Listing): Probe[] {
 }
 
 async function same({ reader }: Listing, slot: Slot): Promise<Difference[] | undefined> {
-  // Within an object that is left out, a default says nothing: the object may be given without it.
+  // Defaults within an omitted object do not apply.
   if (slot.path.length > 1 && slot.place === 'body') return undefined;
   const explicit = await reader.read([[slot, slot.default]]);
   const omitted = await reader.read([]);
@@ -57,7 +57,7 @@ function tellings(explicit: Page, omitted: Page): { explicit: string; omitted: s
   return at < 0 ? undefined : { explicit: left[at] ?? '', omitted: right[at] ?? '' };
 }
 
-/** Where nothing is said of the size, a page has no more rows than could be requested. */
+/** Without a size, a page must not exceed the maximum size. */
 async function bound({ reader }: Listing, size: Slot): Promise<Difference[] | undefined> {
   const most = size.shape.maximum ?? Number.POSITIVE_INFINITY;
   const page = await reader.read([]);
@@ -76,7 +76,7 @@ async function bound({ reader }: Listing, size: Slot): Promise<Difference[] | un
   ];
 }
 
-/** The same request, twice, has the same rows in the same order. */
+/** Checks that a repeated request returns the same rows in the same order. */
 export async function stable({ reader, controls }: Listing, _list: FullList): Promise<Difference[] | undefined> {
   const first = await reader.read([]);
   const second = await reader.read([]);
@@ -85,7 +85,7 @@ export async function stable({ reader, controls }: Listing, _list: FullList): Pr
   const keyOf = keyFor([...first.rows, ...second.rows]);
   const [before, after] = [first.rows.map(keyOf), second.rows.map(keyOf)];
   const isSameRows = isSameSequence([...before].sort(), [...after].sort());
-  // Without pages or an order, nothing says that rows have a place.
+  // Without paging or an order, rows have no guaranteed sequence.
   const hasOrder = controls.size !== undefined || controls.order !== undefined || controls.cursor !== undefined;
   if (!isSameRows || !hasOrder || isSameSequence(before, after)) return [];
   return [

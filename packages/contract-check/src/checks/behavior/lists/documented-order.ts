@@ -11,12 +11,15 @@ import { distinct, matchOf, type Property } from './properties.ts';
 import type { Page } from './reader.ts';
 import type { Slot } from './slot.ts';
 
-/** What descriptions tell of an order: `Sorted by lastName, then firstName`, `ties are broken by id`, `nulls come last in both directions`. */
+/**
+ * The documented order: `Sorted by lastName, then firstName`, `ties are broken by id`, `nulls come last in both
+ * directions`.
+ */
 export interface DocumentedOrder {
-  /** The order of the list where nothing else is requested. */
+  /** The default order of the list. */
   readonly keys: readonly OrderKey[];
   readonly ties: OrderKey | undefined;
-  /** A key with what the description says of nulls and of capitals. */
+  /** Adds to a key what descriptions say about nulls and case. */
   withWords(key: OrderKey): OrderKey;
 }
 
@@ -37,7 +40,10 @@ export function documentedOrder({ operation, controls }: Listing, list: FullList
   return { keys: keys.map(withWords), ties, withWords };
 }
 
-/** `Sorted by`, `Rows are sorted by`, `Venues are ordered by`: the order of something else than the rows is none of theirs. */
+/**
+ * Matches `Sorted by`, `Rows are sorted by` and `Venues are ordered by`; a clause about anything but the rows is
+ * ignored.
+ */
 function beginning(path: string): RegExp {
   const kind = path.split('/').findLast((segment) => segment !== '' && !segment.startsWith('{')) ?? 'rows';
   const plain = kind.replaceAll(/\W/g, '.');
@@ -73,7 +79,7 @@ function mainKeys(list: FullList, clause: string): OrderKey[] {
   return keys;
 }
 
-/** `name`, `the name, descending`: only what is surely a property of the rows. */
+/** Parses `name` or `the name, descending` if it names a property of the rows. */
 function keyOf(list: FullList, item: string): OrderKey | undefined {
   const parts =
     /^(?:the |their |its )?[`'"]?([\w.]+(?: [a-z]+)?)[`'"]?(?: \(?(?:in )?(ascending|descending|asc|desc)(?: order)?\)?)?$/i.exec(
@@ -94,7 +100,7 @@ function keyOf(list: FullList, item: string): OrderKey | undefined {
   };
 }
 
-/** Texts and ids go up where nobody says otherwise; of numbers and moments, either may be meant. */
+/** Texts and IDs are ascending by default; numbers and timestamps may be either. */
 function usually({ rows }: FullList, property: Property): false | undefined {
   const values = distinct(rows, property);
   const isText = values.every((value) => typeof value === 'string' && !isDay(value) && !isInstant(value));
@@ -112,7 +118,7 @@ function tieKeys(list: FullList, clause: string): OrderKey[] {
   ];
 }
 
-/** `Newest first` is about the moment of creation, where rows show one. */
+/** `Newest first` refers to the creation time, if rows have one. */
 function newestFirst(list: FullList, clauses: readonly string[]): OrderKey[] {
   const match = matchOf(list.properties, ['created', 'at']) ?? matchOf(list.properties, ['created']);
   const isSaid = clauses.some((clause) =>
@@ -150,14 +156,14 @@ function nullsSaid(clauses: readonly string[], { path }: Property): OrderKey['nu
       : undefined;
 }
 
-/** `Text is compared without regard to case`, `names are sorted case-insensitively`. */
+/** Matches `Text is compared without regard to case` and `names are sorted case-insensitively`. */
 function saysNoCase(clause: string, { words }: Property): boolean {
   const subject = /^(\w+) (?:is|are) (?:compared|sorted|ordered)\b/i.exec(clause)?.[1]?.toLowerCase();
   if (subject === undefined || !ignoresCase(clause)) return false;
   return /^(?:texts?|strings?)$/.test(subject) || singularKey([subject]) === words.at(-1);
 }
 
-/** Where rows are not in the order that the description states, as far as what decides before a key is shown to the last digit. */
+/** The first deviation from the documented order. Stops at a key whose hidden digits may decide before the next one. */
 export function documentedOrderBreach(
   listing: Listing,
   rows: readonly JsonObject[],
@@ -172,7 +178,7 @@ export function documentedOrderBreach(
   return undefined;
 }
 
-/** The list is in the order that its description tells. */
+/** Checks the list against its documented order. */
 export function documentedOrderProbes({ controls, said }: Listing, documented: DocumentedOrder): Probe[] {
   const isRequested = controls.order !== undefined || controls.direction !== undefined;
   if (said.order === false || isRequested || documented.keys.length === 0) return [];

@@ -6,11 +6,14 @@ import type { FullList, Listing } from './listing.ts';
 import { Reader } from './reader.ts';
 import { walk } from './walk.ts';
 
-/** With fewer rows, pages and orders hardly show. */
+/** With fewer rows, paging and order cannot be checked reliably. */
 const expected = 5;
 const mostCreated = 7;
 
-/** The list with rows to tell apart: of another parent where this one has none, and with rows made where an operation creates them. */
+/**
+ * Finds enough rows for the checks: selects another parent if this one has too few, and creates rows if an operation
+ * can.
+ */
 export async function enough(
   context: CheckContext,
   given: Listing,
@@ -28,7 +31,7 @@ export async function enough(
   return { listing, list };
 }
 
-/** A list within something else is looked for where it has most rows. */
+/** For a nested list, selects the parent with the most rows. */
 async function ofFullerParent(
   { session }: CheckContext,
   listing: Listing,
@@ -55,7 +58,10 @@ async function ofFullerParent(
   return best;
 }
 
-/** Creates rows until there are enough, or one that was created is not in the list: then it is another type of resource. */
+/**
+ * Creates rows until there are enough, or until the list does not grow: then the operation creates another type of
+ * resource.
+ */
 async function afterMaking(
   { session, baselines }: CheckContext,
   listing: Listing,
@@ -67,7 +73,7 @@ async function afterMaking(
     const created = await baselines.again(maker, `row ${count} of ${listing.operation.id}`);
     const after = created === undefined ? undefined : await walk(listing);
     if (after === undefined) return list;
-    // What was created may have changed a row instead: the list is then another one all the same.
+    // The call may have updated a row instead, so the list must be read again.
     const isMore = after.rows.length > list.rows.length;
     list = after;
     if (!isMore) return list;
@@ -75,7 +81,7 @@ async function afterMaking(
   return list;
 }
 
-/** Operations that may create rows of a list: at its own path, above it, or of its kind. */
+/** Operations that may create rows of a list: at the same path, above it, or of the same type. */
 function makersOf({ session, baselines }: CheckContext, operation: Operation): Operation[] {
   const kinds = kindsOfOperation(session.document, operation);
   const makers = session.operations.filter((one) => isMaking(one) && baselines.of(one) !== undefined);

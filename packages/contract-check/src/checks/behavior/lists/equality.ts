@@ -9,7 +9,7 @@ import type { FullList, Listing } from './listing.ts';
 import { distinct, type Match, matchOf, type Property, valueIn } from './properties.ts';
 import type { Slot } from './slot.ts';
 
-/** The conditions that a slot can express, by its name alone: a value that rows have, one that none has, a range. */
+/** The conditions that a slot can express, inferred from its name: an existing value, an unused value, or a range. */
 export function conditionsOf(listing: Listing, list: FullList, slot: Slot): Condition[] {
   const { said } = listing;
   if (said.filters === false || slot.said.filter === false) return [];
@@ -30,7 +30,10 @@ function matchGiven({ properties }: FullList, name: string): Match | undefined {
   return property === undefined ? undefined : { property, isExact: true };
 }
 
-/** `country` is that of the `address` in a row where the description mentions the address, and rows have no other country. */
+/**
+ * Matches `country` with the `address` in a row if the description mentions the address, and rows have no other
+ * country.
+ */
 function memberSaid({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
   const alike = properties.filter(({ path }) => keyOfName(path.at(-1) ?? '') === words.join(''));
   const [only] = alike;
@@ -39,7 +42,7 @@ function memberSaid({ properties }: FullList, words: readonly string[], descript
   return wordsOf(description).join(' ').includes(container) ? { property: only, isExact: false } : undefined;
 }
 
-/** `client` may mean `clientId`, or the id of the `client` in a row. */
+/** `client` may mean `clientId`, or the ID of the embedded `client`. */
 function referenceOf({ properties }: FullList, words: readonly string[]): Match | undefined {
   const match = matchOf(properties, [...words, 'id']);
   return match === undefined ? undefined : { ...match, isExact: false };
@@ -63,13 +66,13 @@ function byMatch(listing: Listing, list: FullList, slot: Slot, match: Match | un
   const alike = isList || !saysExactly(slot.description) ? [] : nearly(listing, list, slot, property, values);
   const all = [...present.slice(0, isList ? 1 : 2), ...absent.slice(0, 1)];
   const sure = isExact ? all : inferred(all);
-  // What several values mean shows on other several values.
+  // Other pairs of values confirm the meaning of a pair.
   return [...sure.slice(0, 1), ...both(pairs), ...alike, ...sure.slice(1)];
 }
 
 const mostPairs = 60;
 
-/** Two values at once: a row has either of them, or both where the description says so. */
+/** Two values at once: matches rows with either, or with both if documented. */
 function several(
   listing: Listing,
   list: FullList,
@@ -91,13 +94,14 @@ function several(
         holds: (row) => {
           const isMany = Array.isArray(valueIn(row, property));
           if (joined === 'all' && isMany) return and(each(row));
-          // Of a list in the row, some filters want any of the values, others want all; of one value, `all` can mean any.
+          // For a list in the row, some filters match any value and others all. For a single value, `all` may also mean
+          // any.
           const isOpen = joined === 'all' || (joined === undefined && isMany);
           return isOpen && or(each(row)) !== false ? undefined : or(each(row));
         },
       };
     });
-  // Most is told by rows that have the second value without the first one, and the other way round.
+  // Prefers pairs where some rows have only the first value and others only the second.
   const worth = ({ settings }: Condition) => {
     const [[, pair] = []] = settings;
     const [first, second] = Array.isArray(pair) ? pair : [];
@@ -109,7 +113,7 @@ function several(
   return pairs.sort((left, right) => worth(right) - worth(left)).slice(0, 2);
 }
 
-/** Texts that are those of rows but for their case or their end: no row has them. */
+/** Texts of rows with changed case or without the last character; no row has them. */
 function nearly(
   listing: Listing,
   list: FullList,
@@ -142,7 +146,7 @@ function nearly(
   return created.flatMap((expected) => both(expected.map(exactly)));
 }
 
-/** Values that no row of the list has. */
+/** Values that no row has. */
 export function otherTenants(
   { session, operation }: Pick<Listing, 'session' | 'operation'>,
   list: FullList,
@@ -163,7 +167,7 @@ export function otherTenants(
   return created.filter((value) => isScalar(value) && typeof value !== 'boolean' && !known.includes(folded(value)));
 }
 
-/** Whether a row has a value, as a filter by equality would see it. */
+/** Whether a row has a value according to a filter by equality. */
 function isOf(slot: Slot, row: JsonObject, property: Property, expected: unknown): boolean | undefined {
   const value = valueIn(row, property);
   if (value === undefined) return undefined;
@@ -175,11 +179,11 @@ function isOf(slot: Slot, row: JsonObject, property: Property, expected: unknown
   if (isSame !== false || typeof expected !== 'string') return isSame;
   const isClosed =
     slot.shape.enum !== undefined || property.enum !== undefined || isDay(expected) || isInstant(expected);
-  // A free text may be looked for in part, or elsewhere in the row as well.
+  // A filter by free text may match parts, or search other properties as well.
   return !isClosed && mentions(row, expected) ? undefined : false;
 }
 
-/** `nameContains` and the like. */
+/** Parses `nameContains` and the like. */
 function partOf(
   list: FullList,
   name: readonly string[],
@@ -222,7 +226,7 @@ function containing(
         const isPart =
           kind === 'starts' ? left.startsWith(right) : kind === 'ends' ? left.endsWith(right) : left.includes(right);
         if (!isPart) return false;
-        // Whether case matters is the server's to say.
+        // Case sensitivity is not specified.
         return value.includes(String(expected)) ? true : undefined;
       },
     }));

@@ -5,7 +5,7 @@ import type { Difference, Probe } from './probe.ts';
 import { shown } from './rows.ts';
 import { isFlag } from './slot.ts';
 
-/** Flags of which the description says that each value leaves rows out: no row comes with both. */
+/** Checks flags whose values are documented as opposites: no row may match both. */
 export function flagProbes({ controls, said }: Listing): Probe[] {
   if (said.filters === false) return [];
   return controls.others

@@ -52,7 +52,7 @@ const metadata = (operation: Name, change: (body: JsonObject, settings: Settings
   operation,
   response: (body, settings) => ({ ...body, ...change(body, settings) }),
 });
-/** Changes every condition within `where`, however deep. */
+/** Changes every condition in `where`, at any depth. */
 const where = (change: (condition: JsonObject) => JsonObject): Twist => {
   const visit = (value: unknown): unknown =>
     Array.isArray(value)

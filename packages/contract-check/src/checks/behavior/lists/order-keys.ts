@@ -7,26 +7,24 @@ import { matchBeginning, type Property } from './properties.ts';
 import type { Settings } from './reader.ts';
 import type { Slot } from './slot.ts';
 
-/** One way to sort a list by one property. */
 export interface OrderKey {
   readonly property: Property;
-  /** Undefined where a name alone does not tell: `sort=price` may be either. */
+  /** Undefined if the name does not specify it: `sort=price` may be either. */
   readonly isDescending: boolean | undefined;
   readonly nulls: Direction['nulls'];
-  /** Whether the description says that capitals are nothing else than small letters. */
+  /** Whether the documented order ignores case. */
   readonly ignoresCase?: boolean;
-  /** What is sent: the value of the order, or one item of it. */
+  /** The value to send, or one item of it. */
   readonly unit: unknown;
-  /** What is said besides, as the direction. */
+  /** Settings to send in addition, such as the direction. */
   readonly extraSettings: Settings;
   readonly label: string;
 }
 
-/** How an order of a list is requested. */
 export interface Ordering {
   readonly slot: Slot;
   readonly keys: readonly OrderKey[];
-  /** How many keys may be given at once. */
+  /** Maximum number of keys in one request. */
   readonly most: number;
   settings(keys: readonly OrderKey[]): Settings;
 }
@@ -51,7 +49,7 @@ export function orderingOf(listing: Listing, properties: readonly Property[]): O
   };
 }
 
-/** `{ name: 'asc' }` for each property that takes a direction, or `{ field: 'name', direction: 'asc' }`. */
+/** Keys such as `{ name: 'asc' }` or `{ field: 'name', direction: 'asc' }`. */
 function objectKeys(document: OpenApiDocument, item: Shape, properties: readonly Property[]): OrderKey[] {
   const members = [...item.properties].map(([name, schemas]) => ({
     name,
@@ -84,7 +82,9 @@ function areDirections(words: readonly unknown[]): boolean {
   return said.length > 0 && said.every((word) => directionOf(word) !== undefined);
 }
 
-/** Words such as `name`, `-name`, `name:desc` and `name_asc`, with the direction in them or in a control of its own. */
+/**
+ * Words such as `name`, `-name`, `name:desc` and `name_asc`, with the direction in the word or in a separate parameter.
+ */
 function wordKeys({ controls, said }: Listing, slot: Slot, item: Shape, properties: readonly Property[]): OrderKey[] {
   const given =
     slot.said.order === false ? undefined : (slot.said.order ?? (said.order === false ? undefined : said.order));
@@ -103,7 +103,7 @@ function wordKeys({ controls, said }: Listing, slot: Slot, item: Shape, properti
   });
 }
 
-/** Where any text may be sent, the contract's own default and examples are those that are surely understood. */
+/** If any text is allowed, only the default and the examples are known to be supported. */
 function freeWords(slot: Slot, item: Shape): unknown[] {
   return [...new Set([slot.default, ...slot.shape.examples, ...item.examples].flat())].filter(
     (word) => typeof word === 'string' && !word.includes(','),

@@ -4,9 +4,9 @@ import type { FullList, Listing } from './listing.ts';
 import type { Difference } from './probe.ts';
 import type { Page } from './reader.ts';
 
-/** What a response tells of the list beside its rows, judged by where its rows are in the full list. */
+/** Checks of paging information against the full list. */
 
-/** The total, wherever it is told, is the number of all rows. */
+/** Checks that every total is the number of all rows. */
 export function totalDifferences(listing: Listing, list: FullList, pages: readonly Page[]): Difference[] {
   const { said, controls } = listing;
   if (!said.checksTotals || !list.isComplete) return [];
@@ -46,7 +46,7 @@ export function totalDifferences(listing: Listing, list: FullList, pages: readon
   return [];
 }
 
-/** `total` alone may be a sum of money: it counts rows where there are pages to speak of, or its description says so. */
+/** `total` alone may be a sum of money. It is a row count if the list has paging. */
 function isCount({ controls: { size, position, cursor, total } }: Listing, name: string): boolean {
   const isAlone = /^total$/i.test(name);
   return !isAlone || [size, position, cursor, total].some((slot) => slot !== undefined);
@@ -58,7 +58,7 @@ function declaresTotal({ document, operation }: Listing): boolean {
   return schema !== undefined && [...shapeOf(document, schema).properties.keys()].some(isTotalName);
 }
 
-/** Whether a response says rightly that rows follow, or that none do. */
+/** Checks whether a response correctly indicates that more rows follow. */
 export function moreDifferences(
   listing: Listing,
   list: FullList,
@@ -113,7 +113,7 @@ export function moreDifferences(
   return [];
 }
 
-/** Whether there is no other way to go on than what the response names. */
+/** Whether only the response can indicate the next page. */
 function mustNameNext({ operation, controls }: Listing, { metadata }: Page): boolean {
   const success = operation.responses.find(({ status }) => /^2/.test(status));
   const link = success?.headers.find(({ name }) => name.toLowerCase() === 'link');

@@ -8,7 +8,6 @@ import { isSameSequence, shown } from './rows.ts';
 import type { Slot } from './slot.ts';
 import type { Paging } from './vocabulary.ts';
 
-/** What a position means. */
 interface Meaning {
   readonly paging: Paging;
   readonly name: string;
@@ -34,14 +33,14 @@ interface Requested {
   readonly size: number;
 }
 
-/** The meanings that a position may have, by what the contract says of it. */
+/** The possible meanings of a position according to the contract. */
 export function meaningsOf({ said }: Listing, position: Slot): Meaning[] {
   const { minimum } = position.shape;
   const isFromOne = position.default === 1 || (minimum !== undefined && minimum >= 1);
   const isFromZero = position.default === 0;
   const fits = meanings.filter((meaning) => {
     if (isFromOne && meaning.start(1, 2) !== 0) return false;
-    // Rows are numbered from 1 by what is named after a start; a page is not.
+    // Only names such as `start` or `index` can be row numbers that start at 1.
     if (meaning === fromFirstRow && !/start|index|offset|from|first|position/i.test(position.name)) return false;
     return !isFromZero || meaning.start(0, 2) === 0;
   });
@@ -49,7 +48,7 @@ export function meaningsOf({ said }: Listing, position: Slot): Meaning[] {
   return paging === undefined ? fits : fits.filter((meaning) => meaning.paging === paging);
 }
 
-/** What the name or the description says; nothing where they say both, or neither. */
+/** The paging type according to the name or description; undefined if they are ambiguous. */
 function pagingOf({ name, description }: Slot): Paging | undefined {
   const isOffset = /offset|skip|start|first|from/i.test(name) || /\bskip|\boffset|number of rows/i.test(description);
   const isPage =
@@ -57,7 +56,7 @@ function pagingOf({ name, description }: Slot): Paging | undefined {
   return isOffset === isPage ? undefined : isOffset ? 'offset' : 'page';
 }
 
-/** A position picks the page that it names: disjoint, complete, in the order of the list, and empty beyond its end. */
+/** Checks that positions select pages that are disjoint, complete, in list order, and empty beyond the end. */
 export async function positions(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
   const { controls, said } = listing;
   const { position, size } = controls;
@@ -91,7 +90,7 @@ export async function positions(listing: Listing, list: FullList): Promise<Diffe
   ];
 }
 
-/** Values and sizes to ask for: near the start, across the middle, at the end and beyond it. */
+/** Values and sizes to request: at the start, in the middle, at the end and beyond it. */
 function plan(all: number): [value: number, size: number][] {
   const requested: [number, number][] = [
     [0, 1],
@@ -110,7 +109,7 @@ function plan(all: number): [value: number, size: number][] {
 
 function explains(meaning: Meaning, { page, value, size }: Requested, list: FullList): boolean {
   const start = meaning.start(value, size);
-  // Before the first page there is none: servers return the first one, or reject the request.
+  // For a page before the first one, servers return the first page or reject the request.
   if (start < 0) return true;
   if (!list.isComplete && start + size > list.rows.length) return true;
   return isSameSequence(page.rows.map(list.keyOf), list.keys.slice(start, start + size));
@@ -141,7 +140,7 @@ function unexplained(
   };
 }
 
-/** Where the response repeats the position, it goes up as the position does. */
+/** If the response repeats the position, it must increase with the position. */
 function echoDifference(position: Slot, asked: readonly Requested[], explaining: readonly Meaning[]): Difference[] {
   const key = keyOfName(position.path.at(-1) ?? '');
   const metadata = asked.flatMap(({ page, value, size }) => {

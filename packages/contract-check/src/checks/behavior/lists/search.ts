@@ -7,7 +7,7 @@ import { distinct, matchOf, type Property, valueIn } from './properties.ts';
 import { isSameSet, shown } from './rows.ts';
 import type { Slot } from './slot.ts';
 
-/** What surely holds of a search by free text: a word that does not exist leaves rows out, and a word of a name finds it. */
+/** Checks a free-text search: an unknown word must exclude rows, and a word in a name must find its row. */
 export function searchProbes(listing: Listing, list: FullList): Probe[] {
   const { search } = listing.controls;
   if (search === undefined || listing.said.filters === false || search.said.filter === false) return [];
@@ -49,7 +49,7 @@ async function unknownWord(listing: Listing, list: FullList, search: Slot): Prom
   ];
 }
 
-/** The properties that the description says are searched. */
+/** The properties that are searched according to the description. */
 function searched({ rows, properties }: FullList, description: string): Property[] {
   if (/\b(?:begin|start|prefix|exact)/i.test(description)) return [];
   const found = placesSaid(description).flatMap((words) => {
@@ -65,7 +65,7 @@ interface Sought {
   readonly exchange: Difference['exchanges'][number];
 }
 
-/** Rows are found by texts of each property that is told, in the other case and within words where that is told. */
+/** Checks that texts of each documented property find their rows; in other case and within words, if documented. */
 async function inPlace(
   listing: Listing,
   list: FullList,
@@ -107,7 +107,7 @@ async function inPlace(
   ];
 }
 
-/** In how many rows a word is in another place: the fewer, the more it tells of this one. */
+/** The number of rows that contain a word in other properties. The fewer, the more specific the probe. */
 function elsewhere({ rows }: FullList, property: Property, word: string): number {
   return rows.filter((row) => mentions({ ...row, [property.path[0] ?? '']: '' }, word)).length;
 }
@@ -116,7 +116,7 @@ function inOtherCase(text: string): string {
   return text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
 }
 
-/** The texts that do not find all rows whose property has them. */
+/** The texts that do not find all rows with them in the property. */
 async function losses(
   listing: Listing,
   list: FullList,
@@ -143,7 +143,7 @@ async function losses(
   return found;
 }
 
-/** Which properties are searched is not told; a name that is searched for any word is searched for all of them. */
+/** Without a documented list of properties, a name that is searchable by one word must be searchable by all. */
 async function named(listing: Listing, list: FullList, search: Slot): Promise<Difference[] | undefined> {
   const { reader } = listing;
   const property = list.properties.find(
@@ -165,7 +165,7 @@ async function named(listing: Listing, list: FullList, search: Slot): Promise<Di
   }
   const wrong = found.filter(({ lost }) => lost.length > 0);
   const [first] = wrong;
-  // One word may be a stop word; the name may not be searched at all, but then nothing else is found by it either.
+  // One word may be a stop word. If names are not searched at all, no word finds them.
   if (first === undefined || wrong.length < 2) return found.length === 0 ? undefined : [];
   return [
     {

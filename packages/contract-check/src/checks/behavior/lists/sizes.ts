@@ -13,7 +13,7 @@ interface Requested {
   readonly size: number;
 }
 
-/** What the full list itself shows: every row once, and the total that it has. */
+/** Checks the full list: no repeated rows, and a correct total. */
 export async function wholeList(listing: Listing, list: FullList): Promise<Difference[]> {
   const repeated = hasOwnIds(list.rows) ? firstRepeated(list.keys) : undefined;
   const exchanges = list.pages.map(({ exchange }) => exchange);
@@ -39,13 +39,13 @@ export async function wholeList(listing: Listing, list: FullList): Promise<Diffe
   return [...duplicates, ...totalDifferences(listing, list, list.pages), ...moreDifferences(listing, list, asked)];
 }
 
-/** A page has as many rows as are requested, and they are the first ones of the list. */
+/** Checks that a page has the requested number of rows, starting with the first. */
 export async function sizes(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
   const { reader, controls } = listing;
   const { size } = controls;
   if (size === undefined || list.rows.length < 2) return undefined;
   const asked: Requested[] = [];
-  // A maximum that is larger than the list costs no more than the list.
+  // Requesting a maximum that exceeds the list returns only the list.
   const maximum = list.isComplete && list.rows.length < 200 ? largest(size, 1000) : largest(size);
   for (const count of [1, 2, 3, list.rows.length, list.rows.length + 1, maximum]) {
     if (asked.some((one) => one.size === count) || count > maximum) continue;
@@ -97,7 +97,7 @@ function sizeDifference({ controls }: Listing, list: FullList, { page, size }: R
   ];
 }
 
-/** Where the response repeats the size, it is the one that was requested, or the number of rows that came. */
+/** If the response repeats the size, it must be the requested size or the number of returned rows. */
 function echoDifference({ controls: { size } }: Listing, asked: readonly Requested[]): Difference[] {
   if (size === undefined) return [];
   const key = keyOfName(size.path.at(-1) ?? '');

@@ -2,8 +2,8 @@ import { type Operation, saidOf } from '../../../document/operation.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 
 /**
- * What `x-contract-check` may say of a list, on the operation or on one of its parameters. It makes explicit what is otherwise
- * inferred from names, or switches a check off.
+ * The members of `x-contract-check` for lists, on an operation or on a parameter. They replace inference from names, or
+ * disable a check.
  */
 export const vocabulary: readonly { readonly on: string; readonly member: string; readonly says: string }[] = [
   {
@@ -38,7 +38,7 @@ export type Paging = 'offset' | 'page' | 'cursor';
 export interface ListVocabulary {
   readonly paging: Paging | false | undefined;
   readonly order: readonly string[] | false | undefined;
-  /** By the name of the parameter; false where no filter is checked. */
+  /** By parameter name; false disables the checks of filters. */
   readonly filters: Readonly<Record<string, string | false>> | false;
   readonly checksDefaults: boolean;
   readonly checksTotals: boolean;
@@ -66,7 +66,7 @@ export interface ParameterVocabulary {
   readonly order: readonly string[] | false | undefined;
 }
 
-/** @param node a parameter, or the schema of a property of a body. */
+/** @param node a parameter, or the schema of a body property. */
 export function parameterVocabulary(node: JsonObject): ParameterVocabulary {
   const said = saidOf(node);
   return {

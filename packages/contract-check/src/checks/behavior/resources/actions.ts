@@ -14,7 +14,7 @@ import { resourceIn } from './resource-in.ts';
 import { memberNames, memberOf, partsOf, responseSchema } from './schema.ts';
 import { createdAndRead } from './update.ts';
 
-/** What is done to a resource is so where it is read afterwards. */
+/** Checks that an action on a resource is visible when the resource is read. */
 export function acted(harness: ResourceHarness, actions: readonly Operation[]): Look {
   return async (label) => {
     const created = await createdAndRead(harness, label);
@@ -22,7 +22,7 @@ export function acted(harness: ResourceHarness, actions: readonly Operation[]): 
     const found: Difference[] = [];
     const done = new Set<Operation>();
     let before: After = created;
-    // One may have to come before another, and what ends resources comes last.
+    // An action may require another one first. Actions that end the resource come last.
     for (let isNews = true; isNews; ) {
       isNews = false;
       for (const action of [...actions].sort((one, other) => Number(isEnd(one)) - Number(isEnd(other)))) {
@@ -42,7 +42,7 @@ export function acted(harness: ResourceHarness, actions: readonly Operation[]): 
             ...untagged(harness, action, before, exchange, after),
           );
         before = after;
-        // How it is rejected, or taken, where it is done already, is judged like any response.
+        // The response to a repeated action is checked like any other response.
         await act(harness, action, created.resource, label);
         const second =
           action.method === 'DELETE'
@@ -59,9 +59,9 @@ export function acted(harness: ResourceHarness, actions: readonly Operation[]): 
 }
 
 /**
- * Does something to a resource.
+ * Performs an action on a resource.
  *
- * @param isElse whether to do it with another resource than the known call names, where it names one and there is another.
+ * @param isElse refers to another resource than the known call does, if there is one.
  */
 async function act(
   harness: ResourceHarness,
@@ -104,14 +104,14 @@ interface After {
   readonly exchange: Exchange;
 }
 
-/** The body with other resources that are known in the place of those that it names. */
+/** The body with its references replaced by other known resources. */
 function withOthers({ session }: ResourceHarness, action: Operation, body: unknown): unknown[] {
   return Array.from({ length: 6 }, (_, turn) => withOtherIds(session, action, body, turn)).filter(
     (other) => !isDeepStrictEqual(other, body),
   );
 }
 
-/** What is taken away again is as it was at first; where there was anything to take away. */
+/** Checks that a DELETE action restores the original value, if there was one to remove. */
 function undone(
   harness: ResourceHarness,
   action: Operation,
@@ -185,7 +185,7 @@ function sentIn({ request }: Exchange): JsonObject {
   }
 }
 
-/** A change that leaves the ETag as it was. */
+/** Reports a change that does not change the ETag. */
 function untagged(
   harness: ResourceHarness,
   action: Operation,

@@ -6,12 +6,12 @@ import { resourceIn } from './resource-in.ts';
 import type { ResourceType } from './resource-types.ts';
 
 interface Found {
-  /** How it was found: the same way leads to the next resource, too. */
+  /** How it was found. The same method also works for later resources. */
   readonly way: string;
   readonly address: Readonly<Record<string, unknown>>;
 }
 
-/** Where a resource that was just created may be, the likeliest first. */
+/** Possible addresses of a new resource, most likely first. */
 export function addressesOf(resourceType: ResourceType, call: Call, created: Exchange): Found[] {
   const item = resourceType.read ?? resourceType.updates[0] ?? resourceType.remove;
   const name = item === undefined ? undefined : lastParameter(item.path);
@@ -30,7 +30,7 @@ export function addressesOf(resourceType: ResourceType, call: Call, created: Exc
     ['answer kind', ofKind === undefined ? undefined : body[ofKind]],
     ['location', located?.[name]],
     [`request ${name}`, sent[name]],
-    // What is put is where it was put.
+    // A PUT creates the resource at its own path.
     ['path', resourceType.create.method === 'PUT' ? call.path[name] : undefined],
   ];
   return found
@@ -38,7 +38,7 @@ export function addressesOf(resourceType: ResourceType, call: Call, created: Exc
     .map(([way, value]) => ({ way, address: { ...call.path, ...located, [name]: value } }));
 }
 
-/** The values of a path's parameters in the `Location` of a response. */
+/** The path parameters in the `Location` header. */
 export function locationIn({ path }: Operation, { response, request }: Exchange): Record<string, string> | undefined {
   const { location } = response.headers;
   if (location === undefined || !URL.canParse(location, request.url)) return undefined;
@@ -54,7 +54,7 @@ export function locationIn({ path }: Operation, { response, request }: Exchange)
   return values;
 }
 
-/** What declared links give for the parameter. */
+/** Values for the parameter from declared links. */
 function linked({ operation, response }: Exchange, target: Operation, name: string): unknown[] {
   const declared = operation?.responses.find(({ status }) => status === String(response.status));
   return Object.values(declared?.links ?? {}).flatMap((link) => {

@@ -4,17 +4,17 @@ import { isOwnId } from '../../../run/names.ts';
 import { formatOf, hasEnum, itemOf, memberOf, partsOf, says } from './schema.ts';
 import { isUnechoed } from './vocabulary.ts';
 
-/** A part of what was sent that is not what is shown. */
+/** A part of the request that the server returned with another value. */
 export interface Unlike {
   readonly pointer: string;
   readonly sent: unknown;
-  /** Undefined where it is missing. */
+  /** Undefined if it is missing. */
   readonly shown: unknown;
-  /** Of the part, in the contract of the response. */
+  /** The schema of the part in the response. */
   readonly schema: JsonObject | undefined;
 }
 
-/** What only the server writes, whatever it is sent. */
+/** Whether the server always sets the property itself. */
 export function isServerOwned(name: string): boolean {
   return (
     isOwnId(name) ||
@@ -23,7 +23,7 @@ export function isServerOwned(name: string): boolean {
   );
 }
 
-/** What may be another at every look. */
+/** Properties whose values may differ in every response. */
 export const isFleeting = /url|href|link|token|secret|expires|remaining|age$|seen|position|rank|etag/i;
 
 interface Side {
@@ -31,7 +31,7 @@ interface Side {
   readonly schemas: readonly JsonObject[];
 }
 
-/** Where what is shown is not what was sent, in the properties that both schemas have. */
+/** The differences between sent and returned values, in properties of both schemas. */
 export function unlikes(document: OpenApiDocument, sent: Side, shown: Side, name = '', pointer = ''): Unlike[] {
   if (isWithheld(document, sent.schemas, shown.schemas)) return [];
   const differs = { pointer, sent: sent.value, shown: shown.value, schema: shown.schemas[0] };
@@ -44,7 +44,7 @@ export function unlikes(document: OpenApiDocument, sent: Side, shown: Side, name
     if (isNothing(shown.value)) return [differs];
     return isObject(shown.value) ? unlikeMembers(document, sent, shown, pointer) : [];
   }
-  // A reference may come back as the resource that it refers to.
+  // A reference may be returned as the embedded resource.
   if (typeof shown.value === 'object' && shown.value !== null) return sent.value === null ? [differs] : [];
   const format = formatOf(document, sent.schemas) ?? formatOf(document, shown.schemas);
   return isSame(sent.value, shown.value, { name, format, isWord: hasEnum(document, sent.schemas) }) ? [] : [differs];
@@ -54,7 +54,7 @@ function unlikeMembers(document: OpenApiDocument, sent: Side, shown: Side, point
   const { value: given } = sent;
   const { value: got } = shown;
   if (!isObject(given) || !isObject(got)) return [];
-  // A free-form object names nothing: its properties are meant where one of them at least comes back under its name.
+  // A free-form object declares no properties. They are compared only if at least one is returned by name.
   const isKept = isFree(document, shown.schemas) && Object.keys(given).some((key) => Object.hasOwn(got, key));
   return Object.entries(given).flatMap(([key, value]) => {
     if (isServerOwned(key)) return [];
@@ -78,7 +78,7 @@ function unlikeItems(document: OpenApiDocument, sent: Side, shown: Side, name: s
   const unlike = (one: unknown, other: unknown) =>
     unlikes(document, { value: one, schemas: ofSent }, { value: other, schemas: ofShown }, name, `${pointer}/*`);
   if (given.every((item) => !isObject(item) && !Array.isArray(item))) {
-    // A list of words or numbers is often kept as a set.
+    // Lists of scalars are often stored as sets.
     if (got.some((item) => isObject(item) || Array.isArray(item))) return [];
     const isKept = given.every((item) => got.some((other) => unlike(item, other).length === 0));
     const isCreated = got.every((item) => given.some((other) => unlike(other, item).length === 0));
@@ -105,7 +105,7 @@ function isFree(document: OpenApiDocument, schemas: readonly JsonObject[]): bool
   );
 }
 
-/** Null, absent and empty: servers store none of them as the other, and show them as they like. */
+/** Null, absent and empty values are equivalent: servers return them interchangeably. */
 export function isNothing(value: unknown): boolean {
   return (
     value === undefined ||
@@ -119,11 +119,11 @@ export function isNothing(value: unknown): boolean {
 interface Hints {
   readonly name?: string;
   readonly format?: string | undefined;
-  /** Whether it is one of a list of words. */
+  /** Whether the value is from an enum. */
   readonly isWord?: boolean;
 }
 
-/** Whether two scalars say the same, be they written otherwise. */
+/** Whether two scalars are equal apart from their notation. */
 export function isSame(sent: unknown, shown: unknown, { name = '', format, isWord = false }: Hints = {}): boolean {
   if (sent === shown || (isNothing(sent) && isNothing(shown))) return true;
   if (sent === null || sent === undefined || shown === null || shown === undefined) return false;
@@ -138,7 +138,7 @@ export function isSame(sent: unknown, shown: unknown, { name = '', format, isWor
   if (one === other) return true;
   if (/phone|mobile|fax|tel/i.test(name)) return digits(one) === digits(other);
   if (/^(?:uri|url|iri)/.test(format ?? '')) return one.replace(/\/$/, '') === other.replace(/\/$/, '');
-  // Markup may be escaped.
+  // HTML may be escaped.
   return /[<>&]/.test(sent);
 }
 
@@ -148,7 +148,7 @@ function isSameNumber(one: number, other: number): boolean {
 
 const moment = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?$/;
 
-/** The same instant, to the second: many stores keep no more. A day and its beginning are one. */
+/** Whether two times are equal to the second, because many databases store no more. A day equals its midnight. */
 function isSameMoment(one: string, other: string): boolean {
   if (!moment.test(one) || !moment.test(other)) return false;
   if (one.length === 10 || other.length === 10) return one.slice(0, 10) === other.slice(0, 10);

@@ -10,17 +10,17 @@ import { type Difference, type Look, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';
 import { memberNames, memberOf, partsOf, responseSchema } from './schema.ts';
 
-/** A number that tells of what is below its resource, and the list of that. */
+/** A number that aggregates a nested list. */
 interface Tally {
   readonly name: string;
   readonly list: Operation;
-  /** What is added up; undefined where the rows are counted. */
+  /** The sum to calculate; undefined for the number of rows. */
   readonly sum: SumSaid | undefined;
 }
 
 /**
- * What is below a resource is told as the list of it shows: `tripsCount` of what has `/trips` below it, and what is said to
- * be `the sum of the seats of all halls`.
+ * Checks aggregates against their list: `tripsCount` of a resource with `/trips` below it, or a documented `sum of the
+ * seats of all halls`.
  */
 export function counted(context: CheckContext, source: Operation): Look {
   const { session, baselines } = context;
@@ -29,7 +29,7 @@ export function counted(context: CheckContext, source: Operation): Look {
     const found: Difference[] = [];
     let isSeen = false;
     for (const { name, list, sum } of talliesOf(context, source)) {
-      // Where resources were created and deleted, a count that is kept by hand is the likeliest to be wrong.
+      // Prefers a parent whose rows were created and deleted: manually maintained counts fail there first.
       const maker = session.operations.find(({ method, path }) => method === 'POST' && path === list.path);
       const path = ((maker === undefined ? undefined : baselines.of(maker)) ?? baselines.of(list))?.call.path;
       const all = path === undefined ? undefined : await readCollection(context, list, path);
@@ -57,7 +57,7 @@ export function counted(context: CheckContext, source: Operation): Look {
   };
 }
 
-/** What an operation tells of what is below the same resource, and can be listed there without any condition. */
+/** The aggregates in a response whose list exists below the same resource, without default filters. */
 function talliesOf({ session: { document, operations } }: CheckContext, source: Operation): Tally[] {
   const schema = responseSchema(source);
   const resource = source.path.slice(0, source.path.lastIndexOf('}') + 1);
@@ -92,7 +92,7 @@ function kindCounted(name: string): string | undefined {
   return counted === undefined ? undefined : singular(counted);
 }
 
-/** Whether a list may leave something out that nobody asked it to: it has a flag for more, or a condition by default. */
+/** Whether a list excludes rows by default: it has a boolean parameter, or a filter with a default. */
 function leavesOut({ in: place, name, schema }: Parameter): boolean {
   const isPaging = /page|limit|size|offset|cursor|sort|order|direction|fields|include|expand/i.test(name);
   const isFlag = [schema.type].flat().includes('boolean');

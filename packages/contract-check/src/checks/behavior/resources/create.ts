@@ -10,7 +10,10 @@ import { resourceIn } from './resource-in.ts';
 import { itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema, says } from './schema.ts';
 import { saidFlag } from './vocabulary.ts';
 
-/** What is sent comes back, in the response and where it is read; with two values for what has few. */
+/**
+ * Checks that created values are returned, in the response and in a later read. Sends two values for booleans and
+ * enums.
+ */
 export function echoed(harness: ResourceHarness): Look {
   return async (label) => {
     if (saidFlag(harness.resourceType.create, 'echo') === false) return undefined;
@@ -32,11 +35,11 @@ async function echoOf(harness: ResourceHarness, label: string, filling: Filling)
     resource.body,
     responseSchema(create, resource.created.response.status),
   )
-    // A response may be shorter than what is stored.
+    // A response may omit stored properties.
     .filter(({ shown }) => shown !== undefined)
     .map((unlike) => notEchoed(harness, resource, unlike, resource.created));
   if (read === undefined) {
-    // That it is not in its list at all is found by itself.
+    // Another check covers resources that are missing from their list.
     const shown = await harness.shown(resource);
     const unlike = shown === undefined ? [] : unlikesOf(harness, resource, shown.row, shown.schema);
     return [
@@ -58,7 +61,7 @@ async function echoOf(harness: ResourceHarness, label: string, filling: Filling)
   ];
 }
 
-/** What a created resource differs in from what was sent. */
+/** The differences between a created resource and its request. */
 function unlikesOf(
   harness: ResourceHarness,
   { sent, call }: Resource,
@@ -71,7 +74,7 @@ function unlikesOf(
   return unlikes(harness.document, { value: sent, schemas: [request] }, { value: shown, schemas: inner });
 }
 
-/** The schemas of the resource, where it is wrapped in an object. */
+/** The schemas of the resource if the response wraps it in an object. */
 export function innerSchemas({ document }: ResourceHarness, schema: JsonObject, shown: JsonObject): JsonObject[] {
   const names = memberNames(document, schema);
   const keys = Object.keys(shown);
@@ -135,7 +138,7 @@ function lost(harness: ResourceHarness, resource: Resource, exchange: Exchange):
   };
 }
 
-/** Members in which the response of the creation and what is read after it differ. */
+/** Reports properties whose value in the create response differs from a later read. */
 function otherThanReturned(
   harness: ResourceHarness,
   resource: Resource,
@@ -167,7 +170,7 @@ function otherThanReturned(
     }));
 }
 
-/** Whether a property stays as it is without writes. */
+/** Whether a property is stable without writes. */
 export function isSignificant(name: string): boolean {
   return (
     !/(?:status|state|phase|progress|count|total|url|href|link|token|secret|expires|remaining|age|last|seen|position|rank)/i.test(
@@ -184,13 +187,13 @@ export function isGone({ response }: Exchange): boolean {
   return response.status === 404 || response.status === 410;
 }
 
-/** Whether more than names says that a created resource can be read. */
+/** Whether more than names indicates that a created resource can be read. */
 function isReadSurely(harness: ResourceHarness, { created }: Resource): boolean {
   const { read, isReadSure } = harness.resourceType;
   return isReadSure || harness.isReadable || (read !== undefined && locationIn(read, created) !== undefined);
 }
 
-/** Some servers need a moment until others see what was written. */
+/** Some servers are eventually consistent. */
 async function readSoon(harness: ResourceHarness, resource: Resource): Promise<Exchange | undefined> {
   const read = await harness.read(resource);
   if (read === undefined || !isGone(read)) return read;
@@ -198,7 +201,7 @@ async function readSoon(harness: ResourceHarness, resource: Resource): Promise<E
   return harness.read(resource);
 }
 
-/** What is left out and has a default comes back as the default, in the resource and in what is in it. */
+/** Checks that omitted properties get their defaults, also in nested objects. */
 export function defaulted(harness: ResourceHarness): Look {
   return async (label) => {
     const schema = requestSchema(harness.resourceType.create);
@@ -225,7 +228,7 @@ async function defaultsIn(
   const sides = { sent: resource.sent, asked: [schema], shown: row, returned, pointer: '' };
   return leftOut(harness, sides)
     .filter(({ pointer, source }) =>
-      // A branch that does not have it has no default of it.
+      // A default applies only if the branch has the property.
       harness.session.validators.accepts(schema, put(resource.sent, pointer, source.default), 'request'),
     )
     .map(({ pointer, source, actual }) => {
@@ -244,7 +247,7 @@ async function defaultsIn(
     });
 }
 
-/** An object that was sent and what is shown of it, each with its schemas. */
+/** A sent object and its returned version, with their schemas. */
 interface Sides {
   readonly sent: JsonObject;
   readonly asked: readonly JsonObject[];
@@ -253,7 +256,7 @@ interface Sides {
   readonly pointer: string;
 }
 
-/** Members with a default that were left out, and are shown with another value. */
+/** Omitted properties with a default that are returned with another value. */
 function leftOut(
   harness: ResourceHarness,
   { sent, asked, shown, returned, pointer }: Sides,

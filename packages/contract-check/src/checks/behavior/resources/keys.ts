@@ -10,17 +10,17 @@ import { type Difference, type Look, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';
 import { saidFlag } from './vocabulary.ts';
 
-/** The parameter that makes a call repeatable. */
+/** The idempotency key parameter of an operation. */
 export function keyOf({ method, parameters }: Operation): Parameter | undefined {
   if (method === 'GET') return undefined;
   return parameters.find(({ in: place, name }) => place === 'header' && /^(?:x-)?idempotency-?key$/i.test(name));
 }
 
 /**
- * A key makes a call happen once: sent again, it returns the same and makes nothing.
+ * Checks that a repeated request with the same key returns the same response and creates nothing.
  *
- * @param list where what the operation makes is listed.
- * @param callOf a call with texts of its own.
+ * @param list the list of the created resources.
+ * @param callOf a call with fresh texts.
  */
 export function keyed(
   context: CheckContext,
@@ -104,7 +104,7 @@ export function keyed(
   };
 }
 
-/** A key that was never used: servers remember keys of earlier runs. */
+/** A random key, because servers remember keys of earlier runs. */
 function newKey({ session }: CheckContext, { schema }: Parameter): string | undefined {
   const candidates = [randomUUID(), randomUUID().replaceAll('-', ''), `k${randomUUID().slice(0, 8)}`];
   return candidates.find((one) => session.validators.accepts(schema, one, 'request'));
@@ -123,7 +123,7 @@ function identityOf(value: unknown): unknown {
   return isObject(value) ? idOf(value) : undefined;
 }
 
-/** Whether the contract says that a key belongs to one body. */
+/** Whether the contract says that a key cannot be reused with another body. */
 function reportsReuse({ responses }: Operation, { node }: Parameter): boolean {
   const rejections = responses.filter(({ status }) => status === '409' || status === '422');
   const words = [node, ...rejections.map((response) => response.node)]

@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { contract } from './library-contract.fixture.ts';
 
-/** A small library: a server that keeps its contract, but for the flaws that are switched on. */
+/** A small library server that follows its contract, except for the flaws that are enabled. */
 export interface RunningLibrary {
   readonly url: string;
   readonly spec: string;
   readonly flaws: Set<string>;
-  /** Forgets everything, flaws included. */
+  /** Deletes all data and disables all flaws. */
   reset(): void;
   close(): Promise<void>;
 }
@@ -293,7 +293,7 @@ class Library {
     return problem(405, 'No');
   }
 
-  /** What is below a book: its notes, and the lending of it. */
+  /** Handles paths below a book: notes, sales and lending. */
   #beneath(bookId: string, ask: Ask): Reply {
     const [, , what, noteId] = ask.segments;
     const found = this.#rows('books').find(({ row, tenant }) => row.id === bookId && tenant === ask.tenant);
@@ -324,7 +324,7 @@ class Library {
     return { status: 200, body: shown(lent) };
   }
 
-  /** Shelves have names that callers give them, and are put where they are to be. */
+  /** Clients choose the codes of shelves and create them with PUT. */
   #onShelf(code: string, ask: Ask): Reply {
     const rows = this.#rows('shelves');
     const found = rows.find(({ row, tenant }) => row.id === code && tenant === ask.tenant);

@@ -7,7 +7,7 @@ import { type Look, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 
-/** `Location` leads to what was created, or to where it is told what becomes of it. */
+/** Checks that `Location` leads to the created resource, or to the status of its creation. */
 export function located(harness: ResourceHarness): Look {
   const { create } = harness.resourceType;
   return async (label) => {
@@ -47,7 +47,7 @@ function isResource(harness: ResourceHarness, resource: Resource, there: Exchang
   return harness.isOf(resource, resourceIn(there)) || there.response.text.includes(String(resource.id));
 }
 
-/** Reads an address of the server under check, wherever it says that it is. */
+/** Requests a URL on the server under test, regardless of its host. */
 export async function follow(session: Session, from: Exchange, location: string): Promise<Exchange | undefined> {
   if (!URL.canParse(location, from.request.url)) return undefined;
   const { pathname, search } = new URL(location, from.request.url);
@@ -56,7 +56,7 @@ export async function follow(session: Session, from: Exchange, location: string)
   return session.sendRaw({ method: 'GET', target: `${path}${search}`, headers: { accept: '*/*' }, body: undefined });
 }
 
-/** The part of the server's address that the contract's paths follow. */
+/** The path prefix of the server URL. */
 function basePath({ options, document }: Session): string {
   const servers = Array.isArray(document.root.servers) ? document.root.servers : [];
   const address = String(options.url ?? document.object(servers[0]).url);

@@ -14,7 +14,7 @@ import { requestSchema } from './schema.ts';
 import { changesOf, createdAndRead } from './update.ts';
 import { saidFlag } from './vocabulary.ts';
 
-/** What the caller made is not another tenant's to see, to change or to delete. */
+/** Checks that another tenant cannot read, update or delete the caller's resources. */
 export function separated(harness: ResourceHarness): Look {
   const { create, read, updates, remove, lists } = harness.resourceType;
   return async (label) => {
@@ -51,7 +51,7 @@ export function separated(harness: ResourceHarness): Look {
     for (const update of updates.filter(isPrivate)) {
       const [body] = changesOf(harness, update, requestSchema(update) ?? {}, created, label);
       const response = body === undefined ? undefined : await harness.change(update, resource, body, {}, 'otherTenant');
-      // What is put may be a resource of the other tenant's own, under the same name.
+      // A PUT may create a resource with the same name for the other tenant.
       const isOwn =
         update === create && (await harness.shown(resource))?.exchange.response.text === created.exchange.response.text;
       if (response !== undefined && isSuccess(response) && !isOwn)
@@ -84,7 +84,7 @@ export function separated(harness: ResourceHarness): Look {
   };
 }
 
-/** What is in the caller's list and not in another tenant's is not another tenant's to read. */
+/** Checks that another tenant cannot read resources that appear only in the caller's list. */
 export function unshared(context: CheckContext, { read, name, list }: Reading): Look {
   return async () => {
     if (!isPrivate(read) || !isPrivate(list)) return undefined;
@@ -94,7 +94,7 @@ export function unshared(context: CheckContext, { read, name, list }: Reading): 
     if (known === undefined || theirs === undefined || mine.length === 0) return undefined;
     const idOf = (row: JsonObject) => row[name] ?? row[Object.keys(row).find(isOwnId) ?? ''];
     const others = new Set(theirs.rows.map(idOf));
-    // Lists that have anything in common may be one list for all.
+    // Lists with a common row may be shared by all tenants.
     const ids = mine.map(idOf).filter((id) => id !== undefined);
     if (ids.length === 0) return undefined;
     const shared = ids.find((id) => others.has(id));
@@ -119,7 +119,7 @@ export function unshared(context: CheckContext, { read, name, list }: Reading): 
   };
 }
 
-/** A row in the lists of two tenants is one for both; but then either can read it. */
+/** A row in the lists of both tenants is shared, so both must be able to read it. */
 async function unreadable(
   { session }: CheckContext,
   read: Operation,
@@ -143,7 +143,7 @@ async function unreadable(
   ];
 }
 
-/** Whether an operation is for those who say who they are. */
+/** Whether an operation requires authentication. */
 function isPrivate(operation: Operation): boolean {
   const isOpen = operation.security.length === 0 || operation.security.some((one) => Object.keys(one).length === 0);
   return saidFlag(operation, 'private') !== false && !isOpen;

@@ -9,7 +9,7 @@ import type { ResourceHarness } from './resource-harness.ts';
 import { memberNames, memberOf, requestSchema, says, targetOf } from './schema.ts';
 import { changesOf, createdAndRead } from './update.ts';
 
-/** What only the server decides on is not taken over from a creation. */
+/** Checks that a create request cannot set read-only properties. */
 export function ownedInCreation(harness: ResourceHarness): Look {
   const { create } = harness.resourceType;
   return async (label) => {
@@ -26,7 +26,7 @@ export function ownedInCreation(harness: ResourceHarness): Look {
   };
 }
 
-/** Nor from a change. */
+/** Checks that an update cannot set read-only properties. */
 export function ownedInChange(harness: ResourceHarness, update: Operation): Look {
   return async (label) => {
     if (ownedNames(harness, update).length === 0) return undefined;
@@ -39,13 +39,13 @@ export function ownedInChange(harness: ResourceHarness, update: Operation): Look
       right === undefined ? undefined : await harness.change(update, created.resource, { ...right, ...forged });
     if (response === undefined || !isSuccess(response)) return [];
     const after = await harness.read(created.resource);
-    // What cannot be found under its id any more has taken another one.
+    // If the ID is not found anymore, the update changed it.
     const row = after !== undefined && isGone(after) ? forged : (await harness.shown(created.resource))?.row;
     return row === undefined ? [] : takenOver(harness, update, forged, row, [response, after]);
   };
 }
 
-/** The properties that only the server may set. */
+/** The read-only properties of a request. */
 function ownedNames(harness: ResourceHarness, operation: Operation): string[] {
   const schema = requestSchema(operation);
   if (schema === undefined) return [];
@@ -54,7 +54,7 @@ function ownedNames(harness: ResourceHarness, operation: Operation): string[] {
   );
 }
 
-/** Values for them that are others than the server chooses by itself. */
+/** Values that differ from those that the server sets. */
 function forgedFor(harness: ResourceHarness, operation: Operation, label: string, usual: JsonObject): JsonObject {
   const { session } = harness;
   const entries = ownedNames(harness, operation).map((name) => {

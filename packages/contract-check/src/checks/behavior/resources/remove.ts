@@ -12,7 +12,7 @@ import { resourceIn } from './resource-in.ts';
 import { createdAndRead, untouched } from './update.ts';
 import { saidFlag } from './vocabulary.ts';
 
-/** What is deleted is gone, or shown as deleted, and nothing else is. */
+/** Checks that a deleted resource is gone or marked as deleted, and that no other resource is affected. */
 export function removed(harness: ResourceHarness): Look {
   const { remove, read, lists } = harness.resourceType;
   return async (label) => {
@@ -67,7 +67,7 @@ export function removed(harness: ResourceHarness): Look {
       const now = await harness.list(list);
       const was = before.rows.find((row) => harness.isOf(created.resource, row));
       const is = now?.rows.find((row) => harness.isOf(created.resource, row));
-      // A row that says that it is deleted may stay, but not where there is a parameter to ask for such rows.
+      // A row marked as deleted may remain, unless such rows must be requested with a parameter.
       const isRequested = list.parameters.some((one) => isOfDeleted(one) && one.schema.default !== true);
       if (was !== undefined && is !== undefined && (isRequested || isSameRow(was, is)))
         differences.push({
@@ -94,13 +94,13 @@ export function removed(harness: ResourceHarness): Look {
   };
 }
 
-/** Whether a parameter says that deleted resources are requested, too. */
+/** Whether a parameter includes deleted resources. */
 function isOfDeleted({ in: place, name, schema }: Parameter): boolean {
   const isNamed = /^(?:include|with|show|and)[-_]?(?:deleted|removed|trashed|archived)$/i.test(name);
   return place === 'query' && isNamed && [schema.type].flat().includes('boolean');
 }
 
-/** What is deleted and can be requested is there where it is requested. */
+/** Checks that deleted resources are returned if they are requested. */
 async function hidden(harness: ResourceHarness, remove: Operation, resource: Resource): Promise<Difference[]> {
   const { read, lists } = harness.resourceType;
   const differs = (by: Operation, { name, node }: Parameter, exchange: Exchange | undefined): Difference => ({
@@ -143,7 +143,7 @@ async function hidden(harness: ResourceHarness, remove: Operation, resource: Res
   return found;
 }
 
-/** What is read below a resource that is gone is gone with it, where it would be of a resource that never was. */
+/** Checks that nested reads return 404 for a deleted parent, if they do so for an unknown one. */
 async function beneath(harness: ResourceHarness, remove: Operation, resource: Resource): Promise<Difference[]> {
   const { read } = harness.resourceType;
   const { operations } = harness.session;
@@ -176,7 +176,7 @@ async function beneath(harness: ResourceHarness, remove: Operation, resource: Re
   return found;
 }
 
-/** Whether an operation returns 404 for an id that never existed. */
+/** Whether an operation returns 404 for an unknown ID. */
 async function isGoneForUnknownId({ session }: ResourceHarness, call: Call): Promise<boolean> {
   const name = lastParameter(call.operation.path) ?? '';
   const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);

@@ -14,23 +14,23 @@ import {
 import { memberNames, responseSchema } from './schema.ts';
 import { saidFlag, saidKind } from './vocabulary.ts';
 
-/** A type of resource that a caller can make, and what else can be done with one. */
+/** A type of resource that can be created, and its other operations. */
 export interface ResourceType {
   readonly kind: string;
-  /** The path of all resources of the kind. */
+  /** The path of the collection. */
   readonly collection: string;
   readonly create: Operation;
   readonly read: Operation | undefined;
-  /** Whether paths, links or the contract say that what is created can be read there, and not names alone. */
+  /** Whether paths, links or the contract, not only names, indicate that created resources can be read there. */
   readonly isReadSure: boolean;
   readonly updates: readonly Operation[];
   readonly remove: Operation | undefined;
   readonly lists: readonly Operation[];
-  /** What is done to one of them below its path: `POST /orders/{id}/cancel`. */
+  /** Operations on a single resource below its path: `POST /orders/{id}/cancel`. */
   readonly actions: readonly Operation[];
 }
 
-/** The resources of a contract, as paths, links and names tell. Nothing here becomes a finding by itself. */
+/** The resource types of a contract, inferred from paths, links and names. No finding is based on this alone. */
 export function resourceTypesOf(document: OpenApiDocument, operations: readonly Operation[]): ResourceType[] {
   return operations
     .filter((operation) => isCreation(document, operation) || isPutCreation(operation, operations))
@@ -67,12 +67,12 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
   };
 }
 
-/** Whether an operation does something to one thing and says what in the last segment of its path, which is no collection. */
+/** Whether an operation acts on a single resource and its last path segment is a verb, not a collection. */
 function isAction({ method, path }: Operation, item: string | undefined, operations: readonly Operation[]): boolean {
   if (item === undefined || !['POST', 'PUT', 'PATCH', 'DELETE'].includes(method) || !path.startsWith(`${item}/`))
     return false;
   const isWord = /^[a-z_-]+$/i.test(path.slice(item.length + 1)) && !isUpdatePath.test(path);
-  // What is taken away was put there in the same place.
+  // A DELETE is an action only if the same path also has a POST or PUT.
   const isPlaced =
     method !== 'DELETE' || operations.some((one) => one.path === path && ['POST', 'PUT'].includes(one.method));
   return isWord && isPlaced && !operations.some((one) => one.path.startsWith(`${path}/{`));
@@ -99,7 +99,7 @@ function kindOf(operation: Operation, member: Parameters<typeof saidKind>[1]): s
   return typeof said === 'string' ? singular(said) : kindOfPath(operation.path);
 }
 
-/** Whether an operation works on one of what another creates: below its path, or of its kind. */
+/** Whether an operation acts on one resource of a type: below the collection's path, or with the same type. */
 function isOfItem(operation: Operation, collectionOfAll: string, kind: string): boolean {
   const path = operation.path.replace(isUpdatePath, '');
   const name = lastParameter(path);
@@ -156,12 +156,12 @@ function listsOf(
 export function hasRows(document: OpenApiDocument, operation: Operation): boolean {
   const schema = responseSchema(operation);
   if (rowsSchema(document, schema) === undefined) return false;
-  // What names the id of the resource itself is the resource, with a list in it.
+  // A response with the ID of the resource is the resource itself, although it contains a list.
   const kind = kindOfPath(operation.path);
   return operation.method === 'GET' || !memberNames(document, schema).some((name) => kindOfReference(name) === kind);
 }
 
-/** Whether an update keeps what it is not sent: a PATCH does; a PUT where the contract says so in words. */
+/** Whether an update keeps omitted properties: always for PATCH; for PUT if the description says so. */
 export function keepsTheRest(document: OpenApiDocument, operation: Operation): boolean {
   const said = saidFlag(operation, 'merges');
   if (said !== undefined) return said;

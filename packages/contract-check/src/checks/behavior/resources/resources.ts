@@ -26,7 +26,7 @@ import { unique } from './unique.ts';
 import { changed, rejected, replaced } from './update.ts';
 import { replacedAsAWhole } from './whole.ts';
 
-/** What operations that create, read, change and delete do to the resources that they name. */
+/** Checks the effects of operations that create, read, update and delete resources. */
 export async function checkResources(context: CheckContext): Promise<void> {
   const { session, onProgress } = context;
   const resourceTypes = resourceTypesOf(session.document, session.operations);
@@ -56,7 +56,7 @@ export async function checkResources(context: CheckContext): Promise<void> {
   await checkSafety(context);
 }
 
-/** What can be seen of an operation without knowing what creates its resources. */
+/** Checks that do not require a create operation. */
 async function checkOperation(context: CheckContext, operation: Operation): Promise<void> {
   const { session, baselines } = context;
   if (baselines.of(operation) === undefined) return;
@@ -67,7 +67,7 @@ async function checkOperation(context: CheckContext, operation: Operation): Prom
   await probe(session, operation, 'links', linked(context, operation));
 }
 
-/** Of a choice between several forms, each is stored. */
+/** Checks each branch of a schema with alternatives. */
 async function checkBranches(context: CheckContext, resourceType: ResourceType, baseline: Baseline): Promise<void> {
   const { session, baselines } = context;
   const branches = await baselines.branches(resourceType.create);
@@ -87,7 +87,7 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
   if (baseline === undefined || !concerned.some((one) => one !== undefined && session.isJudged(one))) return;
   const harness = new ResourceHarness(context, resourceType, baseline);
   if ((await harness.start()) === undefined) return;
-  // A call that makes nothing may return the same names with other meanings.
+  // A call that creates nothing may return properties with the same names and other meanings.
   if (harness.isReadable || resourceType.isReadSure || baseline.exchange.response.status === 201) {
     await probe(session, create, 'echo', echoed(harness));
     await probe(session, create, 'default', defaulted(harness));

@@ -9,7 +9,7 @@ import { memberNames, memberOf, partsOf, requestSchema } from './schema.ts';
 import { createdAndRead, isWritable } from './update.ts';
 import { saidFlag } from './vocabulary.ts';
 
-/** What the contract says to be unique is not taken a second time, neither by what is created nor by what is changed. */
+/** Checks that unique values are rejected a second time, in create and update requests. */
 export function unique(harness: ResourceHarness): Look {
   const { create, updates } = harness.resourceType;
   return async (label) => {
@@ -40,7 +40,9 @@ export function unique(harness: ResourceHarness): Look {
   };
 }
 
-/** Members of the creation that the contract says to be unique: they themselves, or what the operation says of a conflict. */
+/**
+ * The properties that are documented as unique, in their own description or in that of the operation or its conflict.
+ */
 function uniqueNames(harness: ResourceHarness): string[] {
   const { document, resourceType } = harness;
   const { create } = resourceType;

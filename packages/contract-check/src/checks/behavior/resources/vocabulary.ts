@@ -2,8 +2,8 @@ import { type Operation, saidOf } from '../../../document/operation.ts';
 import type { JsonObject } from '../../../json.ts';
 
 /**
- * What `x-contract-check` may say of operations that create, read, change and delete. It makes explicit what is otherwise
- * inferred from paths, names and schemas, or switches a check off.
+ * The members of `x-contract-check` for operations that create, read, update and delete. They replace inference from
+ * paths, names and schemas, or disable a check.
  */
 export const vocabulary: readonly { readonly on: string; readonly member: string; readonly says: string }[] = [
   { on: 'operation', member: 'creates', says: 'the type of the resources that it creates; `false`: it creates none' },
@@ -50,7 +50,7 @@ export const vocabulary: readonly { readonly on: string; readonly member: string
 type KindName = 'creates' | 'reads' | 'lists' | 'updates' | 'deletes';
 type FlagName = 'unique' | 'acts' | 'merges' | 'softDelete' | 'echo' | 'idempotent' | 'safe' | 'private';
 
-/** The kind that an operation is said to work on; false where it is said to work on none. */
+/** The declared resource type of an operation; false if it acts on none. */
 export function saidKind({ node }: Operation, member: KindName): string | false | undefined {
   const value = saidOf(node)[member];
   return typeof value === 'string' || value === false ? value : undefined;
@@ -61,7 +61,7 @@ export function saidFlag({ node }: Pick<Operation, 'node'>, member: FlagName): b
   return typeof value === 'boolean' ? value : undefined;
 }
 
-/** Whether a property says that it comes back in another form. */
+/** Whether the extension declares that a property is returned in another form. */
 export function isUnechoed(schema: JsonObject): boolean {
   return saidOf(schema).echo === false;
 }

@@ -9,7 +9,7 @@ import { keepsTheRest } from './resource-types.ts';
 import { memberNames, memberOf, partsOf, requestSchema } from './schema.ts';
 import { createdAndRead } from './update.ts';
 
-/** What a change is said to replace as a whole keeps nothing of what it was. */
+/** Checks that a property that is documented to be replaced completely keeps nothing of its previous value. */
 export function replacedAsAWhole(harness: ResourceHarness, update: Operation): Look {
   return async (label) => {
     const schema = requestSchema(update);
@@ -53,7 +53,7 @@ function isSaid({ document }: ResourceHarness, update: Operation, schema: JsonOb
   );
 }
 
-/** The value without one of its properties, and which one: for a map, with another in its place. */
+/** The value without one of its properties, and the name of that property. For a map, another key is added instead. */
 function smaller(
   { session }: ResourceHarness,
   schema: JsonObject,
