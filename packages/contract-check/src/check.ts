@@ -11,9 +11,9 @@ import { cleanUp } from './run/clean-up.ts';
 import { Session } from './run/session.ts';
 
 /**
- * Compares a server with its contract: finds a call that succeeds for each operation, then changes one thing at a time.
+ * Compares a server with its contract: finds a successful call for each operation, then changes one part at a time.
  *
- * @throws CannotRun where the document cannot be read, or the server is not there.
+ * @throws CannotRun if the document cannot be read, or the server does not respond.
  */
 export async function check(options: CheckOptions): Promise<Report> {
   const started = performance.now();
@@ -69,7 +69,7 @@ async function reachable(session: Session, url: string): Promise<void> {
   await signedIn(() => session.signIn());
 }
 
-/** Even a request without credentials calls the auth module, to know which headers to leave out. */
+/** Every request calls the auth module, even one without credentials, to know which headers to omit. */
 async function signedIn<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();

@@ -1,4 +1,4 @@
-/** Combines the command's options and the configuration file. */
+/** Combines command-line options and the configuration file. */
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -69,15 +69,15 @@ const schema = {
     quiet: { type: 'boolean' },
     headers: { type: 'object', additionalProperties: { type: 'string' } },
     values: { type: 'object' },
-    // Or a module's object, whose functions JSON Schema does not know.
+    // May also be an object with functions, which JSON Schema cannot describe.
     auth: { type: ['string', 'object'] },
   },
 };
 
 /**
- * What a run is asked to do: the flags, and what they leave open from the configuration file.
+ * The settings of a run, from flags and the configuration file. Flags take precedence.
  *
- * @throws CannotRun with a sentence where a file cannot be read or says something else than it may.
+ * @throws CannotRun if a file cannot be read or is invalid.
  */
 export async function settingsOf(flags: Flags, directory = process.cwd()): Promise<Settings> {
   const { header, config: file, ...own } = flags;

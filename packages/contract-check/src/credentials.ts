@@ -1,15 +1,15 @@
-/** Remembers which credentials a run was given, so that no report shows them. */
+/** Records the credentials of a run, so that reports can mask them. */
 import type { Auth } from './options.ts';
 import { isSecretName, type Secret, variableOf } from './report/mask.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
 const identities = ['caller', 'expired', 'forbidden', 'otherTenant'] as const;
-/** What a header of any name holds is a credential when it is that long and no id. */
+/** A header value of this length that is not an ID is treated as a credential, regardless of its name. */
 const longEnough = 24;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** An auth that does the same, and tells of each credential that it hands out. */
+/** Wraps an auth module, and records every credential that it returns. */
 export function remembering(auth: Auth, remember: (secret: Secret) => void): Auth {
   const { values } = auth;
   const entries = identities.flatMap((identity) => {
@@ -32,7 +32,7 @@ export function remembering(auth: Auth, remember: (secret: Secret) => void): Aut
   return { ...Object.fromEntries(entries), ...(values === undefined ? {} : kept) } as Auth;
 }
 
-/** @param prefix of the variables: `OTHER_TENANT_`. */
+/** @param prefix of the variables, such as `OTHER_TENANT_`. */
 export function secretsOfHeaders(headers: Headers, prefix = ''): Secret[] {
   return Object.entries(headers).flatMap(([name, value]) =>
     secretsOfHeader(name.toLowerCase(), value).map((secret) => ({ ...secret, variable: prefix + secret.variable })),

@@ -19,7 +19,7 @@ import type { ProxyOptions, RunningProxy } from './traffic/proxy.ts';
 
 export const exitCodes = { same: 0, drift: 1, couldNotRun: 2 } as const;
 
-/** What the command runs. Loaded on demand, so that `--help` and invalid options respond quickly. */
+/** The modules that the command uses. Loaded on demand, so that `--help` and invalid options respond quickly. */
 export interface Work {
   check(options: CheckOptions): Promise<Report>;
   judgeHar(options: CheckOptions & { readonly har: string }): Promise<Report>;
@@ -145,7 +145,7 @@ async function carryOut(
   const ending = (report: Report) => conclude(report, settings, color, surroundings);
   const interruption = new AbortController();
   const interrupt = () => {
-    // Whoever presses it twice does not want to wait for the last response.
+    // A second signal exits immediately.
     if (interruption.signal.aborted) process.exit(exitCodes.couldNotRun);
     interruption.abort();
   };
@@ -174,7 +174,7 @@ async function carryOut(
 
 const interrupted = 'The run was interrupted. The report is incomplete.';
 
-/** Stands between a client and the server until it is interrupted. */
+/** Runs the proxy until it is interrupted. */
 async function passing(options: CheckOptions, port: number, work: Work, stderr: Stream): Promise<Report> {
   const { url, signal } = options;
   if (url === undefined) throw new CannotRun('--proxy requires the URL of the server. Pass --url.');
@@ -187,14 +187,13 @@ async function passing(options: CheckOptions, port: number, work: Work, stderr: 
   return proxy.stop();
 }
 
-/** Prints and writes the report. */
 async function conclude(
   report: Report,
   { outputs, secrets, minCoverage, quiet }: Settings,
   color: boolean,
   { stdout, stderr, directory }: Surroundings,
 ): Promise<number> {
-  // Where a program reads the standard output, the person who started it reads the other one.
+  // If standard output is JSON, the report for the user goes to standard error.
   const stream = outputs.json === '-' ? stderr : stdout;
   const look = { secrets, directory, width: stream.columns ?? 120, color: color && isColored(stream) };
   const covered = partOf(report.coverage.total);
@@ -208,12 +207,12 @@ async function conclude(
   return report.findings.length === 0 && isCovered ? exitCodes.same : exitCodes.drift;
 }
 
-/** What Node itself thinks of a stream: whether it is a terminal, NO_COLOR, FORCE_COLOR. */
+/** Whether Node.js uses colors for a stream, considering NO_COLOR and FORCE_COLOR. */
 function isColored(stream: Stream): boolean {
   return styleText('red', 'text', { stream }) !== 'text';
 }
 
-/** The reports that are requested. Their modules are loaded for that only. */
+/** The requested reports. Their modules are loaded on demand. */
 async function contentsOf(
   report: Report,
   { html, junit, json, sarif }: Outputs,
@@ -263,7 +262,7 @@ function address(value: string): string {
   throw new InvalidArgumentError('It must be a URL that starts with http:// or https://.');
 }
 
-/** The name of a category on the command line, where a space would have to be quoted. */
+/** The name of a category on the command line, where spaces would require quotes. */
 function hyphenated(name: Category): string {
   return name.replaceAll(' ', '-');
 }

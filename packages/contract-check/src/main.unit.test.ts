@@ -1,4 +1,4 @@
-/** The command, as a process of its own. */
+/** Tests of the command. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'contract-check-command-'));
   const reports = new URL('report/test-report.ts', import.meta.url).href;
-  // A process of the command, with a check that waits until it is interrupted.
+  // A command whose check waits until it is interrupted.
   await writeFile(
     join(folder, 'waiting.ts'),
     `import { run } from ${JSON.stringify(new URL('main.ts', import.meta.url).href)};
@@ -41,7 +41,6 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** A process of the command. */
 function start(args: string[], environment: Record<string, string> = {}, file = main): ChildProcess {
   const { NO_COLOR, FORCE_COLOR, DEBUG, ...rest } = process.env;
   return spawn(process.execPath, [file, ...args], { cwd: folder, env: { ...rest, ...environment } });
@@ -56,7 +55,7 @@ async function finish(child: ChildProcess) {
   return { code, stdout, stderr };
 }
 
-/** The command in this process, with a check that sends nothing. */
+/** Runs the command in this process, with a fake check. */
 async function command(args: string[], check = async (_: CheckOptions) => reportWith({ findings: [] })) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
   const notHere = () => Promise.reject(new Error('This is not asked for.'));
@@ -80,7 +79,7 @@ async function failing({ auth }: CheckOptions): Promise<never> {
   throw new Error(`The server said ${(await auth?.caller())?.Authorization}.`);
 }
 
-/** What the check is requested. */
+/** The options that the command passes to the check. */
 async function optionsAfter(args: string[]): Promise<unknown> {
   let asked: unknown;
   const { code, stderr } = await command(args, async (options) => {

@@ -16,7 +16,7 @@ function callOf(body: unknown, query: JsonObject = {}): Call {
   };
 }
 
-/** What the smallest call holds that shows it, and how many calls were sent. */
+/** The smallest call that shows the finding, and the number of calls sent. */
 async function smallest(
   call: Call,
   shows: (call: Call) => boolean,

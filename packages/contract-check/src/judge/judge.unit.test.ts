@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** The checks that a response does not pass; it is right but for what is given. */
+/** The checks that a response fails. It is correct except for the specified changes. */
 function judged(
   { status = 200, text = '{"lamps":["2026-02-28"]}', ...response }: Partial<ReceivedResponse>,
   query = '',

@@ -5,10 +5,9 @@ import { general } from './judge.ts';
 const members = { path: 'path', query: 'query', header: 'headers', cookie: 'cookies' } as const;
 
 /**
- * All in which a call breaks the contract, as one text that is the same for calls that break it alike; empty for a call that
- * keeps it.
+ * The violations of a call as one text, which is equal for calls with the same violations and empty for a valid call.
  *
- * @param given headers that are sent with every call, in lower case: they are not missing.
+ * @param callerHeaders lower-case names of headers that are added to every call, so that they are not missing.
  */
 export function breachesOf(validators: Validators, call: Call, given: readonly string[]): string {
   const { operation, body, mediaType } = call;

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'vitest';
 import { curlOf } from './curl.ts';
 import { exchangeOf } from './test-report.ts';
 
-/** A curl that writes each argument with a NUL after it, and what it reads. */
+/** A fake curl that writes its arguments, separated by NUL, and its standard input. */
 const folder = mkdtempSync(join(tmpdir(), 'contract-check-curl-'));
 writeFileSync(
   join(folder, 'curl'),
@@ -39,7 +39,7 @@ function sentBody(line: string): Buffer {
   return Buffer.from(words[at + 1] ?? '');
 }
 
-/** The bodies that many lines send, in one shell: a shell for each would take a minute. */
+/** The bodies that many commands send, from one shell. A shell for each command would take a minute. */
 function sentBodies(lines: readonly string[], shell: string, environment: Record<string, string> = {}): Buffer[] {
   const curl = `curl() {
     option=

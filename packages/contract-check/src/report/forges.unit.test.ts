@@ -1,4 +1,4 @@
-/** What other programs read: JUnit, JSON and SARIF. */
+/** Machine-readable reports: JUnit, JSON and SARIF. */
 import { resolve } from 'node:path';
 import { XMLParser } from 'fast-xml-parser';
 import { expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** A report as one page that needs nothing else: no network, no other file. */
+/** A report as a self-contained HTML page. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Category, categories } from '../finding/finding.ts';
@@ -33,11 +33,11 @@ import { visible } from './visible.ts';
 
 const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
 const script = readFileSync(new URL('page.js', import.meta.url), 'utf8');
-/** Responses come from outside. Should one of them ever get past the escaping, the browser would still run no script but ours. */
+/** Reports contain text from the server. If any passed the escaping, this policy would still block its scripts. */
 const policy = `default-src 'none'; img-src data:; style-src ${hashOf(style)}; script-src ${hashOf(script)}; base-uri 'none'; form-action 'none'`;
 const longestBody = 20_000;
 const mostItems = 200;
-/** Findings that are open at the beginning. */
+/** Findings that are expanded initially. */
 const openFindings = 5;
 
 export function renderHtml(report: Report, options: Presentation = {}): string {
@@ -153,10 +153,10 @@ ${
 </details>`;
 }
 
-/** A sentence, with what stands between backquotes as code. */
+/** A sentence with text in backticks as code. */
 function prose(text: string): Markup {
   const parts = visible(text).split('`');
-  // An odd one among them is none that opens or closes.
+  // An odd number of backticks cannot be paired.
   if (parts.length % 2 === 0) return html`${visible(text)}`;
   return html`${parts.map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`;
 }

@@ -1,4 +1,4 @@
-/** The page, as somebody opens it from a disk. */
+/** The HTML page, opened from disk. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -62,7 +62,7 @@ test('broken JSON is masked as far as it goes', () => {
   expect(masked.response.text).toBe('}]{"password": "$PASSWORD", "name": "shown');
 });
 
-// One that takes the square of the length does not end within the time of a test.
+// A quadratic implementation does not finish within the timeout.
 test('hostile text is masked in linear time', () => {
   for (const text of [
     `{"token":"${'\\"'.repeat(500_000)}`,

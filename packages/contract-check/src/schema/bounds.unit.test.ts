@@ -12,7 +12,7 @@ import { lengthOf, Values } from './values.ts';
 
 const text = { type: 'string' };
 
-/** Keyword, schema, a valid value, and values on the boundary. */
+/** Keyword, schema, valid value, and boundary values. */
 const table: [keyword: string, schema: JsonObject, valid: unknown, bounds: unknown[]][] = [
   ['minimum', { type: 'integer', minimum: 3 }, 5, [3]],
   ['maximum', { type: 'number', maximum: 9.5 }, 5, [9.5]],

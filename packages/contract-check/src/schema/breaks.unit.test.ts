@@ -12,7 +12,7 @@ import { Values } from './values.ts';
 
 const text = { type: 'string' };
 
-/** Keyword, schema, a valid value, and some of the values that break it: as pointers and values of the whole. */
+/** Keyword, schema, valid value, and some of the invalid values. */
 const table: [keyword: string, schema: JsonObject, valid: unknown, broken: unknown[]][] = [
   ['type', { type: 'integer' }, 5, ['5', true, 5.5, null]],
   ['type', { type: 'number' }, 5, ['5', true, null]],
@@ -110,7 +110,7 @@ test.each(table.map((row, index) => [index, ...row] as const))(
   },
 );
 
-/** What each keyword asks, told without the validator. */
+/** Checks of keywords that are independent of the validator. */
 const independent: Record<string, (part: unknown, bound: number) => boolean> = {
   minLength: (part, bound) => [...String(part)].length >= bound,
   maxLength: (part, bound) => [...String(part)].length <= bound,

@@ -68,7 +68,7 @@ test('each type meets what is hard for it', async () => {
 
 test('what is called malformed does not parse, and what is not does', () => {
   for (const { text, note, isMalformed } of malformedBodies('application/json')) {
-    // Whether a byte order mark may be is left to the parser.
+    // Parsers may accept or reject a byte order mark.
     const parse = () => JSON.parse(text.replace(/^\ufeff/, ''));
     if (isMalformed) expect(parse, note).toThrow();
     else expect(parse, note).not.toThrow();

@@ -17,12 +17,12 @@ import {
 } from './shape.ts';
 import type { Direction, Validators } from './validators.ts';
 
-/** How much of what is optional a value has. */
+/** How many optional parts a value has. */
 export type Extent = 'least' | 'most' | 'some';
 
-/** A valid value that takes one branch of a choice. */
+/** A valid value that matches one branch of a choice. */
 export interface BranchValue {
-  /** Where in the value the choice is created. */
+  /** The pointer to the choice. */
   readonly pointer: string;
   readonly keyword: 'oneOf' | 'anyOf';
   readonly branch: number;
@@ -30,22 +30,22 @@ export interface BranchValue {
   readonly value: unknown;
 }
 
-/** A place in a valid value, and all that the schema says of it. */
+/** A place in a valid value, with its schemas. */
 export interface Spot {
   readonly pointer: string;
-  /** The key or index in what it is part of; empty at the root. */
+  /** The key or index in its parent; empty at the root. */
   readonly name: string;
-  /** What speaks of it, with no branch chosen. */
+  /** The schemas that apply, without a chosen branch. */
   readonly schemas: readonly JsonObject[];
   readonly shape: Shape;
   readonly value: unknown;
-  /** The whole value with another one here. */
+  /** The whole value with another value in this place. */
   readonly write: (value: unknown) => unknown;
-  /** The whole value without this property; undefined where it cannot be left out. */
+  /** The whole value without this property; undefined if it is required. */
   readonly omit: (() => unknown) | undefined;
   /** The whole value, which is valid. */
   readonly whole: unknown;
-  /** The branches that the value here takes. */
+  /** The branches that the value matches. */
   readonly taken: readonly Taken[];
 }
 
@@ -57,25 +57,25 @@ export interface Taken {
 interface Making {
   readonly direction: Direction;
   readonly extent: Extent;
-  /** A whole number below 2^30. */
+  /** Returns an integer below 2^30. */
   readonly roll: () => number;
-  /** How many more parts may hold what is optional. */
+  /** Remaining number of parts that may have optional content. */
   budget: number;
-  /** What is being made around: a schema that is created in itself gets only what it must have. */
+  /** The enclosing shapes. A recursive schema gets only its required parts. */
   readonly around: Shape[];
-  /** The branches that must be taken. */
+  /** The branches to choose. */
   readonly picks: ReadonlyMap<Choice, number>;
 }
 
-/** Below this, only what is required is created. */
+/** Deeper levels get only required parts. */
 const deepest = 6;
 const bottom = 40;
 const largest = 1500;
 const rolls = () => fc.nat({ max: 2 ** 30 - 1 });
 
 /**
- * Values that a schema describes: the same for the same seed. What a shape cannot express is left to the validator, and
- * whatever is given out it has accepted; only an arbitrary is not asked.
+ * Generates values for schemas, deterministically by seed. The validator checks every returned value, except those of
+ * an arbitrary.
  */
 export class Values {
   readonly #document: OpenApiDocument;
@@ -87,7 +87,7 @@ export class Values {
     this.#validators = validators;
   }
 
-  /** Values of the schema; nearly all of them are valid. They shrink towards first branches and low numbers. */
+  /** An arbitrary of nearly always valid values. Shrinks towards first branches and low numbers. */
   arbitrary(schema: JsonObject, direction: Direction, extent: Extent): Arbitrary<unknown> {
     return fc.gen().map((draw) =>
       this.#make(
@@ -98,14 +98,14 @@ export class Values {
     );
   }
 
-  /** A valid value, or undefined where none was found: then the schema is beyond what can be created, or accepts nothing. */
+  /** A valid value; undefined if none was found, because the schema is unsupported or allows no value. */
   sample(
     schema: JsonObject,
     direction: Direction,
     extent: Extent,
     seed: number,
   ): { readonly value: unknown } | undefined {
-    // Where a schema excludes what is least or most, what lies between is better than none.
+    // A schema may exclude the smallest or largest value; another extent is better than none.
     const others: Extent[] = extent === 'some' ? ['least', 'most'] : extent === 'least' ? ['some', 'most'] : ['some'];
     for (const [round, wantedCount] of [extent, ...others].entries()) {
       for (let attempt = 0; attempt < (wantedCount === 'some' ? 12 : 4); attempt += 1) {
@@ -120,7 +120,7 @@ export class Values {
     return example === undefined ? undefined : { value: example };
   }
 
-  /** One value for every branch of every `oneOf` and `anyOf`, as deep as spots go. */
+  /** One value for each branch of every `oneOf` and `anyOf`. */
   branches(schema: JsonObject, direction: Direction, seed: number): BranchValue[] {
     const base = this.sample(schema, direction, 'most', seed);
     if (base === undefined) return [];
@@ -141,10 +141,10 @@ export class Values {
   }
 
   /**
-   * The same value with its texts changed, so that it names something else: nothing unique is told twice. Dates move together,
-   * so that they stay in their order; amounts, `enum` and `const` stay as they are.
+   * The value with changed texts, so that unique values do not conflict. Dates move together to keep their order;
+   * amounts, `enum` and `const` do not change.
    *
-   * @param isFree tells the strings that may change: an id that must refer to what is there may not.
+   * @param isFree whether a string may change. References to existing resources may not.
    */
   fresh(
     schema: JsonObject,
@@ -179,8 +179,8 @@ export class Values {
   }
 
   /**
-   * The places of a value, from the whole to its parts; then, one at a time, the properties and branches that it does not have,
-   * each in a valid value that has it. A schema is shown at few places.
+   * The places of a value, from the whole to its parts; then, one at a time, valid values with missing properties and
+   * other branches. A schema is visited at few places.
    */
   *spots(schema: JsonObject, value: unknown, direction: Direction, seed = 0, limit = 2000): Generator<Spot> {
     const seen: Seen = new Map();
@@ -193,7 +193,7 @@ export class Values {
       const branches: Taken[] = [];
       const shape = this.#settled(open.schemas, open.value, direction, branches);
       count += 1;
-      // What the schemas themselves say was noted when the spot was found: many are found before the first is shown.
+      // The schemas of the spot itself are already noted, because many spots are found before the first is visited.
       const unsettled = shapeOf(this.#document, ...open.schemas);
       const isRoot = open.pointer === '';
       note(isRoot ? shape.sources : shape.sources.filter((one) => !unsettled.sources.includes(one)), open.name, seen);
@@ -209,22 +209,21 @@ export class Values {
     }
   }
 
-  /** A value for schemas that hold together, which nobody has accepted yet. */
+  /** A value for schemas that apply together, without validation. */
   make(schemas: readonly JsonObject[], direction: Direction, extent: Extent, seed: number, name = ''): unknown {
     return this.#make(schemas, name, this.#making(direction, extent, dice(seed)));
   }
 
-  /** Whether a value is right by one schema alone, which may be one of those that are created here. */
+  /** Whether a value is valid for one schema, which may be a generated one. */
   accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
     return this.#matches(schema, value, direction);
   }
 
-  /** A schema as it is seen here. */
   shape(schema: JsonObject): Shape {
     return shapeOf(this.#document, schema);
   }
 
-  /** A name for a property that has none in the contract; undefined where there may be none. */
+  /** A name for an undeclared property; undefined if none is allowed. */
   key(shape: Shape, seed: number): string | undefined {
     const pattern = shape.closed ? shape.patternProperties[0]?.[0] : undefined;
     return shape.closed && pattern === undefined ? undefined : this.#key(shape, pattern, dice(seed));
@@ -295,7 +294,7 @@ export class Values {
     }
   }
 
-  /** The branches that the value here does not take, each with a value that does. */
+  /** The branches that the value does not match, each with a value that does. */
   *#others(
     open: Open,
     shape: Shape,
@@ -353,7 +352,7 @@ export class Values {
     ][];
   }
 
-  /** The list, made long enough to have something at an index. */
+  /** The list, extended to contain an index. */
   #extended(
     shape: Shape,
     list: readonly unknown[],
@@ -371,7 +370,7 @@ export class Values {
     return longer.length > index ? longer : undefined;
   }
 
-  /** The names of properties that an object may have, with one for each kind that has no names. */
+  /** The names of declared properties, and one for each pattern without a property. */
   #namesOf(shape: Shape, value: JsonObject, seed: number): string[] {
     const names = [...shape.properties.keys()];
     const others = Object.keys(value).filter((name) => !shape.properties.has(name));
@@ -391,7 +390,7 @@ export class Values {
     return this.#validators.accepts(schema, value, direction);
   }
 
-  /** Whether a value is right by one schema of the document alone. */
+  /** Whether a value is valid for one schema. */
   #matches(schema: JsonObject, value: unknown, direction: Direction): boolean {
     if (schema === anything) return true;
     if (schema === nothing) return false;
@@ -419,7 +418,7 @@ export class Values {
     return choice.branches[branch];
   }
 
-  /** The value without optional properties that stand in the way. */
+  /** The value without optional properties that make it invalid. */
   #mended(schema: JsonObject, given: unknown, direction: Direction): { readonly value: unknown } | undefined {
     let value = given;
     let tries = 60;
@@ -488,13 +487,13 @@ export class Values {
     const isNullable = types.length > 1 && types.includes('null');
     if (isNullable && making.extent === 'some' && making.roll() % 4 === 0) return 'null';
     const others = isNullable ? types.filter((type) => type !== 'null') : types;
-    // What says nothing of itself is best a text.
+    // A schema without constraints gets a text.
     if (others.length >= 5) return 'string';
     return picked(others, making.roll);
   }
 
   #pick(choice: Choice, settled: readonly JsonObject[], making: Making): readonly JsonObject[] | undefined {
-    // Only here: a schema that refers to itself makes the same choice again inside.
+    // Only at the top level: a recursive schema contains the same choice again.
     const discriminated = making.around.length === 0 ? making.picks.get(choice) : undefined;
     if (discriminated !== undefined) return choice.branches[discriminated];
     const shapes = choice.branches.map((branch) => ({ branch, shape: shapeOf(this.#document, ...settled, ...branch) }));
@@ -515,7 +514,7 @@ export class Values {
     return picked(candidates, making.roll)?.branch;
   }
 
-  /** How deep the smallest value is. Infinite where a schema asks for itself. */
+  /** The minimum depth of a value. Infinite if the schema requires itself. */
   #height(shape: Shape, around: readonly Shape[]): number {
     const known = this.#heights.get(shape);
     if (known !== undefined) return known;
@@ -586,7 +585,7 @@ export class Values {
     return objectOf(members);
   }
 
-  /** What discriminators say of the branch that is taken. */
+  /** The discriminator values of the matching branch. */
   #discriminated(shape: Shape): Map<string, string> {
     return new Map(
       shape.discriminators.flatMap(({ propertyName, values }) => {
@@ -635,7 +634,7 @@ export class Values {
     return names;
   }
 
-  /** What only the branches ask for that are not taken: next to the one that is, it would match two. */
+  /** Properties that only other branches require. With them, the value could match two branches. */
   #elsewhere(shape: Shape): Set<string> {
     const others = shape.choices
       .filter(({ keyword }) => keyword === 'oneOf')
@@ -661,7 +660,7 @@ interface Open {
   readonly omit: (() => unknown) | undefined;
 }
 
-/** Keywords that only lead to others, or say nothing of a value. */
+/** Keywords that only refer to others, or do not constrain values. */
 const silent =
   /^(\$ref|\$schema|\$id|\$comment|\$defs|allOf|title|description|example|examples|default|readOnly|writeOnly|deprecated|externalDocs|xml|x-.*)$/;
 
@@ -675,12 +674,12 @@ function isSignificant(source: JsonObject): boolean {
   return found;
 }
 
-/** How often a schema was shown, under which name. */
+/** The number of visits of each schema, by name. */
 type Seen = Map<JsonObject, Map<string, number>>;
 
 /**
- * A schema is shown at two places: what refers to itself would be shown for ever. Near the root, where a server is likely to
- * tell properties apart by hand, at two places of each name.
+ * Visits a schema at two places, because recursion is unlimited. Near the root, where servers often handle properties
+ * individually, at two places per name.
  */
 function isNews(shape: Shape, name: string, pointer: string, seen: Seen): boolean {
   const sources = shape.sources.filter(isSignificant);
@@ -701,7 +700,7 @@ function note(sources: readonly JsonObject[], name: string, seen: Seen): void {
   }
 }
 
-/** An object whose properties may be called `__proto__`. */
+/** An object that may have a property named `__proto__`. */
 export function objectOf(members: Iterable<readonly [string, unknown]>): JsonObject {
   return Object.fromEntries(members);
 }
@@ -714,7 +713,7 @@ export function withoutMember(object: JsonObject, name: string): JsonObject {
   return objectOf(Object.entries(object).filter(([key]) => key !== name));
 }
 
-/** Whether two values are the same as JSON, in whatever order their properties are. */
+/** Whether two values are equal as JSON, regardless of the order of properties. */
 export function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right)) {
@@ -728,7 +727,7 @@ export function isSame(left: unknown, right: unknown): boolean {
   );
 }
 
-/** Whole numbers below 2^30, the same for the same seed. */
+/** A deterministic generator of integers below 2^30. */
 export function dice(seed: number): () => number {
   let state = (Math.imul(seed | 0, 0x9e3779b1) ^ 0x5bd1e995) | 0;
   return () => {
@@ -765,7 +764,7 @@ export function written(node: unknown, path: readonly (string | number)[], part:
   );
 }
 
-/** The value without one of its properties, for every property, the outer ones first. */
+/** The value without one of its properties, for each property; outer ones first. */
 function* prunings(value: unknown): Generator<unknown> {
   if (isObject(value)) {
     for (const name of Object.keys(value)) yield withoutMember(value, name);
@@ -778,7 +777,7 @@ function* prunings(value: unknown): Generator<unknown> {
   }
 }
 
-/** The JSON type of a value; a whole number is `integer`. */
+/** The JSON type of a value; `integer` for integers. */
 export function typeOf(value: unknown): TypeName {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -791,20 +790,19 @@ function hasType(value: unknown, types: ReadonlySet<TypeName>): boolean {
   return types.has(typeOf(value));
 }
 
-/** How many code points a text has, which is what `minLength` and `maxLength` count. */
+/** The length in code points, as `minLength` and `maxLength` count it. */
 export function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
   return length;
 }
 
-/** The decimal places of a number as it is written. */
 export function decimalsOf(value: number): number {
   const [mantissa = '', exponent = '0'] = String(value).split('e');
   return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
 }
 
-/** A multiple of a step without the error of floating point. */
+/** A multiple without floating-point error. */
 export function multiple(step: number, times: number): number {
   const decimals = decimalsOf(step);
   if (decimals === 0) return step * times;
@@ -812,7 +810,7 @@ export function multiple(step: number, times: number): number {
   return Number(`${Math.round(step * 10 ** decimals) * times}e-${decimals}`);
 }
 
-/** The step between the numbers of a shape; undefined where they are not stepped. */
+/** The step between valid numbers; undefined if there is none. */
 export function stepOf(shape: Shape, isWhole: boolean): number | undefined {
   const steps = isWhole ? [1, ...shape.multiplesOf] : shape.multiplesOf;
   const [first, ...others] = steps;
@@ -839,7 +837,7 @@ export interface NumberRange {
   readonly step: number | undefined;
 }
 
-/** The least and greatest number of a shape that are on its steps; undefined where there is no bound. */
+/** The smallest and largest number that match the steps; undefined without a bound. */
 export function rangeOf(shape: Shape, isWhole: boolean): NumberRange {
   const step = stepOf(shape, isWhole);
   const [formatLow, formatHigh] = formatRanges[shape.format ?? ''] ?? [undefined, undefined];
@@ -868,7 +866,7 @@ export function rangeOf(shape: Shape, isWhole: boolean): NumberRange {
 
 const formatRanges: Readonly<Record<string, readonly [number, number]>> = {
   int32: [-(2 ** 31), 2 ** 31 - 1],
-  // Beyond what a number of JavaScript holds exactly, nothing could be told of the result.
+  // JavaScript cannot represent larger integers exactly.
   int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
 };
 
@@ -959,7 +957,7 @@ const formats: Readonly<Record<string, (roll: () => number) => string>> = {
   password: (roll) => `${picked(words, roll)}-${token(roll, 8)}-7!`,
 };
 
-/** Texts that many patterns admit, and that a person can read: those that differ most from each other first. */
+/** Readable texts that match many patterns, most different first. */
 const named: readonly ((roll: () => number) => string)[] = [
   (roll) => `${picked(words, roll)?.toLowerCase()}-${token(roll, 5)}`,
   (roll) => `${picked(words, roll)?.toLowerCase()}_${token(roll, 5)}`,
@@ -992,7 +990,7 @@ const readable: readonly ((roll: () => number) => string)[] = [
   (roll) => hexadecimal(roll, 64),
 ];
 
-/** Whether a text is what the shape's own keywords ask; the format is the validator's. */
+/** Whether a text satisfies the shape's keywords, except its format. */
 export function fits(text: string, shape: Shape): boolean {
   const length = lengthOf(text);
   if (length < shape.minLength || length > shape.maxLength) return false;
@@ -1010,13 +1008,13 @@ function textOf(shape: Shape, name: string, roll: () => number): string {
   return freeText(shape, name, roll);
 }
 
-/** Identifiers are one word, everything else reads like a name. */
+/** Identifiers are one word; other texts read like names. */
 function freeText(shape: Shape, name: string, roll: () => number): string {
   const isWord = /(id|key|code|ref|slug|token|number)$/i.test(name);
   const word = picked(words, roll) ?? '';
   const text = isWord ? `${word.toLowerCase()}-${token(roll, 6)}` : `${word} ${picked(words, roll)} ${token(roll, 5)}`;
   if (lengthOf(text) <= shape.maxLength) return padded(text, shape);
-  // What is told apart is at the end.
+  // The distinguishing part is at the end.
   return shape.maxLength <= 0 ? '' : token(roll, Math.min(shape.maxLength, 12));
 }
 
@@ -1058,7 +1056,7 @@ function matcher(pattern: string): Arbitrary<string> | undefined {
     try {
       matching.set(pattern, expression === undefined ? undefined : fc.stringMatching(expression));
     } catch {
-      // A feature of regular expressions that cannot be run backwards.
+      // fast-check does not support every feature of regular expressions.
       matching.set(pattern, undefined);
     }
   }
@@ -1066,8 +1064,8 @@ function matcher(pattern: string): Arbitrary<string> | undefined {
 }
 
 /**
- * The text made longer or shorter, to a length in code points, by repeating or leaving out a part, so that every pattern still
- * matches; undefined where none is found.
+ * Lengthens or shortens a text to a number of code points by repeating or removing a part, so that every pattern still
+ * matches; undefined if that is impossible.
  */
 export function stretch(text: string, length: number, shape: Shape): string | undefined {
   const expressions = shape.patterns.map(regularExpression).filter((one) => one !== undefined);
@@ -1077,7 +1075,7 @@ export function stretch(text: string, length: number, shape: Shape): string | un
   if (missing === 0) return isFine(text) ? text : undefined;
   if (missing > 0) {
     if (points.length === 0) return isFine('a'.repeat(length)) ? 'a'.repeat(length) : undefined;
-    // The end first: most patterns begin with what is fixed.
+    // Starts at the end, because most patterns have a fixed prefix.
     for (let index = Math.min(points.length, 200) - 1; index >= 0; index -= 1) {
       const point = points[index] ?? 'a';
       const longer = `${points.slice(0, index).join('')}${point.repeat(missing)}${points.slice(index).join('')}`;

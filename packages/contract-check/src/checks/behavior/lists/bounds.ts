@@ -98,14 +98,14 @@ export function inRange(listing: Listing, list: FullList, slot: Slot, range: Ran
   return [...sure.slice(0, 1), ...both(exactly), ...sure.slice(1)];
 }
 
-/** Whether a condition says something of a row with the very value of the bound. */
+/** Whether a condition is decidable for a row whose value equals the bound. */
 function decides(condition: Condition, row: JsonObject, property: Property, bound: unknown): boolean {
   const value = valueIn(row, property);
   if (isBlank(value) || condition.holds(row) === undefined) return false;
   return isDay(bound) ? String(value).slice(0, 10) === bound : compare(value, bound) === 0;
 }
 
-/** A server that cuts a moment to its day shows on a moment that is later than a row's, and of the same day. */
+/** A timestamp later than the row's on the same day, which reveals a server that truncates to days. */
 function laterThatDay(value: unknown): unknown {
   const time = hasZone(value) ? instantOf(value) : undefined;
   if (time === undefined) return value;
@@ -153,7 +153,7 @@ function conditionOf(
 
 const hour = 3600 * 1000;
 
-/** Where moments are to a day: in the time zone that is told, or in all that there are. */
+/** Compares a timestamp with a day: in the documented time zone, or in every time zone. */
 function onDay(
   value: unknown,
   bound: unknown,
@@ -172,7 +172,7 @@ function onDay(
   if (isAfter || isBefore) return side === 'least' ? isAfter : isBefore;
   if (isWithin) return includes;
   if (!includes) return undefined;
-  // Whatever the time zone, a row that is late enough on a day is not before it.
+  // The row is late enough on this day in every time zone.
   return (side === 'least' ? time >= start + slack && time < end : time < end - slack && time >= start)
     ? true
     : undefined;
@@ -182,7 +182,7 @@ function hasZone(value: unknown): boolean {
   return typeof value === 'string' && isInstant(value) && /(?:Z|[+-]\d\d:?\d\d)$/.test(value);
 }
 
-/** Whether what is shown of a value is all of it: numbers may be rounded, and moments have digits that are not returned. */
+/** Whether responses show values in full precision: numbers may be rounded, and timestamps truncated. */
 export function isSurelyShown(
   { document, rowSchema }: Listing,
   { path }: Property,
@@ -192,7 +192,7 @@ export function isSurelyShown(
   for (const name of path) schemas = memberOf(document, schemas, name);
   const parts = schemas.flatMap((schema) => partsOf(document, schema));
   const isStepped = parts.some(({ type, multipleOf }) => [type].flat().includes('integer') || multipleOf !== undefined);
-  // Only people set clocks by whole minutes.
+  // Whole minutes indicate that a person entered the time, not a clock.
   const isSet = values.filter(isWholeMinute).length * 2 >= values.length;
   return (value) => {
     if (typeof value === 'number') return isStepped;

@@ -142,8 +142,8 @@ function undone(
 }
 
 /**
- * What was sent under a name that the resource has, and that it does not have afterwards: references, and what the path is named
- * by, such as `odometer_km` to `/odometer`.
+ * Checks that sent values are stored: references, and properties named in the path, such as `odometer_km` for
+ * `/odometer`.
  */
 function unheeded(harness: ResourceHarness, action: Operation, exchange: Exchange, after: After): Difference[] {
   const { read } = harness.resourceType;
@@ -213,7 +213,7 @@ function untagged(
   ];
 }
 
-/** Members of the response that are others where the resource is read. */
+/** Reports properties whose value in the response differs from a later read. */
 function otherwise(
   harness: ResourceHarness,
   action: Operation,
@@ -241,13 +241,13 @@ function otherwise(
     }));
 }
 
-/** Whether a response shows the resource, and not another that names it. */
+/** Whether a response contains the resource itself, not another one that refers to it. */
 function isItself(harness: ResourceHarness, resource: Resource, result: JsonObject): boolean {
   const own = Object.entries(result).find(([name]) => isOwnId(name))?.[1];
   return own === undefined ? harness.isOf(resource, result) : String(own) === String(resource.id);
 }
 
-/** An action whose name is that of a state, and which leaves the state as it was. */
+/** Reports an action that is named after a state but does not change the state. */
 function idle(
   harness: ResourceHarness,
   action: Operation,
@@ -282,7 +282,7 @@ function idle(
   });
 }
 
-/** States that cannot be told by the beginning of the verb. */
+/** States that do not start with the verb. */
 const unlikeTheirVerb: Readonly<Record<string, string>> = {
   pay: 'paid',
   send: 'sent',
@@ -295,7 +295,7 @@ const unlikeTheirVerb: Readonly<Record<string, string>> = {
   deactivate: 'inactive',
 };
 
-/** Whether a state is what comes of doing what the verb says: `cancelled` of `cancel`. */
+/** Whether a state results from a verb: `cancelled` from `cancel`. */
 function isStateOf(verb: string, state: string): boolean {
   const [plain, word] = [verb, state].map((one) => one.toLowerCase().replaceAll(/[^a-z]/g, ''));
   if (plain === undefined || word === undefined || plain.length < 3) return false;
