@@ -15,18 +15,18 @@ export function remembering(auth: Auth, remember: (secret: Secret) => void): Aut
   const entries = identities.flatMap((identity) => {
     if (auth[identity] === undefined) return [];
     const headers = async () => {
-      const given = (await auth[identity]?.()) ?? {};
-      for (const secret of secretsOfHeaders(given, identity === 'caller' ? '' : `${variableOf(identity)}_`))
+      const received = (await auth[identity]?.()) ?? {};
+      for (const secret of secretsOfHeaders(received, identity === 'caller' ? '' : `${variableOf(identity)}_`))
         remember(secret);
-      return given;
+      return received;
     };
     return [[identity, headers] as const];
   });
   const kept = {
     values: async () => {
-      const given = (await auth.values?.()) ?? {};
-      for (const secret of secretsOfValues(given)) remember(secret);
-      return given;
+      const received = (await auth.values?.()) ?? {};
+      for (const secret of secretsOfValues(received)) remember(secret);
+      return received;
     },
   };
   return { ...Object.fromEntries(entries), ...(values === undefined ? {} : kept) } as Auth;

@@ -195,15 +195,15 @@ async function conclude(
 ): Promise<number> {
   // If standard output is JSON, the report for the user goes to standard error.
   const stream = outputs.json === '-' ? stderr : stdout;
-  const look = { secrets, directory, width: stream.columns ?? 120, color: color && isColored(stream) };
+  const presentation = { secrets, directory, width: stream.columns ?? 120, color: color && isColored(stream) };
   const covered = partOf(report.coverage.total);
   const isCovered = covered * 100 >= (minCoverage ?? 0);
-  for (const [file, content] of await contentsOf(report, outputs, look)) {
+  for (const [file, content] of await contentsOf(report, outputs, presentation)) {
     await (file === '-' ? write(stdout, content) : store(resolve(directory, file), content));
   }
   if (!isCovered)
     await write(stream, `Coverage is ${percentText(covered)}, below the minimum of ${minCoverage} %.\n\n`);
-  await write(stream, quiet ? renderVerdict(report, look) : renderTerminal(report, look));
+  await write(stream, quiet ? renderVerdict(report, presentation) : renderTerminal(report, presentation));
   return report.findings.length === 0 && isCovered ? exitCodes.same : exitCodes.drift;
 }
 
@@ -216,13 +216,15 @@ function isColored(stream: Stream): boolean {
 async function contentsOf(
   report: Report,
   { html, junit, json, sarif }: Outputs,
-  look: Presentation,
+  presentation: Presentation,
 ): Promise<[file: string, content: string][]> {
   const contents: [string, string][] = [];
-  if (html !== undefined) contents.push([html, (await import('./report/html.ts')).renderHtml(report, look)]);
-  if (junit !== undefined) contents.push([junit, (await import('./report/junit.ts')).renderJunit(report, look)]);
-  if (json !== undefined) contents.push([json, (await import('./report/json.ts')).renderJson(report, look)]);
-  if (sarif !== undefined) contents.push([sarif, (await import('./report/sarif.ts')).renderSarif(report, look)]);
+  if (html !== undefined) contents.push([html, (await import('./report/html.ts')).renderHtml(report, presentation)]);
+  if (junit !== undefined)
+    contents.push([junit, (await import('./report/junit.ts')).renderJunit(report, presentation)]);
+  if (json !== undefined) contents.push([json, (await import('./report/json.ts')).renderJson(report, presentation)]);
+  if (sarif !== undefined)
+    contents.push([sarif, (await import('./report/sarif.ts')).renderSarif(report, presentation)]);
   return contents;
 }
 

@@ -81,13 +81,13 @@ async function failing({ auth }: CheckOptions): Promise<never> {
 
 /** The options that the command passes to the check. */
 async function optionsAfter(args: string[]): Promise<unknown> {
-  let asked: unknown;
+  let received: unknown;
   const { code, stderr } = await command(args, async (options) => {
-    asked = JSON.parse(JSON.stringify(options));
+    received = JSON.parse(JSON.stringify(options));
     return reportWith({ findings: [] });
   });
   expect(code, stderr).toBe(0);
-  return asked;
+  return received;
 }
 
 describe('the command', () => {

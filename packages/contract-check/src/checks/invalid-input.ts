@@ -6,7 +6,7 @@ import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
-import { isMaking, isRemoving } from '../run/names.ts';
+import { isCreating, isRemoving } from '../run/names.ts';
 import { renewedAround } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { isHarmless } from '../run/unknown-id.ts';
@@ -66,7 +66,7 @@ export async function checkInvalidInput(
     if (session.isOver || !(await isHarmless(session, probe.call, baseline.call))) return;
     const exchange = await send(context, probe, `${index}`);
     session.observed(operation, 'invalid input');
-    session.coverage.tried(operation, probe.place);
+    session.coverage.recordConstraint(operation, probe.place);
     if (isRejected(exchange)) {
       if (![401, 403, 404, 429].includes(exchange.response.status)) {
         statuses.add(exchange.response.status);
@@ -91,7 +91,7 @@ export async function checkInvalidInput(
       ...(probe.base === undefined ? {} : { kept: pointerInCall(probe.base, probe.pointer ?? '') }),
     });
   });
-  await reportUnseen(session, operation, probes, halfRejected, codes);
+  await reportUnvalidated(session, operation, probes, halfRejected, codes);
   return { statuses, codes };
 }
 
@@ -113,7 +113,7 @@ async function send({ session, baselines }: CheckContext, { call, base }: Probe,
  * If the server rejects invalid items with the whole request but processes this one, it did not validate it, even if
  * the item then fails for another reason.
  */
-async function reportUnseen(
+async function reportUnvalidated(
   session: Session,
   operation: Operation,
   probes: readonly Probe[],
@@ -175,7 +175,7 @@ function knownButBroken(
   value: unknown,
 ): unknown {
   if (parameter !== undefined) return value;
-  const known = withKnownIds(session, operation, value, isMaking(operation));
+  const known = withKnownIds(session, operation, value, isCreating(operation));
   const breaches = (one: unknown) =>
     session.validators
       .breaches(schema, one, 'request')
@@ -203,13 +203,13 @@ function absences({ session }: CheckContext, call: Call): Probe[] {
     .map((place): Probe => {
       const name = place.parameter?.name ?? '';
       const without = place.with(undefined);
-      const isGiven = place.parameter?.in === 'header' && session.givenHeaders.includes(name.toLowerCase());
+      const isCallerHeader = place.parameter?.in === 'header' && session.callerHeaders.includes(name.toLowerCase());
       return {
         keyword: 'required',
         at: place.name,
         note: `${place.name} is missing`,
         place: place.parameter && session.document.placeOf(place.parameter.node, 'required'),
-        call: isGiven ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without,
+        call: isCallerHeader ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without,
         base: place,
       };
     });

@@ -350,27 +350,28 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
   // Operations out of scope count too, because the majority needs several operations.
   const judged = readers.filter((operation) => session.isJudged(operation));
   const others = readers.filter((operation) => !session.isJudged(operation)).slice(0, Math.max(0, 7 - judged.length));
-  const votes: { operation: Operation; exchange: Exchange; isTaken: boolean }[] = [];
+  const votes: { operation: Operation; exchange: Exchange; isAcceptedHere: boolean }[] = [];
   for (const operation of [...judged, ...others]) {
     const baseline = baselines.of(operation);
     if (baseline === undefined || session.isOver) continue;
-    const asItIs = serialize(baseline.call);
+    const unchanged = serialize(baseline.call);
     // The resource of the baseline may have been deleted since.
-    const before = await session.sendRaw(asItIs, undefined);
+    const before = await session.sendRaw(unchanged, undefined);
     if (!isAccepted(before)) continue;
-    const wire = habit.change(asItIs);
+    const wire = habit.change(unchanged);
     const exchange = await session.sendRaw(wire, undefined);
     if (isAccepted(exchange) && exchange.response.text !== before.response.text && session.isJudged(operation)) {
-      await anotherResponse(session, operation, habit, asItIs, wire, before, exchange);
+      await anotherResponse(session, operation, habit, unchanged, wire, before, exchange);
     }
     session.observed(operation, habit.check === 'trailing-slash' ? 'undeclared endpoints' : 'invalid input');
-    if (isAccepted(exchange) || isRejected(exchange)) votes.push({ operation, exchange, isTaken: isSuccess(exchange) });
+    if (isAccepted(exchange) || isRejected(exchange))
+      votes.push({ operation, exchange, isAcceptedHere: isSuccess(exchange) });
     else if (exchange.response.status >= 500 && exchange.response.status !== 501)
-      votes.push({ operation, exchange, isTaken: true });
+      votes.push({ operation, exchange, isAcceptedHere: true });
   }
-  const taken = votes.filter(({ isTaken }) => isTaken);
-  const isRejecting = taken.length * 2 < votes.length;
-  const odd = isRejecting ? taken : votes.filter(({ isTaken }) => !isTaken);
+  const accepting = votes.filter(({ isAcceptedHere }) => isAcceptedHere);
+  const isRejecting = accepting.length * 2 < votes.length;
+  const odd = isRejecting ? accepting : votes.filter(({ isAcceptedHere: isTaken }) => !isTaken);
   // Without a clear majority there is nothing to deviate from.
   if (votes.length < 3 || odd.length === 0 || odd.length > Math.max(1, votes.length / 4)) return;
   for (const { operation, exchange } of odd) {
@@ -399,7 +400,7 @@ async function anotherResponse(
   session: Session,
   operation: Operation,
   habit: Habit,
-  asItIs: WireRequest,
+  unchanged: WireRequest,
   changed: WireRequest,
   before: Exchange,
   after: Exchange,
@@ -416,7 +417,7 @@ async function anotherResponse(
     cause: `${habit.check} ${operation.id} otherwise`,
   };
   await session.report(candidate, [before, after], async () => {
-    const first = await session.sendRaw(asItIs, undefined);
+    const first = await session.sendRaw(unchanged, undefined);
     const second = await session.sendRaw(changed, undefined);
     const isStable = first.response.text === before.response.text && second.response.text === after.response.text;
     return isStable ? [first, second] : undefined;

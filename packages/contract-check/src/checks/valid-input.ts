@@ -5,7 +5,7 @@ import { at, isObject, put, unescapeSegment } from '../json.ts';
 import { type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
-import { isMaking, isOwnId, kindOfReference } from '../run/names.ts';
+import { isCreating, isOwnId, kindOfReference } from '../run/names.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { isHarmless, unlikelyIds } from '../run/unknown-id.ts';
@@ -27,14 +27,17 @@ export async function checkValidInput(
   rejection: Rejection,
 ): Promise<void> {
   const { session, baselines } = context;
-  const asItIs = new Map<CallPlace, Bound>();
+  const unchanged = new Map<CallPlace, Bound>();
   const inBranches = (await baselines.branches(operation)).flatMap((call) =>
     placesOf(session, call).filter(({ parameter }) => parameter === undefined),
   );
   const all = placesOf(session, baseline.call).flatMap((place) => {
-    const given = givenAt(context, place);
-    if (given !== undefined) asItIs.set(place, given);
-    return [...(given === undefined ? [] : [given]), ...boundsAt(context, place)].map((bound) => ({ place, bound }));
+    const present = presentAt(context, place);
+    if (present !== undefined) unchanged.set(place, present);
+    return [...(present === undefined ? [] : [present]), ...boundsAt(context, place)].map((bound) => ({
+      place,
+      bound,
+    }));
   });
   const probes = oncePerBound([
     ...all,
@@ -46,7 +49,7 @@ export async function checkValidInput(
       sendReady(context, place.with(value), keptIn(place, bound), `${index} ${label}`);
     const exchange = await send(bound.value, 'bound');
     session.observed(operation, 'valid input');
-    session.coverage.tried(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
+    session.coverage.recordConstraint(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
     if (isAccepted(exchange) || !rejectsForm(exchange, rejection)) return;
     const probed = [
       ...(place.parameter === undefined ? [] : [place.parameter.name]),
@@ -57,22 +60,25 @@ export async function checkValidInput(
     const isInvented = isInventedId(place, bound);
     const beside = bound.neighbour ?? place.value;
     const ordinary = isInvented ? withAnotherId(session, place, bound, beside) : beside;
-    let neighbour = bound === asItIs.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
+    let neighbour = bound === unchanged.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
     let [keyword, pointer, note] = [bound.keyword, bound.pointer, bound.note];
     // A made-up ID must be accepted in its original form before another form can be blamed.
-    const isTaken = (other: Exchange) => isAccepted(other) || (hasItemErrors(other) && !rejectsForm(other, rejection));
+    const isProcessed = (other: Exchange) =>
+      isAccepted(other) || (hasItemErrors(other) && !rejectsForm(other, rejection));
     const isRejectedOtherwise = !isInvented && [404, 409, 412].includes(neighbour.response.status);
-    if (!isTaken(neighbour) && !isRejectedOtherwise) {
+    if (!isProcessed(neighbour) && !isRejectedOtherwise) {
       if (!rejectsForm(neighbour, rejection)) return;
       // If every value is rejected, compare with leaving it out.
-      const absent = await absentAt(session, place, bound, all, async (value) => isTaken(await send(value, 'without')));
+      const absent = await absentAt(session, place, bound, all, async (value) =>
+        isProcessed(await send(value, 'without')),
+      );
       if (absent === undefined) return;
       [keyword, pointer, note] = ['type', absent, 'it has any value'];
       neighbour = baseline.exchange;
     }
     const where = `${place.name}${general(pointer)}`;
     if (session.registry.has(`accept-${keyword} ${operation.id} ${where}`)) return;
-    if (await isTakenElsewhere(context, operation, place, bound, rejection, `${index}`)) return;
+    if (await isAcceptedElsewhere(context, operation, place, bound, rejection, `${index}`)) return;
     const found = (other: Exchange): Candidate => ({
       check: `accept-${keyword}`,
       category: 'valid input',
@@ -110,7 +116,7 @@ async function absentAt(
   place: CallPlace,
   bound: Bound,
   all: readonly BoundProbe[],
-  isTaken: (value: unknown) => Promise<boolean>,
+  isProcessed: (value: unknown) => Promise<boolean>,
 ): Promise<string | undefined> {
   const segments = bound.pointer.split('/').slice(1);
   const paths = segments.map((_segment, index) => `/${segments.slice(0, index + 1).join('/')}`);
@@ -123,14 +129,14 @@ async function absentAt(
         at(one.bound.value, path) !== undefined &&
         (next === undefined ? one.bound.pointer !== bound.pointer : at(one.bound.value, next) === undefined),
     );
-    if (await someOf(others.slice(0, 4), (other) => isTaken(other.bound.value))) continue;
+    if (await someOf(others.slice(0, 4), (other) => isProcessed(other.bound.value))) continue;
     // An array item can only be judged by its content.
     if (/\/\d+$/.test(path)) continue;
-    if (!mayBeGiven(session, at(bound.value, path), path)) return undefined;
+    if (!isSelfContained(session, at(bound.value, path), path)) return undefined;
     // A sibling may cause the rejection.
     const rest = withoutAt(bound.value, path);
     const isValid = session.validators.accepts(place.schema, rest, 'request');
-    return isValid && !isDeepStrictEqual(rest, place.value) && !(await isTaken(rest)) ? undefined : path;
+    return isValid && !isDeepStrictEqual(rest, place.value) && !(await isProcessed(rest)) ? undefined : path;
   }
   return undefined;
 }
@@ -158,13 +164,13 @@ function keptIn({ parameter }: CallPlace, { pointer }: Bound): string | undefine
 }
 
 /** Whether no part of a value has to refer to data on the server. */
-function mayBeGiven({ pool }: Pick<Session, 'pool'>, value: unknown, pointer: string): boolean {
+function isSelfContained({ pool }: Pick<Session, 'pool'>, value: unknown, pointer: string): boolean {
   const name = pointer.split('/').findLast((segment) => !/^\d+$/.test(segment)) ?? '';
   const isReference = kindOfReference(name) !== undefined || isOwnId(name) || pool.mayRefer(name);
   if (isHandedOut.test(name) || isReference) return false;
-  if (Array.isArray(value)) return value.every((item) => mayBeGiven({ pool }, item, pointer));
+  if (Array.isArray(value)) return value.every((item) => isSelfContained({ pool }, item, pointer));
   if (!isObject(value)) return true;
-  return Object.entries(value).every(([key, member]) => mayBeGiven({ pool }, member, `/${key}`));
+  return Object.entries(value).every(([key, member]) => isSelfContained({ pool }, member, `/${key}`));
 }
 
 /** Names of values that only the server creates, such as cursors. */
@@ -194,7 +200,7 @@ function oncePerBound(probes: readonly BoundProbe[]): BoundProbe[] {
  * Whether the value is accepted in another request. Then the rejection comes from a rule between fields, which schemas
  * cannot express.
  */
-async function isTakenElsewhere(
+async function isAcceptedElsewhere(
   context: CheckContext,
   operation: Operation,
   place: CallPlace,
@@ -235,7 +241,7 @@ async function isTakenElsewhere(
 }
 
 /** An optional parameter with an ordinary value; undefined for values that only the server creates, such as cursors. */
-function givenAt({ session }: CheckContext, place: CallPlace): Bound | undefined {
+function presentAt({ session }: CheckContext, place: CallPlace): Bound | undefined {
   const { parameter, value } = place;
   if (parameter === undefined || parameter.required || value === undefined) return undefined;
   if (isHandedOut.test(parameter.name)) return undefined;
@@ -275,7 +281,7 @@ function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, v
 function withOtherValues({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
   const parent = bound.pointer.slice(0, bound.pointer.lastIndexOf('/') + 1);
   const { document, validators, values } = session;
-  const given = boundsOf(document, validators, values, place.schema, place.value).filter(
+  const siblings = boundsOf(document, validators, values, place.schema, place.value).filter(
     ({ pointer, value }) =>
       // A probe that omits a property must not add it back.
       pointer !== bound.pointer &&
@@ -284,7 +290,7 @@ function withOtherValues({ session }: CheckContext, place: CallPlace, bound: Bou
       at(bound.value, pointer) === undefined &&
       ['string', 'number', 'boolean'].includes(typeof at(value, pointer)),
   );
-  const members = [...new Map(given.map(({ pointer, value }) => [pointer, at(value, pointer)])).entries()];
+  const members = [...new Map(siblings.map(({ pointer, value }) => [pointer, at(value, pointer)])).entries()];
   const all = members.reduce((whole, [pointer, member]) => put(whole, pointer, member), bound.value);
   const single = members.slice(0, 12).map(([pointer, member]) => put(bound.value, pointer, member));
   return [all, ...single].filter(
@@ -343,10 +349,11 @@ async function sendReady(
 ): Promise<Exchange> {
   const { operation } = call;
   // Generated branches contain made-up IDs. The probed value itself must not change.
-  const known = call.body === undefined ? undefined : withKnownIds(session, operation, call.body, isMaking(operation));
+  const known =
+    call.body === undefined ? undefined : withKnownIds(session, operation, call.body, isCreating(operation));
   const isScalar = pointer !== undefined && !['object', 'undefined'].includes(typeof at(call.body, pointer));
   const body = isScalar ? put(known, pointer, at(call.body, pointer)) : known;
   const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
   const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
-  return baselines.sendAnew(isValid ? { ...call, body } : call, label, pointer);
+  return baselines.sendFresh(isValid ? { ...call, body } : call, label, pointer);
 }

@@ -6,6 +6,6 @@ export const vocabulary = [...ofLists, ...ofResources];
 
 /** The vocabulary as Markdown, for EXTENSION.md. */
 export function vocabularyTable(): string {
-  const rows = vocabulary.map(({ on, member, says }) => `| ${on} | \`${member}\` | ${says} |`);
+  const rows = vocabulary.map(({ on, member, meaning }) => `| ${on} | \`${member}\` | ${meaning} |`);
   return ['| on | member | meaning |', '|---|---|---|', ...rows].join('\n');
 }

@@ -166,7 +166,7 @@ function texts(value: unknown): string[] {
 }
 
 /** The `x-contract-check` extension of an object in the document. */
-export function saidOf(node: JsonObject): JsonObject {
-  const said = node['x-contract-check'];
-  return isObject(said) ? said : {};
+export function extensionOf(node: JsonObject): JsonObject {
+  const extension = node['x-contract-check'];
+  return isObject(extension) ? extension : {};
 }

@@ -5,7 +5,7 @@ import type { Finding } from './finding.ts';
 /** Collects findings, one for each cause. */
 export class FindingRegistry {
   readonly #findings = new Map<string, Finding & { readonly also: string[] }>();
-  readonly #seenOnce = new Map<string, string>();
+  readonly #unconfirmed = new Map<string, string>();
 
   /** Whether the cause is already reported and needs no confirmation. */
   has(cause: string): boolean {
@@ -19,7 +19,7 @@ export class FindingRegistry {
   /** Adds a confirmed finding. */
   write(candidate: Candidate, exchanges: readonly Exchange[]): void {
     if (this.#findings.has(candidate.cause)) return;
-    this.#seenOnce.delete(candidate.cause);
+    this.#unconfirmed.delete(candidate.cause);
     this.#findings.set(candidate.cause, { ...candidate, exchanges, also: [] });
   }
 
@@ -29,19 +29,19 @@ export class FindingRegistry {
   }
 
   /** Notes a candidate whose request cannot be repeated. A second observation confirms it. */
-  noteSeen(candidate: Candidate, exchange: Exchange): void {
-    if (this.#seenOnce.has(candidate.cause)) this.write(candidate, [exchange]);
+  noteUnconfirmed(candidate: Candidate, exchange: Exchange): void {
+    if (this.#unconfirmed.has(candidate.cause)) this.write(candidate, [exchange]);
     else this.noteUnrepeated(candidate);
   }
 
   /** Notes a candidate that did not recur. */
   noteUnrepeated(candidate: Candidate): void {
     const note = `${candidate.operation}: ${candidate.title}; it was observed once and did not occur again`;
-    this.#seenOnce.set(candidate.cause, note);
+    this.#unconfirmed.set(candidate.cause, note);
   }
 
   unrepeated(): string[] {
-    return [...this.#seenOnce.values()];
+    return [...this.#unconfirmed.values()];
   }
 
   /** All findings. Those of the same check at the same place of the contract are merged across operations. */

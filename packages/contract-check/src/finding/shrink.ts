@@ -28,19 +28,19 @@ export interface Shrinking {
  */
 export async function shrink(call: Call, { isLike, shows, tries }: Shrinking): Promise<Exchange | undefined> {
   let left = tries;
-  let unseen = mostLookedAt;
+  let remaining = mostLookedAt;
   let smallest = call;
   let shown: Exchange | undefined;
   let isSmaller = call.raw === undefined;
-  const seen = new Set([keyOf(call)]);
+  const visited = new Set([keyOf(call)]);
   while (isSmaller) {
     isSmaller = false;
     for (const smaller of smallerThan(smallest)) {
       const key = keyOf(smaller);
-      if (seen.has(key)) continue;
-      seen.add(key);
-      unseen -= key.length;
-      if (left === 0 || unseen < 0) return shown;
+      if (visited.has(key)) continue;
+      visited.add(key);
+      remaining -= key.length;
+      if (left === 0 || remaining < 0) return shown;
       if (!isLike(smaller)) continue;
       left -= 1;
       const exchange = await shows(smaller);

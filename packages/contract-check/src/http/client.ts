@@ -36,7 +36,7 @@ export class HttpClient {
     const started = performance.now();
     const response = (status: number, headers: Record<string, string>, text: string): ReceivedResponse =>
       responseOf(status, headers, text, performance.now() - started);
-    const ask = () =>
+    const attempt = () =>
       this.#pool.request({
         method: wire.method as 'GET',
         path,
@@ -45,7 +45,7 @@ export class HttpClient {
       });
     try {
       // A kept-alive connection may be closed just when it is reused. That is unrelated to the request.
-      const got = await ask().catch((error: unknown) => (isClosed(error) ? ask() : Promise.reject(error)));
+      const got = await attempt().catch((error: unknown) => (isClosed(error) ? attempt() : Promise.reject(error)));
       const text = await got.body.text();
       return { operation, request, response: response(got.statusCode, flat(got.headers), text) };
     } catch (error) {

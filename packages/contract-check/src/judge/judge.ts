@@ -6,7 +6,7 @@ import { noResponse } from '../http/client.ts';
 import { isJson } from '../http/serialize.ts';
 import { at, isObject } from '../json.ts';
 import type { Breach, Validators } from '../schema/validators.ts';
-import { otherTenantsIn } from './known.ts';
+import { undeclaredPropertiesIn } from './known.ts';
 
 /** A finding that is not confirmed yet. */
 export type Candidate = Omit<Finding, 'exchanges' | 'also'>;
@@ -224,7 +224,7 @@ export class Judge {
     const { value } = response.json;
     return [
       ...this.#breaches(operation, response.status, schema, value),
-      ...this.#otherTenants(operation, response.status, schema, value),
+      ...this.#undeclaredProperties(operation, response.status, schema, value),
       ...this.#problem(operation, content, response.status, value, response.mediaType),
     ];
   }
@@ -247,18 +247,18 @@ export class Judge {
     }));
   }
 
-  #otherTenants(
+  #undeclaredProperties(
     operation: Operation,
     status: number,
     schema: NonNullable<Content['schema']>,
     value: unknown,
   ): Candidate[] {
-    const found = otherTenantsIn(this.#document, schema, value);
-    const seen = new Set<string>();
+    const found = undeclaredPropertiesIn(this.#document, schema, value);
+    const reported = new Set<string>();
     return found.flatMap(({ pointer, why, schema: described }) => {
       const name = general(pointer);
-      if (seen.has(name)) return [];
-      seen.add(name);
+      if (reported.has(name)) return [];
+      reported.add(name);
       return [
         {
           check: why === 'unknown' ? 'response-unknown-property' : 'response-write-only',

@@ -3,7 +3,7 @@ import { escapeSegment, isObject, type JsonObject } from '../json.ts';
 import { anything, type Description, objectsIn } from './described.ts';
 
 /** A property of a response that is undeclared or `writeOnly`. */
-export interface OtherTenant {
+export interface UndeclaredProperty {
   readonly pointer: string;
   readonly why: 'unknown' | 'writeOnly';
   /** The schema of the object or of the property. */
@@ -14,8 +14,12 @@ export interface OtherTenant {
  * Finds properties that no branch of the schema declares, in objects with declared properties that do not explicitly
  * allow others. JSON Schema accepts them, but readers of the contract cannot know them.
  */
-export function otherTenantsIn(document: OpenApiDocument, schema: JsonObject, value: unknown): OtherTenant[] {
-  const found: OtherTenant[] = [];
+export function undeclaredPropertiesIn(
+  document: OpenApiDocument,
+  schema: JsonObject,
+  value: unknown,
+): UndeclaredProperty[] {
+  const found: UndeclaredProperty[] = [];
   for (const { pointer, object, description } of objectsIn(document, schema, value)) {
     const closed = closedObject(description);
     for (const name of Object.keys(object)) {

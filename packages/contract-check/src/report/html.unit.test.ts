@@ -145,8 +145,8 @@ describe('the page', () => {
   it('copies the request', async () => {
     const { page } = await open(reportWith());
     await page.locator('#finding-1').getByRole('button', { name: 'Copy' }).click();
-    const said = page.locator('#finding-1 [data-copy]');
-    await expect.poll(() => said.textContent()).toMatch(/^(Copied|Selected)$/);
+    const copyButton = page.locator('#finding-1 [data-copy]');
+    await expect.poll(() => copyButton.textContent()).toMatch(/^(Copied|Selected)$/);
   });
 });
 

@@ -30,7 +30,7 @@ const contract = {
 
 let folder: string;
 let document: OpenApiDocument;
-let seen: (etag: string, value: unknown, query?: string) => Exchange;
+let record: (etag: string, value: unknown, query?: string) => Exchange;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'agreement-'));
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await writeFile(file, JSON.stringify(contract));
   document = await OpenApiDocument.load(file);
   const [operation] = operationsOf(document);
-  seen = (etag, value, query = '') => ({
+  record = (etag, value, query = '') => ({
     operation,
     request: { method: 'GET', url: `http://localhost/lamps/1${query}`, headers: {}, body: undefined },
     response: responseOf(200, { etag, 'content-type': 'application/json' }, JSON.stringify(value), 1),
@@ -53,13 +53,13 @@ describe('a strong ETag', () => {
   };
 
   it('has one state', () => {
-    const [found, ...others] = looks(seen('"1"', { id: 1, watts: 4 }), seen('"1"', { id: 1, watts: 5 }));
+    const [found, ...others] = looks(record('"1"', { id: 1, watts: 4 }), record('"1"', { id: 1, watts: 5 }));
     expect(found).toMatchObject({ check: 'etag-of-two', actual: '"1", although /watts was 4 and is 5' });
     expect(others).toEqual([]);
   });
 
   it('still differs from the first when a third request confirms it', () => {
-    const [one, two] = [seen('"1"', { watts: 4 }), seen('"1"', { watts: 5 })];
+    const [one, two] = [record('"1"', { watts: 4 }), record('"1"', { watts: 5 })];
     expect(looks(one, two, two)).toHaveLength(2);
   });
 
@@ -69,12 +69,12 @@ describe('a strong ETag', () => {
     ['ignores embedded resources', '"1"', '"1"', { maker: { id: 7, lamps: 3 } }, ''],
     ['ignores requests with a query', '"1"', '"1"', { watts: 5 }, '?include=maker'],
   ])('%s', (_name, before, after, more, query) => {
-    expect(looks(seen(before, { id: 1 }, query), seen(after, { id: 1, ...more }, query))).toEqual([]);
+    expect(looks(record(before, { id: 1 }, query), record(after, { id: 1, ...more }, query))).toEqual([]);
   });
 });
 
 describe('a resource next to its id', () => {
-  const found = (value: unknown) => disagreeingReferences(document, seen('"1"', value));
+  const found = (value: unknown) => disagreeingReferences(document, record('"1"', value));
 
   it.each([
     ['in snake case', { maker_id: 3, maker: { id: 4 } }],
@@ -107,7 +107,7 @@ describe('a response of any depth', () => {
 
   it('is looked at without taking all of the stack', () => {
     const book = new EtagRegistry(document);
-    expect(book.judge(seen('"1"', deep))).toEqual([]);
-    expect(disagreeingReferences(document, seen('"1"', deep))).toEqual([]);
+    expect(book.judge(record('"1"', deep))).toEqual([]);
+    expect(disagreeingReferences(document, record('"1"', deep))).toEqual([]);
   });
 });

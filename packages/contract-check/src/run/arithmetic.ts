@@ -1,13 +1,13 @@
 import { Big } from 'big.js';
 import type { OpenApiDocument } from '../document/document.ts';
-import { saidOf } from '../document/operation.ts';
+import { extensionOf } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
 import { type Description, objectsIn } from '../judge/described.ts';
 import { type Candidate, declaredResponseFor, general } from '../judge/judge.ts';
 import { singular } from './names.ts';
-import { type Formula, formulaSaid, type SumSaid, sumSaid } from './wording.ts';
+import { type Formula, parseFormula, parseSum, type SumFormula } from './wording.ts';
 import { keyOfName } from './words.ts';
 
 /**
@@ -51,7 +51,7 @@ interface Calculated {
   readonly node: JsonObject;
   readonly words: string;
   readonly formula: Formula | undefined;
-  readonly sum: SumSaid | undefined;
+  readonly sum: SumFormula | undefined;
 }
 
 const known = new WeakMap<Description, readonly Calculated[]>();
@@ -67,9 +67,9 @@ function readCalculated(description: Description): Calculated[] {
   return [...new Set(names)].flatMap((name) => {
     const parts = description.member(name)?.parts ?? [];
     const node = parts.find((part) => typeof part.description === 'string');
-    if (node === undefined || parts.some((part) => saidOf(part).calculated === false)) return [];
+    if (node === undefined || parts.some((part) => extensionOf(part).calculated === false)) return [];
     const words = String(node.description);
-    const [formula, sum] = [formulaSaid(words), sumSaid(words)];
+    const [formula, sum] = [parseFormula(words), parseSum(words)];
     return formula === undefined && sum === undefined ? [] : [{ name, node, words, formula, sum }];
   });
 }
@@ -86,17 +86,17 @@ function resultOf(formula: Formula | undefined, name: string, object: JsonObject
 }
 
 /** Evaluates a documented sum over a list in the same object; undefined unless exactly one list matches. */
-function sumOf(said: SumSaid | undefined, object: JsonObject): Big | undefined {
-  if (said === undefined) return undefined;
+function sumOf(formula: SumFormula | undefined, object: JsonObject): Big | undefined {
+  if (formula === undefined) return undefined;
   const sums = Object.entries(object)
-    .filter(([name]) => said.rows === undefined || nameLike(said.rows, [name]) !== undefined)
-    .map(([, list]) => (Array.isArray(list) && list.every(isObject) ? sumOver(list, said) : undefined))
+    .filter(([name]) => formula.rows === undefined || nameLike(formula.rows, [name]) !== undefined)
+    .map(([, list]) => (Array.isArray(list) && list.every(isObject) ? sumOver(list, formula) : undefined))
     .filter((sum) => sum !== undefined);
   return sums.length === 1 ? sums[0] : undefined;
 }
 
 /** The sum of a property over rows; undefined if no row has it, or if a row has a value that is not a number. */
-export function sumOver(rows: readonly JsonObject[], { member, isSparse }: SumSaid): Big | undefined {
+export function sumOver(rows: readonly JsonObject[], { member, isSparse }: SumFormula): Big | undefined {
   const numbers = rows.map((row) => {
     const name = nameLike(member, Object.keys(row));
     const value = name === undefined ? undefined : row[name];

@@ -8,28 +8,28 @@ import { responseOf } from '../http/client.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { miscalculated } from './arithmetic.ts';
 
-const said = (description: string, more: object = {}) => ({ description, ...more });
+const described = (description: string, more: object = {}) => ({ description, ...more });
 const line = {
   properties: {
-    unitPrice: said('The price of one.'),
-    quantity: said('How many.'),
-    vatPercent: said('Of a hundred.'),
-    lineTotal: said('`quantity` times unit price, rounded half up.'),
-    gross: said('The unit price plus vatPercent.'),
+    unitPrice: described('The price of one.'),
+    quantity: described('How many.'),
+    vatPercent: described('Of a hundred.'),
+    lineTotal: described('`quantity` times unit price, rounded half up.'),
+    gross: described('The unit price plus vatPercent.'),
   },
 };
 const order = {
   properties: {
     lines: { items: line },
     fees: { items: { properties: { amount: {}, waived: {} } } },
-    subtotal: said('The sum of all lineTotals. Without fees.'),
-    feeTotal: said('The sum of the amounts of all fees; one without an amount counts as nothing.'),
-    total: said('Subtotal plus fee total less discount.'),
-    discount: said('What is taken off.'),
-    rounded: said('Subtotal times factor, rounded.', { 'x-contract-check': { calculated: false } }),
+    subtotal: described('The sum of all lineTotals. Without fees.'),
+    feeTotal: described('The sum of the amounts of all fees; one without an amount counts as nothing.'),
+    total: described('Subtotal plus fee total less discount.'),
+    discount: described('What is taken off.'),
+    rounded: described('Subtotal times factor, rounded.', { 'x-contract-check': { calculated: false } }),
     factor: {},
-    due: said('The sum of all lineTotals but those that are paid.'),
-    points: said('Lines times ten.'),
+    due: described('The sum of all lineTotals but those that are paid.'),
+    points: described('Lines times ten.'),
   },
 };
 const contract = {

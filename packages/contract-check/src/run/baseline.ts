@@ -8,8 +8,8 @@ import { Candidates } from './candidates.ts';
 import { withKnownIds, withOtherIds } from './known-ids.ts';
 import {
   collectionPath,
+  isCreating,
   isDestructive,
-  isMaking,
   isPutCreation,
   isReadingPost,
   lastParameter,
@@ -88,7 +88,7 @@ export class Baselines {
     for (const extent of await this.freshnesses(operation)) {
       const call = renewed(this.#session, known.call, `fresh ${label}`, extent);
       const target = isPutCreation(operation, this.#session.operations)
-        ? await this.putAnew(call, label)
+        ? await this.putNew(call, label)
         : isDestructive(operation)
           ? await this.#onNewResource(call, label)
           : call;
@@ -97,7 +97,7 @@ export class Baselines {
       if (isSuccess(exchange) && !hasItemErrors(exchange)) return { call: target, exchange };
       if (!isConflict(exchange)) return undefined;
     }
-    return isMaking(operation) ? this.#withOthers(known.call, label) : undefined;
+    return isCreating(operation) ? this.#withOthers(known.call, label) : undefined;
   }
 
   /**
@@ -124,7 +124,7 @@ export class Baselines {
    */
   async alive(operation: Operation): Promise<Baseline | undefined> {
     // The baseline may depend on a resource that is used up by now.
-    if (isMaking(operation)) await this.again(operation, 'alive');
+    if (isCreating(operation)) await this.again(operation, 'alive');
     const known = this.#known.get(operation.id);
     if (known === undefined) return undefined;
     if (operation.method === 'DELETE') {
@@ -135,8 +135,8 @@ export class Baselines {
     const exchange = await this.#session.send(known.call);
     if (![404, 410].includes(exchange.response.status)) return known;
     for (const id of Object.values(known.call.path)) this.#session.pool.forget(id);
-    const maker = this.makerFor(operation);
-    if (maker !== undefined) await this.again(maker, `alive ${operation.id}`);
+    const creator = this.creatorFor(operation);
+    if (creator !== undefined) await this.again(creator, `alive ${operation.id}`);
     await this.#try(operation, 5);
     return this.#known.get(operation.id);
   }
@@ -199,7 +199,7 @@ export class Baselines {
     const found: Call[] = [];
     for (const [index, { body }] of this.#parts.bodies(operation, 7).entries()) {
       if (found.length >= 4 || this.#session.isOver) break;
-      const exchange = await this.sendAnew({ ...call, body }, `variant ${index}`);
+      const exchange = await this.sendFresh({ ...call, body }, `variant ${index}`);
       if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
     }
     return found;
@@ -210,9 +210,9 @@ export class Baselines {
    *
    * @param kept JSON Pointer to the part of the body that must not change.
    */
-  async sendAnew(call: Call, label: string, kept?: string): Promise<Exchange> {
+  async sendFresh(call: Call, label: string, kept?: string): Promise<Exchange> {
     const session = this.#session;
-    if (!isMaking(call.operation)) return session.send(call);
+    if (!isCreating(call.operation)) return session.send(call);
     const [least, ...more] = await this.freshnesses(call.operation);
     let exchange = await session.send(renewed(session, call, label, least, kept));
     for (const freshness of more) {
@@ -229,7 +229,7 @@ export class Baselines {
   freshnesses(operation: Operation): Promise<Freshnesses> {
     let found = this.#freshnesses.get(operation.id);
     if (found === undefined) {
-      found = isMaking(operation) ? this.#findFreshnesses(operation) : Promise.resolve(freshnesses);
+      found = isCreating(operation) ? this.#findFreshnesses(operation) : Promise.resolve(freshnesses);
       this.#freshnesses.set(operation.id, found);
     }
     return found;
@@ -247,7 +247,7 @@ export class Baselines {
   }
 
   /** The operation that creates the resource that the last path parameter names. */
-  makerFor(operation: Operation): Operation | undefined {
+  creatorFor(operation: Operation): Operation | undefined {
     const name = lastParameter(operation.path);
     if (name === undefined) return undefined;
     const collection = collectionPath(operation.path, name);
@@ -300,13 +300,13 @@ export class Baselines {
     const { operation } = call;
     if (operation.method === 'DELETE') return (await this.#onNewResource(call, label)) ?? call;
     if (!isPutCreation(operation, this.#session.operations) || (await isHarmless(this.#session, call))) return call;
-    const anew = await this.putAnew(call, label);
-    if (anew === undefined)
+    const freshCall = await this.putNew(call, label);
+    if (freshCall === undefined)
       this.#rejections.set(
         operation.id,
         'every path that could be used leads to a resource that this run did not create',
       );
-    return anew;
+    return freshCall;
   }
 
   /** Calls that may succeed, most likely first. */
@@ -328,7 +328,7 @@ export class Baselines {
   }
 
   /** A PUT to an unused ID. The ID is also replaced in the body. Returns undefined if no unused ID is known. */
-  async putAnew(call: Call, label: string): Promise<Call | undefined> {
+  async putNew(call: Call, label: string): Promise<Call | undefined> {
     const name = lastParameter(call.operation.path) ?? '';
     const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
     if (parameter === undefined) return undefined;
@@ -361,9 +361,9 @@ export class Baselines {
 
   /** The call on a resource that is created for it, so that a deletion does not affect other probes. */
   async #onNewResource(call: Call, label: string): Promise<Call | undefined> {
-    const maker = this.makerFor(call.operation);
-    if (maker === undefined) return call.operation.method === 'DELETE' ? undefined : call;
-    const created = await this.again(maker, `for ${call.operation.id} ${label}`);
+    const creator = this.creatorFor(call.operation);
+    if (creator === undefined) return call.operation.method === 'DELETE' ? undefined : call;
+    const created = await this.again(creator, `for ${call.operation.id} ${label}`);
     if (created === undefined) return undefined;
     const name = lastParameter(call.operation.path) ?? '';
     const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
@@ -391,7 +391,7 @@ function withoutFailed(call: Call, exchange: Exchange): Call | undefined {
 
 /** Whether a list is empty; another call may return rows. A created resource is not a list. */
 function hasNoRows({ document }: Session, { operation, response }: Exchange): boolean {
-  if (operation !== undefined && isMaking(operation)) return false;
+  if (operation !== undefined && isCreating(operation)) return false;
   const schema = operation?.responses.find(({ status }) => status === String(response.status))?.contents[0]?.schema;
   const rows = rowsSchema(document, schema);
   const list = rows === undefined ? undefined : at(response.json?.value, rows.member === '' ? '' : `/${rows.member}`);

@@ -4,7 +4,7 @@ import type { Call } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { sizeOf } from '../json.ts';
 import { withKnownIds, withoutUnknownIds } from './known-ids.ts';
-import { isMaking, isOwnId, isPutCreation, kindOfReference, lastParameter } from './names.ts';
+import { isCreating, isOwnId, isPutCreation, kindOfReference, lastParameter } from './names.ts';
 import type { Session } from './session.ts';
 
 /** Generates possible calls of an operation from resources on the server, examples in the contract, and schemas. */
@@ -49,7 +49,7 @@ export class Candidates {
     return Object.fromEntries(
       needed
         // The identity sends these headers itself.
-        .filter(({ name }) => place !== 'header' || !this.#isGiven(name))
+        .filter(({ name }) => place !== 'header' || !this.#isCallerHeader(name))
         .map((parameter, index) => {
           const values = this.#valuesOf(operation, parameter, false, round);
           return [parameter.name, values[turn === 0 ? 0 : (turn + index) % values.length]];
@@ -57,25 +57,25 @@ export class Candidates {
     );
   }
 
-  #isGiven(header: string): boolean {
-    return this.#session.givenHeaders.includes(header.toLowerCase());
+  #isCallerHeader(header: string): boolean {
+    return this.#session.callerHeaders.includes(header.toLowerCase());
   }
 
   /** Values for a parameter: resources on the server, then examples, then values that the schema allows. */
   #valuesOf(operation: Operation, parameter: Parameter, onlyCreated: boolean, round: number): unknown[] {
-    const { values, pool, validators, given } = this.#session;
+    const { values, pool, validators, providedValues } = this.#session;
     // Any version will do: another check covers stale versions.
     const isCondition = /^if-match$/i.test(parameter.name);
     if (isCondition && validators.accepts(parameter.schema, '*', 'request')) return ['*'];
-    if (isCondition) return this.#tagToBe(operation, parameter);
-    if (given[parameter.name] !== undefined) return [given[parameter.name]];
+    if (isCondition) return this.#placeholderTag(operation, parameter);
+    if (providedValues[parameter.name] !== undefined) return [providedValues[parameter.name]];
     const { likely, possible } = pool.forParameter(operation, parameter.name, onlyCreated);
-    const fitting = likely.flatMap((value) => this.fit(parameter, value));
+    const accepted = likely.flatMap((value) => this.fit(parameter, value));
     const examples = parameter.examples.filter((value) => validators.accepts(parameter.schema, value, 'request'));
-    if (parameter.in === 'path' && fitting.length > 0) {
+    if (parameter.in === 'path' && accepted.length > 0) {
       // A word such as a type may mean something else in a known resource; the example belongs to this parameter.
       const isWord = !onlyCreated && !isOwnId(parameter.name) && kindOfReference(parameter.name) === undefined;
-      return isWord ? [fitting[0], ...examples, ...fitting.slice(1)] : fitting;
+      return isWord ? [accepted[0], ...examples, ...accepted.slice(1)] : accepted;
     }
     const sameName = possible.flatMap((value) => this.fit(parameter, value));
     // An ID that does not exist cannot succeed. A path may still take a value from an enum, or a date.
@@ -90,20 +90,20 @@ export class Candidates {
     const isReference = kindOfReference(parameter.name) !== undefined;
     const ids = this.#isId(parameter) ? pool.ids().flatMap((value) => this.fit(parameter, value)) : [];
     return [
-      ...(isReference ? fitting : []),
+      ...(isReference ? accepted : []),
       ...examples,
       ...sameName,
       ...(sampled === undefined ? [] : [sampled.value]),
-      ...fitting,
+      ...accepted,
       ...ids,
     ];
   }
 
   /** A placeholder for the ETag that the resource has when the call is sent. */
-  #tagToBe(operation: Operation, { schema, name }: Parameter): unknown[] {
-    const { values, tagsToBe } = this.#session;
+  #placeholderTag(operation: Operation, { schema, name }: Parameter): unknown[] {
+    const { values, placeholderTags } = this.#session;
     const tag = values.sample(schema, 'request', 'some', this.#session.seedFor(`${operation.id} ${name}`))?.value;
-    if (typeof tag === 'string') tagsToBe.add(tag);
+    if (typeof tag === 'string') placeholderTags.add(tag);
     return [tag];
   }
 
@@ -124,10 +124,10 @@ export class Candidates {
           ? Number(value)
           : undefined,
     ];
-    const fitting = forms.find(
+    const accepted = forms.find(
       (form) => form !== undefined && this.#session.validators.accepts(parameter.schema, form, 'request'),
     );
-    return fitting === undefined ? [] : [fitting];
+    return accepted === undefined ? [] : [accepted];
   }
 
   /** Bodies, most likely accepted first. */
@@ -145,18 +145,20 @@ export class Candidates {
     const created = samples.filter((sample) => sample !== undefined).map(({ value }) => value);
     const examples = content.examples.filter((value) => validators.accepts(schema, value, 'request'));
     const isValid = (body: unknown) => validators.accepts(schema, body, 'request');
-    const given = [...examples, ...created].slice(0, 9);
-    const known = given.map((value) => {
+    const samplesAndExamples = [...examples, ...created].slice(0, 9);
+    const known = samplesAndExamples.map((value) => {
       const body = withKnownIds(this.#session, operation, value);
       return isValid(body) ? body : value;
     });
     const isOther = (body: unknown, index: number) => !isDeepStrictEqual(body, known[index]) && isValid(body);
-    const keyed = given.map((value) => withKnownIds(this.#session, operation, value, true)).filter(isOther);
+    const keyed = samplesAndExamples
+      .map((value) => withKnownIds(this.#session, operation, value, true))
+      .filter(isOther);
     const modest = known.map((body) => withoutUnknownIds(this.#session, operation, body)).filter(isOther);
     // Operations that create must not touch existing resources. Small bodies come first, because every probe creates
     // one.
     const little = keyed.toSorted((one, other) => sizeOf(one) - sizeOf(other));
-    const bodies = isMaking(operation) ? [...little.slice(0, 4), ...known] : [...known, ...keyed.slice(0, 4)];
+    const bodies = isCreating(operation) ? [...little.slice(0, 4), ...known] : [...known, ...keyed.slice(0, 4)];
     return [...bodies, ...modest.slice(0, 3)].map((body) => ({ body, mediaType }));
   }
 }

@@ -50,7 +50,7 @@ export class CoverageBook {
   }
 
   /** Records what an exchange covers. */
-  saw({ operation, path, query, headers, cookies }: Call, exchange: Exchange): void {
+  recordExchange({ operation, path, query, headers, cookies }: Call, exchange: Exchange): void {
     const { status, mediaType } = exchange.response;
     if (status >= 200 && status < 400) this.#mark('operation', operation.id, '');
     const declared = declaredResponseFor(operation, status);
@@ -75,7 +75,7 @@ export class CoverageBook {
   }
 
   /** Records a constraint that a request violates or tests at its boundary. */
-  tried(operation: Operation, place: Place | undefined, value?: unknown): void {
+  recordConstraint(operation: Operation, place: Place | undefined, value?: unknown): void {
     if (place === undefined) return;
     this.#mark('constraint', operation.id, keyOf(place));
     if (value !== undefined) this.#mark('enum', operation.id, `${keyOf(place)} ${JSON.stringify(value)}`);

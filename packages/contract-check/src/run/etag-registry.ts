@@ -6,7 +6,7 @@ import { type Candidate, declaredResponseFor } from '../judge/judge.ts';
 import { isOwnId } from './names.ts';
 
 /** The first state that a tag was returned with. */
-interface Seen {
+interface KnownTag {
   readonly tag: string;
   readonly value: unknown;
 }
@@ -21,7 +21,7 @@ const longestResponse = 10_000;
  */
 export class EtagRegistry {
   readonly #document: OpenApiDocument;
-  readonly #seen = new Map<string, Seen>();
+  readonly #seen = new Map<string, KnownTag>();
 
   constructor(document: OpenApiDocument) {
     this.#document = document;

@@ -11,7 +11,7 @@ import { unlikelyIds } from './unknown-id.ts';
  * @param keepsKeys for new resources: keeps their own keys, and makes sure that these are unused.
  */
 export function withKnownIds(session: Session, operation: Operation, value: unknown, keepsKeys = false): unknown {
-  const { pool, given } = session;
+  const { pool, providedValues } = session;
   const onlyCreated = isDestructive(operation);
   const knownFor = (name: string, owner: string | undefined): unknown[] => {
     // A property of a nested object belongs to the nested type: the `systemRef` of a `client`.
@@ -28,7 +28,7 @@ export function withKnownIds(session: Session, operation: Operation, value: unkn
       );
     }
     if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
-    if (given[name] !== undefined) return given[name];
+    if (providedValues[name] !== undefined) return providedValues[name];
     const isReference = kindOfReference(name) !== undefined || isOwnId(name);
     if (keepsKeys && isOwnId(name)) return unused(session, node);
     if (!isReference || (keepsKeys && pool.isKey(operation, name))) return node;

@@ -143,7 +143,7 @@ export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0
 }
 
 /** Whether the operation creates the resource that it returns. */
-export function isMaking(operation: Operation): boolean {
+export function isCreating(operation: Operation): boolean {
   return operation.method === 'POST' && !isReadingPost(operation) && !isRemoving(operation);
 }
 

@@ -4,7 +4,7 @@ import type { Exchange } from '../http/call.ts';
 import { at, isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
-  isMaking,
+  isCreating,
   isOwnId,
   kindOfPath,
   kindOfReference,
@@ -27,7 +27,7 @@ export interface Known {
 }
 
 /** Whether a response describes a new resource. Status 201 is definite; other successes may return an existing one. */
-type Making = 'yes' | 'unless there' | 'no';
+type Creation = 'yes' | 'unless there' | 'no';
 
 const most = 60;
 /** Maximum number of values to return for one parameter. */
@@ -57,7 +57,7 @@ export class Pool {
     this.#follow(exchange);
     if (value === undefined || operation.method === 'DELETE') return;
     const isPut = operation.method === 'PUT' && response.status === 201;
-    const created: Making = !isCreated && !isPut ? 'no' : response.status === 201 ? 'yes' : 'unless there';
+    const created: Creation = !isCreated && !isPut ? 'no' : response.status === 201 ? 'yes' : 'unless there';
     // A resource that was created with PUT belongs to the parent collection.
     const path = isPut ? collectionPath(operation.path, lastParameter(operation.path) ?? '') : operation.path;
     const declared =
@@ -87,7 +87,7 @@ export class Pool {
   forParameter(operation: Operation, name: string, onlyCreated: boolean): { likely: unknown[]; possible: unknown[] } {
     const linked = onlyCreated ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
     const usable = onlyCreated ? this.#created() : this.#resources;
-    const same = isOwnId(name) ? [] : asked(usable, ({ row }) => row[name]);
+    const same = isOwnId(name) ? [] : selectFrom(usable, ({ row }) => row[name]);
     const reference = kindOfReference(name);
     const mentioned = onlyCreated || reference === undefined ? [] : (this.#mentioned.get(reference) ?? []);
     const values = this.#named(operation, name, usable);
@@ -101,8 +101,8 @@ export class Pool {
     const own = isLast ? kindsOfOperation(this.#document, operation) : [];
     const expected = [kindOfReference(name), kindOfPath(collection), ...own].filter((kind) => kind !== undefined);
     const nameOf = ({ row, id, path }: Known) => (path === collection || !isOwnId(name) ? (row[name] ?? id) : id);
-    if (operation.path.includes(`{${name}}`)) yield* asked(resources, nameOf, ({ path }) => path === collection);
-    for (const kind of expected) yield* asked(resources, nameOf, ({ kinds }) => kinds.includes(kind));
+    if (operation.path.includes(`{${name}}`)) yield* selectFrom(resources, nameOf, ({ path }) => path === collection);
+    for (const kind of expected) yield* selectFrom(resources, nameOf, ({ kinds }) => kinds.includes(kind));
   }
 
   forMember(operation: Operation, name: string, onlyCreated: boolean): unknown[] {
@@ -111,19 +111,19 @@ export class Pool {
     if (isOwnId(name)) {
       const path = kindOfPath(operation.path);
       const isMeant = (resource: Known) => resource.kinds.some((kind) => kind === path || kinds.includes(kind));
-      return this.#clean(asked(usable, ({ id }) => id, isMeant));
+      return this.#clean(selectFrom(usable, ({ id }) => id, isMeant));
     }
     const kind = kindOfReference(name);
     if (kind === undefined) return [];
     // A resource of another type is referenced by the property that it has itself: a client by its `clientRef`.
-    const known = asked(
+    const known = selectFrom(
       this.#resources,
       ({ id, row }) => (kinds.includes(kind) ? id : (row[name] ?? id)),
       (resource) => resource.kinds.includes(kind),
     );
     // A row of the operation's own type identifies itself by this property.
     const isOwn = (resource: Known) => resource.kinds.some((one) => kinds.includes(one));
-    const own = asked(usable, ({ row }) => row[name], isOwn);
+    const own = selectFrom(usable, ({ row }) => row[name], isOwn);
     return this.#clean(known, own, this.#mentioned.get(kind) ?? []);
   }
 
@@ -185,15 +185,15 @@ export class Pool {
     const deletable = new Set(this.deletable(operations).map(({ id }) => String(id)));
     const left = this.#created().filter(({ id }) => !deletable.has(String(id)) && !this.#gone.has(String(id)));
     // Lists return the same resources again: only the creating operation counts.
-    const makers = new Set(operations.filter(isMaking).map(({ path }) => path));
-    return [...new Set(left.map(({ path }) => path))].filter((path) => makers.has(path));
+    const creators = new Set(operations.filter(isCreating).map(({ path }) => path));
+    return [...new Set(left.map(({ path }) => path))].filter((path) => creators.has(path));
   }
 
   #created(): Known[] {
     return this.#resources.filter(({ isCreated }) => isCreated);
   }
 
-  #add(row: unknown, kinds: readonly string[], path: string, created: Making): void {
+  #add(row: unknown, kinds: readonly string[], path: string, created: Creation): void {
     // A failed item does not exist on the server.
     if (!isObject(row) || isObject(row.error) || /^fail/i.test(String(row.status ?? ''))) return;
     const id = idOf(row);
@@ -289,12 +289,12 @@ export class Pool {
 }
 
 /** Yields lazily, because most callers need only the first value. */
-function* asked(
+function* selectFrom(
   resources: readonly Known[],
-  ask: (resource: Known) => unknown,
+  select: (resource: Known) => unknown,
   isExpected: (resource: Known) => boolean = () => true,
 ): Generator<unknown> {
-  for (const resource of resources) if (isExpected(resource)) yield ask(resource);
+  for (const resource of resources) if (isExpected(resource)) yield select(resource);
 }
 
 /** Whether the result of a create operation states that nothing was created. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
-import { isMaking } from './names.ts';
+import { isCreating } from './names.ts';
 import { Pool } from './pool.ts';
 
 const resource = (name: string) => ({
@@ -54,7 +54,7 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 function learn(id: string, value: unknown, status = 200): void {
   const operation = operations.find((one) => one.id === id) as Operation;
-  pool.learn({ operation, request: {}, response: { status, json: { value } } } as Exchange, isMaking(operation));
+  pool.learn({ operation, request: {}, response: { status, json: { value } } } as Exchange, isCreating(operation));
 }
 
 const deleted = () => pool.deletable(operations).map(({ operation, id }) => `${operation.id} ${id}`);

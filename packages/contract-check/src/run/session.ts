@@ -16,7 +16,7 @@ import { Values } from '../schema/values.ts';
 import { miscalculated } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
 import { EtagRegistry } from './etag-registry.ts';
-import { isMaking } from './names.ts';
+import { isCreating } from './names.ts';
 import { Pool } from './pool.ts';
 import { disagreeingReferences } from './references.ts';
 import { seedOf } from './seed.ts';
@@ -71,9 +71,9 @@ export class Session {
   /**
    * Placeholders that are replaced with the resource's current ETag when a call is sent. A stale tag would be rejected.
    */
-  readonly tagsToBe = new Set<string>();
+  readonly placeholderTags = new Set<string>();
   /** Values that the user provided, by parameter name. */
-  given: Readonly<Record<string, unknown>> = {};
+  providedValues: Readonly<Record<string, unknown>> = {};
   readonly #tags: EtagRegistry;
   readonly #client: HttpClient;
   #shrinkings = 0;
@@ -141,12 +141,12 @@ export class Session {
     const isSuccess = status >= 200 && status < 400;
     if (isSuccess && (options.identity ?? 'caller') === 'caller') {
       state.isReached = true;
-      this.pool.learn(exchange, isMaking(call.operation));
+      this.pool.learn(exchange, isCreating(call.operation));
     }
     if (this.isJudged(call.operation)) {
       const isOfContract = options.isJudged !== false;
       if (isOfContract) {
-        this.coverage.saw(call, exchange);
+        this.coverage.recordExchange(call, exchange);
         this.observed(call.operation, 'responses');
       }
       const candidates = this.#judged(exchange).filter(
@@ -188,12 +188,12 @@ export class Session {
 
   /** Replaces the exchange of a finding with the smallest call that reproduces it. */
   async #shrink(cause: string, { call, kept, found }: Shown, shown: readonly Exchange[]): Promise<void> {
-    const breaches = breachesOf(this.validators, call, this.givenHeaders);
+    const breaches = breachesOf(this.validators, call, this.callerHeaders);
     let smallest: Candidate | undefined;
     const exchange = await shrink(call, {
       isLike: (smaller) =>
         (kept === undefined || isDeepStrictEqual(at(call, kept), at(smaller, kept))) &&
-        breachesOf(this.validators, smaller, this.givenHeaders) === breaches,
+        breachesOf(this.validators, smaller, this.callerHeaders) === breaches,
       shows: async (smaller) => {
         if (this.isOver || this.#shrinkings >= mostShrinkings) return undefined;
         this.#shrinkings += 1;
@@ -212,10 +212,10 @@ export class Session {
   /** Signs in, so that the caller's headers are known before the first call. */
   async signIn(): Promise<void> {
     await this.#headersOf('caller');
-    this.given = { ...this.options.values, ...(await this.options.auth?.values?.()) };
+    this.providedValues = { ...this.options.values, ...(await this.options.auth?.values?.()) };
   }
 
-  get givenHeaders(): string[] {
+  get callerHeaders(): string[] {
     return Object.keys(this.#signedIn.get('caller') ?? {});
   }
 
@@ -266,11 +266,11 @@ export class Session {
       isRepeatable || isReading(exchange)
         ? await this.#exchange(exchange.operation, serialize(call), options)
         : undefined;
-    const seenAgain = again === undefined ? [] : this.#judged(again);
+    const repeated = again === undefined ? [] : this.#judged(again);
     for (const candidate of candidates) {
-      const same = seenAgain.find(({ cause }) => cause === candidate.cause);
+      const same = repeated.find(({ cause }) => cause === candidate.cause);
       if (again === undefined || same === undefined) {
-        this.registry.noteSeen(candidate, exchange);
+        this.registry.noteUnconfirmed(candidate, exchange);
         continue;
       }
       this.registry.write(same, [again]);
@@ -287,7 +287,7 @@ export class Session {
       if (wire.cookie !== undefined)
         headers.cookie = headers.cookie === undefined ? wire.cookie : `${headers.cookie}; ${wire.cookie}`;
       for (const name of wire.without ?? []) delete headers[name];
-      if (this.tagsToBe.has(headers['if-match'] ?? '')) headers['if-match'] = await this.#tagOf(wire, headers);
+      if (this.placeholderTags.has(headers['if-match'] ?? '')) headers['if-match'] = await this.#tagOf(wire, headers);
       this.requests += 1;
       const exchange = await this.#client.send(operation, { ...wire, headers });
       const { status } = exchange.response;

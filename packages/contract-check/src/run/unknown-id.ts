@@ -51,12 +51,12 @@ export function unknownId(
 export async function isHarmless(session: Session, call: Call, known?: Call): Promise<boolean> {
   const { operation, path } = call;
   if (['GET', 'HEAD', 'OPTIONS'].includes(operation.method) || isReadingPost(operation)) return true;
-  const strange = Object.entries(path).filter(
+  const foreign = Object.entries(path).filter(
     ([name, value]) => value !== known?.path[name] && !session.pool.isCreated(operation, name, value),
   );
-  if (strange.length === 0 && call.raw?.path === undefined) return true;
+  if (foreign.length === 0 && call.raw?.path === undefined) return true;
   const read = readerOf(session.operations, operation.path);
-  if (read === undefined) return strange.some(([, value]) => isUnlikely(value));
+  if (read === undefined) return foreign.some(([, value]) => isUnlikely(value));
   const [whole = ''] = serialize({ ...call, body: undefined }).target.split('?');
   const target = whole.split('/').slice(0, read.path.split('/').length).join('/');
   const { response } = await session.sendRaw(

@@ -12,7 +12,7 @@ export function clausesOf(description: unknown): string[] {
     : [];
 }
 
-export interface BoundSaid {
+export interface DocumentedBound {
   readonly includes: boolean;
   /** Whether the wording is explicit, rather than implied by `before this day`. */
   readonly isExplicit: boolean;
@@ -29,7 +29,10 @@ const beyondThis =
   /\b(?:after|later than|before|earlier than) th(?:is|at) (?:moment|time|timestamp|instant|day|date|point in time)\b/i;
 
 /** Whether the range includes its bound. */
-export function boundSaid(description: string, side: 'least' | 'most'): BoundSaid | 'contradictory' | undefined {
+export function documentedBound(
+  description: string,
+  side: 'least' | 'most',
+): DocumentedBound | 'contradictory' | undefined {
   const [isIn, isOut] = [inclusive.test(description), exclusive.test(description)];
   if (isIn && isOut) return 'contradictory';
   if (isIn || isOut) return { includes: isIn, isExplicit: true };
@@ -37,12 +40,12 @@ export function boundSaid(description: string, side: 'least' | 'most'): BoundSai
   return beyondThis.test(description) ? { includes: false, isExplicit: false } : 'contradictory';
 }
 
-export function saysUtc(description: string): boolean {
+export function mentionsUtc(description: string): boolean {
   return /\b(?:UTC|GMT)\b/.test(description);
 }
 
 /** Whether a row must match any of several values, or all of them. */
-export function joinSaid(description: string): 'any' | 'all' | undefined {
+export function documentedJoin(description: string): 'any' | 'all' | undefined {
   const ofThese = '(?: of)? (?:these|the given|the listed|the specified)\\b';
   const isAny = new RegExp(`\\b(?:any|at least one|one or more|either)${ofThese}`, 'i').test(description);
   const isAll = new RegExp(`\\b(?:all|every one|each)${ofThese}`, 'i').test(description);
@@ -50,14 +53,14 @@ export function joinSaid(description: string): 'any' | 'all' | undefined {
 }
 
 /** Whether a text must match exactly. */
-export function saysExactly(description: string): boolean {
+export function requiresExactMatch(description: string): boolean {
   return /\bexactly as (?:it is |they are )?(?:written|stored|spelled|spelt|shown)\b|\bcase[- ]sensitive(?:ly)?\b/i.test(
     description,
   );
 }
 
 /** Whether both values of a flag filter: `true: only those with; false: only those without`. */
-export function saysBothWays(description: string): boolean {
+export function documentsBothValues(description: string): boolean {
   return /\bonly\b.*\bor only (?:those|the ones|ones)\b|\btrue\b.{0,6}\bonly\b.*\bfalse\b.{0,6}\bonly\b/is.test(
     description,
   );
@@ -70,7 +73,7 @@ export function ignoresCase(description: string): boolean {
 }
 
 /** Whether a search matches parts of words. */
-export function saysPart(description: string): boolean {
+export function documentsPartialMatch(description: string): boolean {
   const isPart =
     /\bcontain(?:s|ing)? (?:this|the (?:text|given text))\b|\bwith this text\b|\bpart of\b|\bsubstring\b|\banywhere in\b/i;
   return (
@@ -80,7 +83,7 @@ export function saysPart(description: string): boolean {
 }
 
 /** The properties that a search covers: `their title or in the name of the organizer` lists two. */
-export function placesSaid(description: string): string[][] {
+export function documentedPlaces(description: string): string[][] {
   const within =
     /\b(?:in|within|of) (?:their|its|the|either)\b (.+?)(?:[.;]|, in |, ignor|, regardless|, without|, case|$)/i.exec(
       description,
@@ -97,23 +100,23 @@ export function placesSaid(description: string): string[][] {
 }
 
 /** Whether a clause mentions a property: `the plate number` mentions `plate_number`. */
-export function speaksOf(clause: string, name: string): boolean {
-  const said = ` ${wordsOf(clause).join(' ')} `;
+export function mentionsProperty(clause: string, name: string): boolean {
+  const wording = ` ${wordsOf(clause).join(' ')} `;
   const words = wordsOf(name).join(' ');
-  return words !== '' && (said.includes(` ${words} `) || clause.includes(`\`${name}\``));
+  return words !== '' && (wording.includes(` ${words} `) || clause.includes(`\`${name}\``));
 }
 
 /** Whether a value must be unique: `Unique within the account`, `the name is already in use`. */
-export function saysUnique(clause: string): boolean {
-  const isSaid =
+export function documentsUniqueness(clause: string): boolean {
+  const uniqueWords =
     /\bunique\b(?! identifier)|\balready (?:in use|used|taken|exists|known|has)\b|\bin use\b|\bis taken\b|\bexists already\b/i;
   // An idempotency key is also used once, but is not a property of the resource.
   const isOther = /\bnot (?:be |necessarily |have to be )*unique\b|\brequest\b|\bidempoten/i;
-  return isSaid.test(clause) && !isOther.test(clause);
+  return uniqueWords.test(clause) && !isOther.test(clause);
 }
 
 /** Whether an update replaces the previous value completely: `tags are replaced as a whole`. */
-export function saysWhole(clause: string): boolean {
+export function documentsFullReplacement(clause: string): boolean {
   return (
     /\breplace[sd]?\b/i.test(clause) &&
     /\b(?:as a whole|as one|entirely|completely|whole|wholly)\b/i.test(clause) &&
@@ -143,7 +146,7 @@ const operators: Readonly<Record<string, Operator>> = {
 const between = /\s+(times|multiplied by|×|\*|plus|\+|less|minus|-|−)\s+/i;
 
 /** Parses `quantity times unitPrice, rounded half up`. */
-export function formulaSaid(description: string): Formula | undefined {
+export function parseFormula(description: string): Formula | undefined {
   const [clause = ''] = clausesOf(plain(description));
   const parts = clause.replace(/, (?:always )?rounded\b.*$/i, '').split(between);
   if (parts.length < 3) return undefined;
@@ -155,7 +158,7 @@ export function formulaSaid(description: string): Formula | undefined {
 }
 
 /** A sum over rows. */
-export interface SumSaid {
+export interface SumFormula {
   readonly member: string;
   /** The name of the list; undefined if the description names none. */
   readonly rows: string | undefined;
@@ -164,14 +167,14 @@ export interface SumSaid {
 }
 
 /** Parses `The sum of all lineTotals` and `The sum of the seats of all halls of this venue`. */
-export function sumSaid(description: string): SumSaid | undefined {
+export function parseSum(description: string): SumFormula | undefined {
   const [clause = '', ...others] = clausesOf(plain(description));
   const owner = '(?: of (?:this|the) [\\w-]+)?';
-  const said = new RegExp(
+  const match = new RegExp(
     `^(?:the )?sum of (?:all |the |its )*([\\w-]+)(?: (?:of|over|in) (?:all |the |its )+([\\w-]+)${owner})?$`,
     'i',
   ).exec(clause);
-  const [, member, rows] = said ?? [];
+  const [, member, rows] = match ?? [];
   if (member === undefined) return undefined;
   return { member, rows, isSparse: others.some((other) => /\bcounts? as (?:0|zero|nothing)\b/i.test(other)) };
 }

@@ -124,7 +124,7 @@ function otherThan(
   spot: Spot,
 ): unknown {
   for (let seed = 0; seed < 3; seed += 1) {
-    const part = values.make(spot.schemas, direction, 'some', seed, spot.name);
+    const part = values.generate(spot.schemas, direction, 'some', seed, spot.name);
     if (isSame(part, spot.value)) continue;
     const other = spot.write(part);
     if (validators.accepts(schema, other, direction)) return other;
@@ -192,7 +192,7 @@ function* presenceBounds({ spot, subject, document }: Bounding): Generator<Candi
 }
 
 function* branchBounds({ spot, subject, document }: Bounding): Generator<Candidate> {
-  for (const { choice, branch } of spot.taken) {
+  for (const { choice, branch } of spot.matched) {
     const { keyword, source } = choice;
     if (keyword === 'if') continue;
     const list = source[keyword];

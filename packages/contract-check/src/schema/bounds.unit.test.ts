@@ -89,8 +89,13 @@ test('every bound of a large contract is accepted, and so is its neighbour', () 
 });
 
 test('a text is as long as is allowed, in code points', async () => {
-  const { document, validators: referee, values: makes, schema } = await load({ a: { type: 'string', maxLength: 50 } });
-  const bounds = boundsOf(document, referee, makes, schema('a'), 'x');
+  const {
+    document,
+    validators: referee,
+    values: generated,
+    schema,
+  } = await load({ a: { type: 'string', maxLength: 50 } });
+  const bounds = boundsOf(document, referee, generated, schema('a'), 'x');
   const astral = bounds.find(({ note }) => note.includes('UTF-16'));
   expect(lengthOf(String(astral?.value))).toBe(50);
   expect(String(astral?.value)).toHaveLength(100);
@@ -102,8 +107,8 @@ test('a text is as long as is allowed, in code points', async () => {
 
 test('an address as long as is allowed is one that mail knows', async () => {
   const email = { type: 'string', format: 'email', maxLength: 254 };
-  const { document, validators: referee, values: makes, schema } = await load({ email });
-  const bounds = boundsOf(document, referee, makes, schema('email'), 'a@example.com');
+  const { document, validators: referee, values: generated, schema } = await load({ email });
+  const bounds = boundsOf(document, referee, generated, schema('email'), 'a@example.com');
   const [longest] = bounds.filter(({ keyword }) => keyword === 'maxLength').map(({ value }) => String(value));
   expect(longest).toHaveLength(254);
   const [local = '', host = ''] = (longest ?? '').split('@');

@@ -556,7 +556,7 @@ export function* lists(
     for (let attempt = 0; longer.length < length && attempt < length + 200; attempt += 1) {
       const schemas = shape.prefixItems[longer.length] ?? shape.items ?? [];
       const isCopied = !shape.uniqueItems && longer.length > 0 && shape.prefixItems.length === 0;
-      const item = isCopied ? longer.at(-1) : values.make(schemas, direction, extent, attempt, spot.name);
+      const item = isCopied ? longer.at(-1) : values.generate(schemas, direction, extent, attempt, spot.name);
       const text = shape.uniqueItems ? JSON.stringify(item) : '';
       if ((shape.uniqueItems && known.has(text)) || !isExpected(item)) continue;
       known.add(text);
@@ -652,7 +652,9 @@ function withWhole({ values, direction, spot }: Breaking, object: JsonObject, na
   const missing = names.filter((name) => typeof name === 'string').filter((name) => !Object.hasOwn(object, name));
   return missing.reduce((whole, name) => {
     const schemas = memberSchemas(spot.shape, name);
-    return schemas === undefined ? whole : withMember(whole, name, values.make(schemas, direction, 'least', 1, name));
+    return schemas === undefined
+      ? whole
+      : withMember(whole, name, values.generate(schemas, direction, 'least', 1, name));
   }, object);
 }
 
@@ -668,7 +670,7 @@ export function widened(
     const schemas = memberSchemas(shape, name);
     if (members.size >= size || members.has(name) || schemas === undefined || schemas.includes(nothing)) return;
     if (isForeign(shapeOf(document, ...schemas), direction)) return;
-    members.set(name, values.make(schemas, direction, 'least', members.size, name));
+    members.set(name, values.generate(schemas, direction, 'least', members.size, name));
   };
   for (const name of shape.properties.keys()) add(name);
   for (let attempt = 0; members.size < size && attempt < 2 * size + 20; attempt += 1) {
@@ -697,7 +699,7 @@ function* branchBreaks(breaking: Breaking): Generator<Candidate> {
     const both = (function* () {
       for (const [index, left] of branches.entries()) {
         for (const right of branches.slice(index + 1, index + 4)) {
-          const created = values.make([...base, ...left, ...right], direction, 'least', index, spot.name);
+          const created = values.generate([...base, ...left, ...right], direction, 'least', index, spot.name);
           const isBoth = [...left, ...right].every((schema) => values.accepts(schema, created, direction));
           if (isBoth) yield isObject(created) && isObject(spot.value) ? { ...spot.value, ...created } : created;
         }
@@ -712,7 +714,7 @@ function* branchBreaks(breaking: Breaking): Generator<Candidate> {
     const parts = (function* () {
       for (let seed = 0; seed < 4; seed += 1) {
         for (const extent of ['least', 'some', 'most'] as const) {
-          const created = values.make([...shape.sources, excluded], direction, extent, seed, spot.name);
+          const created = values.generate([...shape.sources, excluded], direction, extent, seed, spot.name);
           yield isObject(created) && isObject(spot.value) ? { ...spot.value, ...created } : created;
           yield created;
         }

@@ -131,7 +131,7 @@ function at(value: unknown, pointer: string): unknown {
 
 const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
 const validators = Validators.of(ours);
-const makes = new Values(ours, validators);
+const generated = new Values(ours, validators);
 const requests = operationsOf(ours).flatMap((operation) => [
   ...(operation.body?.contents ?? []).map(({ schema = {} }) => ({ id: operation.id, schema })),
   ...operation.parameters.map(({ name, schema }) => ({ id: `${operation.id} ${name}`, schema })),
@@ -140,7 +140,7 @@ const requests = operationsOf(ours).flatMap((operation) => [
 test('every violation of a large contract is rejected, at its pointer, with a place', () => {
   fc.assert(
     fc.property(fc.constantFrom(...requests), fc.nat(), ({ id, schema }, seed) => {
-      const sample = makes.sample(schema, 'request', 'some', seed);
+      const sample = generated.sample(schema, 'request', 'some', seed);
       const breaks = breaksOf(ours, validators, schema, sample?.value);
       expect(breaks.length, id).toBeGreaterThan(0);
       for (const { keyword, pointer, place, value, note } of breaks) {

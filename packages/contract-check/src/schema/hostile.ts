@@ -129,8 +129,8 @@ export function* hostileEverywhere(validators: Validators, schema: JsonObject, v
   for (const [text] of oddTexts) {
     let whole = value;
     for (const path of textsIn(value)) {
-      const tried = written(whole, path, text);
-      if (validators.accepts(schema, tried, 'request')) whole = tried;
+      const candidate = written(whole, path, text);
+      if (validators.accepts(schema, candidate, 'request')) whole = candidate;
     }
     if (whole !== value) yield whole;
   }
@@ -224,7 +224,7 @@ function* hostileObjects(values: Values, direction: Direction, spot: Spot, objec
     // Only maps are intended to have arbitrary properties.
     const isMap = shape.additional.length > 0 || shape.sources.some((one) => one.additionalProperties === true);
     if (schemas === undefined || !isMap) continue;
-    const part = withMember(object, name, values.make(schemas, direction, 'least', 1, name));
+    const part = withMember(object, name, values.generate(schemas, direction, 'least', 1, name));
     yield { keyword: 'additionalProperties', part, note: `has a property named ${shortened(name)}` };
   }
   for (const [name, schemas] of shape.properties) {

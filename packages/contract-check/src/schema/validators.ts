@@ -59,9 +59,9 @@ export class Validators {
     return this.#validatorOf(schema, direction)(value) === true;
   }
 
-  #validatorOf(given: JsonObject, direction: Direction): ValidateFunction {
+  #validatorOf(declared: JsonObject, direction: Direction): ValidateFunction {
     // Ajv fails to resolve a file that contains only a reference and annotations.
-    let schema = given;
+    let schema = declared;
     while (typeof schema.$ref === 'string' && Object.keys(schema).every(isWords))
       [schema = {}] = this.#document.referred(schema);
     let validate = this.#compiled[direction].get(schema);

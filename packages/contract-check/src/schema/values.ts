@@ -46,15 +46,15 @@ export interface Spot {
   /** The whole value, which is valid. */
   readonly whole: unknown;
   /** The branches that the value matches. */
-  readonly taken: readonly Taken[];
+  readonly matched: readonly MatchedBranch[];
 }
 
-export interface Taken {
+export interface MatchedBranch {
   readonly choice: Choice;
   readonly branch: number;
 }
 
-interface Making {
+interface Generation {
   readonly direction: Direction;
   readonly extent: Extent;
   /** Returns an integer below 2^30. */
@@ -90,10 +90,10 @@ export class Values {
   /** An arbitrary of nearly always valid values. Shrinks towards first branches and low numbers. */
   arbitrary(schema: JsonObject, direction: Direction, extent: Extent): Arbitrary<unknown> {
     return fc.gen().map((draw) =>
-      this.#make(
+      this.#generate(
         [schema],
         '',
-        this.#making(direction, extent, () => draw(rolls)),
+        this.#generation(direction, extent, () => draw(rolls)),
       ),
     );
   }
@@ -107,10 +107,10 @@ export class Values {
   ): { readonly value: unknown } | undefined {
     // A schema may exclude the smallest or largest value; another extent is better than none.
     const others: Extent[] = extent === 'some' ? ['least', 'most'] : extent === 'least' ? ['some', 'most'] : ['some'];
-    for (const [round, wantedCount] of [extent, ...others].entries()) {
-      for (let attempt = 0; attempt < (wantedCount === 'some' ? 12 : 4); attempt += 1) {
-        const making = this.#making(direction, wantedCount, dice(seed + 7919 * (round * 100 + attempt)));
-        const value = this.#make([schema], '', making);
+    for (const [round, size] of [extent, ...others].entries()) {
+      for (let attempt = 0; attempt < (size === 'some' ? 12 : 4); attempt += 1) {
+        const generation = this.#generation(direction, size, dice(seed + 7919 * (round * 100 + attempt)));
+        const value = this.#generate([schema], '', generation);
         if (this.#accepts(schema, value, direction)) return { value };
         const mended = this.#mended(schema, value, direction);
         if (mended !== undefined) return mended;
@@ -127,7 +127,7 @@ export class Values {
     const found = new Map<Choice, Set<number>>();
     const values: BranchValue[] = [];
     for (const spot of this.spots(schema, base.value, direction, seed)) {
-      for (const { choice, branch } of spot.taken) {
+      for (const { choice, branch } of spot.matched) {
         const known = found.get(choice) ?? new Set();
         if (choice.keyword === 'if' || known.has(branch)) continue;
         found.set(choice, known.add(branch));
@@ -153,23 +153,23 @@ export class Values {
     isFree: (pointer: string, key: string) => boolean = () => true,
     direction: Direction = 'request',
   ): unknown {
-    const making = this.#making(direction, 'some', dice(seed));
-    const days = 1 + (making.roll() % 20);
+    const generation = this.#generation(direction, 'some', dice(seed));
+    const days = 1 + (generation.roll() % 20);
     const change = (node: unknown, schemas: readonly JsonObject[], pointer: string, name: string): unknown => {
       const shape = this.#settled(schemas, node, direction);
       if (typeof node === 'string') {
         if (shape.enum !== undefined || !isFree(pointer, name)) return node;
-        return anotherText(node, shape, name, days, making.roll);
+        return anotherText(node, shape, name, days, generation.roll);
       }
       const inner = (child: unknown, key: string, of: readonly JsonObject[] | undefined) =>
         change(child, of ?? [], `${pointer}/${escapeSegment(key)}`, key === '' || /^\d+$/.test(key) ? name : key);
       if (Array.isArray(node)) return node.map((item, index) => inner(item, String(index), itemSchemas(shape, index)));
       if (!isObject(node)) return node;
-      const discriminated = new Set(shape.discriminators.map(({ propertyName }) => propertyName));
+      const discriminatorNames = new Set(shape.discriminators.map(({ propertyName }) => propertyName));
       return objectOf(
         Object.entries(node).map(([key, child]) => [
           key,
-          discriminated.has(key) ? child : inner(child, key, memberSchemas(shape, key)),
+          discriminatorNames.has(key) ? child : inner(child, key, memberSchemas(shape, key)),
         ]),
       );
     };
@@ -183,35 +183,35 @@ export class Values {
    * other branches. A schema is visited at few places.
    */
   *spots(schema: JsonObject, value: unknown, direction: Direction, seed = 0, limit = 2000): Generator<Spot> {
-    const seen: Seen = new Map();
+    const visits: Visits = new Map();
     const root = { schemas: [schema], pointer: '', name: '', value, write: (whole: unknown) => whole, omit: undefined };
     const waiting: Open[] = [root];
-    const taken = new Map<Choice, Set<number>>();
+    const tested = new Map<Choice, Set<number>>();
     let count = 0;
     for (let next = waiting.shift(); next !== undefined && count < limit; next = waiting.shift()) {
       const open = next;
-      const branches: Taken[] = [];
+      const branches: MatchedBranch[] = [];
       const shape = this.#settled(open.schemas, open.value, direction, branches);
       count += 1;
       // The schemas of the spot itself are already noted, because many spots are found before the first is visited.
       const unsettled = shapeOf(this.#document, ...open.schemas);
       const isRoot = open.pointer === '';
-      note(isRoot ? shape.sources : shape.sources.filter((one) => !unsettled.sources.includes(one)), open.name, seen);
+      note(isRoot ? shape.sources : shape.sources.filter((one) => !unsettled.sources.includes(one)), open.name, visits);
       const whole = open.write(open.value);
-      for (const { choice, branch } of branches) taken.set(choice, (taken.get(choice) ?? new Set()).add(branch));
-      yield { ...open, shape, whole, taken: branches };
-      waiting.push(...this.#parts(open, shape, schema, direction, seed, seen));
-      for (const other of this.#others(open, shape, branches, taken, schema, direction, seed)) {
+      for (const { choice, branch } of branches) tested.set(choice, (tested.get(choice) ?? new Set()).add(branch));
+      yield { ...open, shape, whole, matched: branches };
+      waiting.push(...this.#parts(open, shape, schema, direction, seed, visits));
+      for (const other of this.#others(open, shape, branches, tested, schema, direction, seed)) {
         count += 1;
         yield other.spot;
-        waiting.push(...this.#parts(other.open, other.spot.shape, schema, direction, seed, seen));
+        waiting.push(...this.#parts(other.open, other.spot.shape, schema, direction, seed, visits));
       }
     }
   }
 
   /** A value for schemas that apply together, without validation. */
-  make(schemas: readonly JsonObject[], direction: Direction, extent: Extent, seed: number, name = ''): unknown {
-    return this.#make(schemas, name, this.#making(direction, extent, dice(seed)));
+  generate(schemas: readonly JsonObject[], direction: Direction, extent: Extent, seed: number, name = ''): unknown {
+    return this.#generate(schemas, name, this.#generation(direction, extent, dice(seed)));
   }
 
   /** Whether a value is valid for one schema, which may be a generated one. */
@@ -235,7 +235,7 @@ export class Values {
     schema: JsonObject,
     direction: Direction,
     seed: number,
-    seen: Seen,
+    visits: Visits,
   ): Generator<Open> {
     const { value, write, pointer } = open;
     const isWorth = (schemas: readonly JsonObject[], name: string | number) =>
@@ -244,7 +244,7 @@ export class Values {
         shapeOf(this.#document, ...schemas),
         typeof name === 'number' ? open.name : name,
         `${pointer}/${name}`,
-        seen,
+        visits,
       );
     if (Array.isArray(value)) {
       for (const [index, items] of this.#itemsOf(shape, value)) {
@@ -252,7 +252,7 @@ export class Values {
         const list = this.#extended(shape, value, index, direction, seed);
         if (list === undefined) continue;
         if (list !== value && !this.#accepts(schema, write(list), direction)) continue;
-        note(shapeOf(this.#document, ...items).sources, open.name, seen);
+        note(shapeOf(this.#document, ...items).sources, open.name, visits);
         yield {
           schemas: items,
           pointer: `${pointer}/${index}`,
@@ -279,15 +279,15 @@ export class Values {
       });
       const isNull = value[name] === null && likelyTypes(shapeOf(this.#document, ...schemas)).length > 1;
       if (Object.hasOwn(value, name) && !isNull) {
-        note(shapeOf(this.#document, ...schemas).sources, name, seen);
+        note(shapeOf(this.#document, ...schemas).sources, name, visits);
         yield child(value);
         continue;
       }
       for (let attempt = 0; attempt < 3; attempt += 1) {
-        const member = this.make(schemas, direction, attempt === 0 ? 'least' : 'some', seed + attempt, name);
+        const member = this.generate(schemas, direction, attempt === 0 ? 'least' : 'some', seed + attempt, name);
         const whole = withMember(value, name, member);
         if (!this.#accepts(schema, write(whole), direction)) continue;
-        note(shapeOf(this.#document, ...schemas).sources, name, seen);
+        note(shapeOf(this.#document, ...schemas).sources, name, visits);
         yield child(whole);
         break;
       }
@@ -298,25 +298,25 @@ export class Values {
   *#others(
     open: Open,
     shape: Shape,
-    branches: readonly Taken[],
-    taken: Map<Choice, Set<number>>,
+    branches: readonly MatchedBranch[],
+    tested: Map<Choice, Set<number>>,
     schema: JsonObject,
     direction: Direction,
     seed: number,
   ): Generator<{ open: Open; spot: Spot }> {
     for (const choice of shape.choices) {
       for (const branch of choice.branches.keys()) {
-        if (taken.get(choice)?.has(branch) === true) continue;
+        if (tested.get(choice)?.has(branch) === true) continue;
         const kept = branches.filter((other) => other.choice !== choice).map((other) => [other.choice, other.branch]);
         const found = this.#takes(open, choice, branch, new Map(kept as [Choice, number][]), schema, direction, seed);
         if (found === undefined) continue;
-        taken.set(choice, (taken.get(choice) ?? new Set()).add(branch));
-        const now: Taken[] = [{ choice, branch }];
+        tested.set(choice, (tested.get(choice) ?? new Set()).add(branch));
+        const now: MatchedBranch[] = [{ choice, branch }];
         const settled = settle(this.#document, open.schemas, (one) =>
-          one === choice ? choice.branches[branch] : this.#branchTaken(one, found, direction, now),
+          one === choice ? choice.branches[branch] : this.#branchMatched(one, found, direction, now),
         );
         const other = { ...open, value: found };
-        yield { open: other, spot: { ...other, shape: settled, whole: open.write(found), taken: now } };
+        yield { open: other, spot: { ...other, shape: settled, whole: open.write(found), matched: now } };
       }
     }
   }
@@ -332,10 +332,10 @@ export class Values {
   ): unknown {
     for (const picks of [new Map([...kept, [choice, branch] as const]), new Map([[choice, branch]])]) {
       for (const [attempt, extent] of (['least', 'some', 'some', 'most'] as const).entries()) {
-        const making = { ...this.#making(direction, extent, dice(seed + attempt)), picks };
-        const value = this.#make(open.schemas, open.name, making);
-        const isTaken = (choice.branches[branch] ?? []).every((one) => this.#matches(one, value, direction));
-        if (isTaken && this.#accepts(schema, open.write(value), direction)) return value;
+        const generation = { ...this.#generation(direction, extent, dice(seed + attempt)), picks };
+        const value = this.#generate(open.schemas, open.name, generation);
+        const isMatching = (choice.branches[branch] ?? []).every((one) => this.#matches(one, value, direction));
+        if (isMatching && this.#accepts(schema, open.write(value), direction)) return value;
       }
     }
     return undefined;
@@ -364,7 +364,7 @@ export class Values {
     if (index < list.length) return list as unknown[];
     const longer = [...list];
     for (let attempt = 0; longer.length <= index && attempt < 50; attempt += 1) {
-      const item = this.make(itemSchemas(shape, longer.length) ?? [], direction, 'least', seed + attempt);
+      const item = this.generate(itemSchemas(shape, longer.length) ?? [], direction, 'least', seed + attempt);
       if (!shape.uniqueItems || !longer.some((other) => isSame(other, item))) longer.push(item);
     }
     return longer.length > index ? longer : undefined;
@@ -382,7 +382,7 @@ export class Values {
     return [...names, ...patterned, ...free];
   }
 
-  #making(direction: Direction, extent: Extent, roll: () => number): Making {
+  #generation(direction: Direction, extent: Extent, roll: () => number): Generation {
     return { direction, extent, roll, budget: largest, around: [], picks: new Map() };
   }
 
@@ -397,30 +397,30 @@ export class Values {
     return this.#accepts(schema, value, direction);
   }
 
-  #settled(schemas: readonly JsonObject[], value: unknown, direction: Direction, taken: Taken[] = []): Shape {
-    return settle(this.#document, schemas, (choice) => this.#branchTaken(choice, value, direction, taken));
+  #settled(schemas: readonly JsonObject[], value: unknown, direction: Direction, matched: MatchedBranch[] = []): Shape {
+    return settle(this.#document, schemas, (choice) => this.#branchMatched(choice, value, direction, matched));
   }
 
-  #branchTaken(
+  #branchMatched(
     choice: Choice,
     value: unknown,
     direction: Direction,
-    taken: Taken[],
+    matched: MatchedBranch[],
   ): readonly JsonObject[] | undefined {
     if (choice.keyword === 'if') {
       const [condition = anything] = choice.branches[0] ?? [];
       const branch = this.#matches(condition, value, direction) ? 0 : 1;
-      taken.push({ choice, branch });
+      matched.push({ choice, branch });
       return choice.branches[branch];
     }
     const branch = choice.branches.findIndex((schemas) => schemas.every((one) => this.#matches(one, value, direction)));
-    if (branch >= 0) taken.push({ choice, branch });
+    if (branch >= 0) matched.push({ choice, branch });
     return choice.branches[branch];
   }
 
   /** The value without optional properties that make it invalid. */
-  #mended(schema: JsonObject, given: unknown, direction: Direction): { readonly value: unknown } | undefined {
-    let value = given;
+  #mended(schema: JsonObject, original: unknown, direction: Direction): { readonly value: unknown } | undefined {
+    let value = original;
     let tries = 60;
     let breaches = this.#validators.breaches(schema, value, direction).length;
     for (let isBetter = true; isBetter && tries > 0; ) {
@@ -442,8 +442,8 @@ export class Values {
     let whole = before;
     const walk = (left: unknown, right: unknown, path: readonly (string | number)[]): void => {
       if (typeof left === 'string') {
-        const tried = written(whole, path, right);
-        if (left !== right && this.#accepts(schema, tried, direction)) whole = tried;
+        const candidate = written(whole, path, right);
+        if (left !== right && this.#accepts(schema, candidate, direction)) whole = candidate;
         return;
       }
       const segments = Array.isArray(left) ? [...left.keys()] : isObject(left) ? Object.keys(left) : [];
@@ -453,65 +453,65 @@ export class Values {
     return whole;
   }
 
-  #make(schemas: readonly JsonObject[], name: string, making: Making): unknown {
-    const shape = settle(this.#document, schemas, (choice, settled) => this.#pick(choice, settled, making));
-    making.budget -= 1;
+  #generate(schemas: readonly JsonObject[], name: string, generation: Generation): unknown {
+    const shape = settle(this.#document, schemas, (choice, settled) => this.#pick(choice, settled, generation));
+    generation.budget -= 1;
     if (shape.enum !== undefined) {
       const members = shape.enum.filter((value) => hasType(value, shape.types));
-      const wantedCount = making.extent === 'some' ? members : members.filter((value) => value !== null);
-      return picked(wantedCount.length > 0 ? wantedCount : members, making.roll) ?? null;
+      const candidates = generation.extent === 'some' ? members : members.filter((value) => value !== null);
+      return picked(candidates.length > 0 ? candidates : members, generation.roll) ?? null;
     }
-    const type = this.#type(shape, making);
+    const type = this.#type(shape, generation);
     switch (type) {
       case 'null':
         return null;
       case 'boolean':
-        return making.roll() % 2 === 0;
+        return generation.roll() % 2 === 0;
       case 'integer':
       case 'number':
-        return numberIn(shape, type, making.roll);
+        return numberIn(shape, type, generation.roll);
       case 'string':
-        return textOf(shape, name, making.roll);
+        return textOf(shape, name, generation.roll);
       case 'array':
-        return this.#list(shape, name, making);
+        return this.#list(shape, name, generation);
       case 'object':
-        return this.#object(shape, making);
+        return this.#object(shape, generation);
       default:
         return null;
     }
   }
 
-  #type(shape: Shape, making: Making): TypeName | undefined {
+  #type(shape: Shape, generation: Generation): TypeName | undefined {
     const types = likelyTypes(shape);
-    if (making.around.length > deepest && types.includes('null')) return 'null';
+    if (generation.around.length > deepest && types.includes('null')) return 'null';
     const isNullable = types.length > 1 && types.includes('null');
-    if (isNullable && making.extent === 'some' && making.roll() % 4 === 0) return 'null';
+    if (isNullable && generation.extent === 'some' && generation.roll() % 4 === 0) return 'null';
     const others = isNullable ? types.filter((type) => type !== 'null') : types;
     // A schema without constraints gets a text.
     if (others.length >= 5) return 'string';
-    return picked(others, making.roll);
+    return picked(others, generation.roll);
   }
 
-  #pick(choice: Choice, settled: readonly JsonObject[], making: Making): readonly JsonObject[] | undefined {
+  #pick(choice: Choice, settled: readonly JsonObject[], generation: Generation): readonly JsonObject[] | undefined {
     // Only at the top level: a recursive schema contains the same choice again.
-    const discriminated = making.around.length === 0 ? making.picks.get(choice) : undefined;
-    if (discriminated !== undefined) return choice.branches[discriminated];
+    const requestedBranch = generation.around.length === 0 ? generation.picks.get(choice) : undefined;
+    if (requestedBranch !== undefined) return choice.branches[requestedBranch];
     const shapes = choice.branches.map((branch) => ({ branch, shape: shapeOf(this.#document, ...settled, ...branch) }));
     const possible = shapes.filter(({ shape }) => shape.types.size > 0 && shape.enum?.length !== 0);
     const notNull = possible.filter(({ shape }) => shape.types.size > 1 || !shape.types.has('null'));
-    const isNull = making.extent === 'some' && making.roll() % 4 === 0;
-    const wantedCount = isNull || notNull.length === 0 ? possible : notNull;
-    if (making.around.length < deepest && making.budget > 0 && making.extent !== 'least') {
-      return picked(wantedCount, making.roll)?.branch;
+    const isNull = generation.extent === 'some' && generation.roll() % 4 === 0;
+    const preferred = isNull || notNull.length === 0 ? possible : notNull;
+    if (generation.around.length < deepest && generation.budget > 0 && generation.extent !== 'least') {
+      return picked(preferred, generation.roll)?.branch;
     }
-    const heights = (making.around.length < deepest ? wantedCount : possible).map(({ branch }) => ({
+    const heights = (generation.around.length < deepest ? preferred : possible).map(({ branch }) => ({
       branch,
       height: this.#height(shapeOf(this.#document, ...branch), []),
     }));
     const lowest = Math.min(...heights.map(({ height }) => height));
     const low = heights.filter(({ height }) => (Number.isFinite(lowest) ? Number.isFinite(height) : true));
-    const candidates = making.around.length < deepest ? low : low.filter(({ height }) => height === lowest);
-    return picked(candidates, making.roll)?.branch;
+    const candidates = generation.around.length < deepest ? low : low.filter(({ height }) => height === lowest);
+    return picked(candidates, generation.roll)?.branch;
   }
 
   /** The minimum depth of a value. Infinite if the schema requires itself. */
@@ -538,72 +538,77 @@ export class Values {
     return height;
   }
 
-  #isLow(shape: Shape, making: Making): boolean {
-    if (making.extent === 'least' || making.around.length >= deepest || making.budget <= 0) return true;
-    const around = new Set(making.around.flatMap(({ sources }) => sources));
+  #isLow(shape: Shape, generation: Generation): boolean {
+    if (generation.extent === 'least' || generation.around.length >= deepest || generation.budget <= 0) return true;
+    const around = new Set(generation.around.flatMap(({ sources }) => sources));
     const telling = shape.sources.filter((source) => source.properties !== undefined || source.items !== undefined);
     return telling.length > 0 && telling.every((source) => around.has(source));
   }
 
-  #list(shape: Shape, name: string, making: Making): unknown[] {
-    const isLow = this.#isLow(shape, making);
+  #list(shape: Shape, name: string, generation: Generation): unknown[] {
+    const isLow = this.#isLow(shape, generation);
     const fixed = shape.prefixItems.length;
-    const asked = shape.contains.reduce((sum, { least }) => sum + least, 0);
-    const least = Math.max(shape.minItems, asked > 0 ? fixed + asked : 0);
-    const extra = making.extent === 'most' ? 2 : making.roll() % 3;
+    const containedCount = shape.contains.reduce((sum, { least }) => sum + least, 0);
+    const least = Math.max(shape.minItems, containedCount > 0 ? fixed + containedCount : 0);
+    const extra = generation.extent === 'most' ? 2 : generation.roll() % 3;
     const wished = isLow ? least : Math.max(least, fixed + (shape.items?.includes(nothing) === true ? 0 : extra));
     const closedAt = shape.items?.includes(nothing) === true ? fixed : Number.POSITIVE_INFINITY;
-    const length = making.around.length > bottom ? 0 : Math.min(wished, shape.maxItems, closedAt, 20_000);
+    const length = generation.around.length > bottom ? 0 : Math.min(wished, shape.maxItems, closedAt, 20_000);
     const special = shape.contains.flatMap(({ schema, least: times }) =>
       Array<JsonObject>(Math.min(times, 100)).fill(schema),
     );
     const list: unknown[] = [];
-    making.around.push(shape);
+    generation.around.push(shape);
     for (let attempt = 0; list.length < length && attempt < length + 30; attempt += 1) {
       const contained = list.length < fixed ? undefined : special[list.length - fixed];
       const schemas = itemSchemas(shape, list.length) ?? [];
-      const item = this.#make(contained === undefined ? schemas : [...schemas, contained], name, making);
+      const item = this.#generate(contained === undefined ? schemas : [...schemas, contained], name, generation);
       if (!shape.uniqueItems || !list.some((other) => isSame(other, item))) list.push(item);
     }
-    making.around.pop();
+    generation.around.pop();
     return list;
   }
 
-  #object(shape: Shape, making: Making): JsonObject {
-    if (making.around.length > bottom) return {};
-    const isLow = this.#isLow(shape, making);
-    const discriminated = this.#discriminated(shape);
-    const names = this.#names(shape, isLow, making, discriminated);
+  #object(shape: Shape, generation: Generation): JsonObject {
+    if (generation.around.length > bottom) return {};
+    const isLow = this.#isLow(shape, generation);
+    const discriminatorValues = this.#discriminatorValues(shape);
+    const names = this.#names(shape, isLow, generation, discriminatorValues);
     const members: [string, unknown][] = [];
-    making.around.push(shape);
+    generation.around.push(shape);
     for (const name of names) {
       const schemas = memberSchemas(shape, name);
-      if (discriminated.has(name)) members.push([name, discriminated.get(name)]);
-      else if (schemas !== undefined) members.push([name, this.#make(schemas, name, making)]);
+      if (discriminatorValues.has(name)) members.push([name, discriminatorValues.get(name)]);
+      else if (schemas !== undefined) members.push([name, this.#generate(schemas, name, generation)]);
     }
-    making.around.pop();
+    generation.around.pop();
     return objectOf(members);
   }
 
   /** The discriminator values of the matching branch. */
-  #discriminated(shape: Shape): Map<string, string> {
+  #discriminatorValues(shape: Shape): Map<string, string> {
     return new Map(
       shape.discriminators.flatMap(({ propertyName, values }) => {
-        const taken = values.find(([, schema]) => shape.sources.includes(schema)) ?? values[0];
-        return taken === undefined ? [] : [[propertyName, taken[0]] as const];
+        const mapping = values.find(([, schema]) => shape.sources.includes(schema)) ?? values[0];
+        return mapping === undefined ? [] : [[propertyName, mapping[0]] as const];
       }),
     );
   }
 
-  #names(shape: Shape, isLow: boolean, making: Making, discriminated: ReadonlyMap<string, string>): Set<string> {
-    const { direction, extent, roll } = making;
+  #names(
+    shape: Shape,
+    isLow: boolean,
+    generation: Generation,
+    discriminatorValues: ReadonlyMap<string, string>,
+  ): Set<string> {
+    const { direction, extent, roll } = generation;
     const isPossible = (name: string) => {
       const schemas = memberSchemas(shape, name);
       if (schemas === undefined) return false;
       const member = shapeOf(this.#document, ...schemas);
       return !isForeign(member, direction) && member.types.size > 0;
     };
-    const names = new Set([...shape.required, ...discriminated.keys()].filter(isPossible));
+    const names = new Set([...shape.required, ...discriminatorValues.keys()].filter(isPossible));
     const elsewhere = this.#elsewhere(shape);
     const optional = [...shape.properties.keys()].filter(
       (name) => !names.has(name) && !elsewhere.has(name) && isPossible(name),
@@ -621,8 +626,8 @@ export class Values {
     const isMap =
       !shape.closed && shape.properties.size === 0 && (shape.additional.length > 0 || shape.propertyNames.length > 0);
     const free = isLow ? 0 : isMap || shape.patternProperties.length > 0 ? 2 : shape.additional.length > 0 ? 1 : 0;
-    const wantedCount = Math.max(shape.minProperties, Math.min(names.size + free, most));
-    for (let attempt = 0; names.size < wantedCount && attempt < wantedCount + 20; attempt += 1) {
+    const targetSize = Math.max(shape.minProperties, Math.min(names.size + free, most));
+    for (let attempt = 0; names.size < targetSize && attempt < targetSize + 20; attempt += 1) {
       const pattern =
         shape.closed || shape.additional.length === 0 ? picked(shape.patternProperties, roll)?.[0] : undefined;
       if (shape.closed && pattern === undefined) break;
@@ -675,28 +680,28 @@ function isSignificant(source: JsonObject): boolean {
 }
 
 /** The number of visits of each schema, by name. */
-type Seen = Map<JsonObject, Map<string, number>>;
+type Visits = Map<JsonObject, Map<string, number>>;
 
 /**
  * Visits a schema at two places, because recursion is unlimited. Near the root, where servers often handle properties
  * individually, at two places per name.
  */
-function isNews(shape: Shape, name: string, pointer: string, seen: Seen): boolean {
+function isNews(shape: Shape, name: string, pointer: string, visits: Visits): boolean {
   const sources = shape.sources.filter(isSignificant);
   const depth = pointer.split('/').filter((segment) => !/^\d*$/.test(segment)).length;
   const count = (source: JsonObject) => {
-    const names = seen.get(source);
+    const names = visits.get(source);
     if (names === undefined) return 0;
     return depth <= 2 ? (names.get(name) ?? 0) : [...names.values()].reduce((sum, one) => sum + one, 0);
   };
   return sources.length === 0 || sources.some((source) => count(source) < 2);
 }
 
-function note(sources: readonly JsonObject[], name: string, seen: Seen): void {
+function note(sources: readonly JsonObject[], name: string, visits: Visits): void {
   for (const source of sources) {
     if (!isSignificant(source)) continue;
-    const names = seen.get(source) ?? new Map<string, number>();
-    seen.set(source, names.set(name, (names.get(name) ?? 0) + 1));
+    const names = visits.get(source) ?? new Map<string, number>();
+    visits.set(source, names.set(name, (names.get(name) ?? 0) + 1));
   }
 }
 
@@ -1038,9 +1043,9 @@ function patterned(shape: Shape, roll: () => number): string {
     const arbitrary = matcher(pattern);
     if (arbitrary === undefined) continue;
     const drawn = fc.sample(arbitrary, { numRuns: 20, seed: roll() });
-    const fitting = drawn.filter((text) => fits(text, shape));
-    const plain = fitting.filter((text) => /^[\x21-\x7e]+$/.test(text));
-    const best = plain[0] ?? fitting[0];
+    const matches = drawn.filter((text) => fits(text, shape));
+    const plain = matches.filter((text) => /^[\x21-\x7e]+$/.test(text));
+    const best = plain[0] ?? matches[0];
     if (best !== undefined) return best;
     for (const text of drawn) {
       const stretched = stretch(text, least, shape) ?? stretch(text, Math.min(shape.maxLength, least + 2), shape);

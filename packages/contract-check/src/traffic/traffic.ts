@@ -69,7 +69,7 @@ export class TrafficJudge {
       headers: request.headers,
       body: request.body,
     });
-    this.#coverage.saw(call, exchange);
+    this.#coverage.recordExchange(call, exchange);
     if (response.status >= 200 && response.status < 400) tally.isReached = true;
     if (isNotImplemented(exchange)) return [];
     return this.#write([...this.#judge.judge(exchange), ...this.#accepted(operation, call, exchange)], exchange);

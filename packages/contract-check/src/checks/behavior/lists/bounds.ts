@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../json.ts';
-import { boundSaid, saysUtc } from '../../../run/wording.ts';
+import { documentedBound, mentionsUtc } from '../../../run/wording.ts';
 import { memberOf, partsOf } from '../resources/schema.ts';
 import { both, middleOut, usable } from './candidates.ts';
 import { compare, instantOf, isBlank, isDay, isInstant, numberOf } from './compare.ts';
@@ -51,7 +51,7 @@ export function rangeOf(list: FullList, name: readonly string[], description: st
   ];
   for (const form of forms) {
     if (form.bound === undefined || form.words.length === 0) continue;
-    const match = matchBeginning(list.properties, form.words) ?? matchSaid(list, form.words, description);
+    const match = matchBeginning(list.properties, form.words) ?? documentedMatch(list, form.words, description);
     if (match !== undefined) return { match, ...form.bound };
   }
   return undefined;
@@ -60,14 +60,14 @@ export function rangeOf(list: FullList, name: readonly string[], description: st
 /**
  * Matches `minSeats` with `seatCount` and `bornBefore` with `birthDate` if the description mentions only that property.
  */
-function matchSaid({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
+function documentedMatch({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
   const isNamed = ({ path, words: own }: Property) =>
     path.length === 1 && own.length > 1 && new RegExp(`(?<![\\w-])${path[0]}(?![\\w-])`).test(description);
   const [only, ...others] = properties.filter(isNamed);
   return only === undefined || others.length > 0 || words.length === 0 ? undefined : { property: only, isExact: false };
 }
 
-const mostTried = 12;
+const maxTried = 12;
 
 /** Bounds between rows, and bounds equal to a row's value if it is documented whether they are included. */
 export function inRange(listing: Listing, list: FullList, slot: Slot, range: Range): Condition[] {
@@ -80,12 +80,12 @@ export function inRange(listing: Listing, list: FullList, slot: Slot, range: Ran
   const isPlain = isSurelyShown(listing, property, values);
   const tells = (condition: Condition, value: boolean) => list.rows.some((row) => condition.holds(row) === value);
   const between = usable(listing, slot, sorted.map(laterThatDay), false)
-    .slice(0, mostTried)
+    .slice(0, maxTried)
     .map((bound) => conditionOf(slot, range, bound, undefined, isPlain))
     .filter((one) => tells(one, false))
     .slice(0, 2);
   const exactly = usable(listing, slot, sorted, false)
-    .slice(0, mostTried)
+    .slice(0, maxTried)
     .flatMap((bound) => {
       const includes = includesBound(slot, range, bound);
       return includes === undefined ? [] : [{ bound, one: conditionOf(slot, range, bound, includes, isPlain) }];
@@ -115,14 +115,16 @@ function laterThatDay(value: unknown): unknown {
 }
 
 function includesBound({ description }: Slot, { side, includes }: Range, bound: unknown): boolean | undefined {
-  const said = boundSaid(description, side);
-  if (said === 'contradictory') return undefined;
+  const documented = documentedBound(description, side);
+  if (documented === 'contradictory') return undefined;
   const named =
     includes === undefined || (includes === 'no moments' && instantOf(bound) !== undefined && !isDay(bound))
       ? undefined
       : includes !== 'never';
-  if (said === undefined) return named;
-  return named === undefined || named === said.includes || said.isExplicit ? said.includes : undefined;
+  if (documented === undefined) return named;
+  return named === undefined || named === documented.includes || documented.isExplicit
+    ? documented.includes
+    : undefined;
 }
 
 function conditionOf(
@@ -133,7 +135,7 @@ function conditionOf(
   isPlain: (value: unknown) => boolean,
 ): Condition {
   // `to` a day leaves open whether it includes timestamps of that day, unless documented.
-  const isSaid = named === 'always' || typeof boundSaid(slot.description, side) === 'object';
+  const isDocumented = named === 'always' || typeof documentedBound(slot.description, side) === 'object';
   return {
     slot,
     settings: [[slot, bound]],
@@ -141,8 +143,8 @@ function conditionOf(
     holds: (row) => {
       const value = valueIn(row, property);
       if (isBlank(value)) return undefined;
-      if (includes !== undefined && isSaid && isInstant(value) && isDay(bound))
-        return onDay(value, bound, side, includes, saysUtc(slot.description));
+      if (includes !== undefined && isDocumented && isInstant(value) && isDay(bound))
+        return onDay(value, bound, side, includes, mentionsUtc(slot.description));
       const result = compare(value, bound);
       if (result === undefined) return undefined;
       if (result === 0) return isPlain(value) ? includes : undefined;

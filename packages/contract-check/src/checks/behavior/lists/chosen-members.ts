@@ -23,7 +23,7 @@ interface Chosen {
 }
 
 const only = /^(?:fields|select|onlyfields|fieldset)$/;
-const extraSettings = /^(?:include|includes|expand|embed|populate|with)$/;
+const additions = /^(?:include|includes|expand|embed|populate|with)$/;
 
 /** The meaning of a parameter whose values are property names. */
 export function chooserOf(
@@ -32,7 +32,7 @@ export function chooserOf(
   shape: Shape,
   shown: JsonObject,
 ): Chooser | undefined {
-  const kind = only.test(keyOfName(name)) ? 'only' : extraSettings.test(keyOfName(name)) ? 'besides' : undefined;
+  const kind = only.test(keyOfName(name)) ? 'only' : additions.test(keyOfName(name)) ? 'besides' : undefined;
   const isList = shape.types.has('array');
   const item = isList ? shapeOf(document, ...(shape.items ?? [])) : shape;
   const members = memberNames(document, shown);
@@ -81,7 +81,7 @@ export function choicesOf({ isList, names, kind }: Chooser, present: readonly st
   ];
 }
 
-export interface Seen {
+export interface Misshown {
   readonly what: 'ignored' | 'lost';
   readonly names: readonly string[];
 }
@@ -95,7 +95,7 @@ export function misshown(
   { names }: Chosen,
   resources: readonly JsonObject[],
   plain: readonly JsonObject[],
-): Seen | undefined {
+): Misshown | undefined {
   const has = (list: readonly JsonObject[], name: string) => list.some((resource) => name in resource);
   const lost = names.filter((name) =>
     kind === 'only'
@@ -122,13 +122,13 @@ function refersTo(resource: JsonObject, name: string): boolean {
 export async function chosenDifferences(
   chooser: Chooser,
   plain: readonly JsonObject[],
-  ask: (value: unknown) => Promise<{ resources: readonly JsonObject[]; exchange: Exchange } | undefined>,
+  send: (value: unknown) => Promise<{ resources: readonly JsonObject[]; exchange: Exchange } | undefined>,
 ): Promise<{ title: string; expected: string; actual: string; exchange: Exchange }[]> {
   const single = new Set<string>();
   for (const choices of choicesOf(chooser, [...new Set(plain.flatMap((resource) => Object.keys(resource)))])) {
-    const found: { seen: Seen; choice: Chosen; exchange: Exchange }[] = [];
+    const found: { defect: Misshown; choice: Chosen; exchange: Exchange }[] = [];
     for (const choice of choices) {
-      const response = await ask(choice.value);
+      const response = await send(choice.value);
       if (response === undefined) continue;
       const { resources, exchange } = response;
       const shown = (name: string) => resources.some((resource) => name in resource);
@@ -136,26 +136,29 @@ export async function chosenDifferences(
       const gone = choice.names.filter(
         (name) => choice.names.length > 1 && single.has(name) && !shown(name) && resources.length > 0,
       );
-      const seen =
+      const defect =
         gone.length > 0 ? { what: 'lost' as const, names: gone } : misshown(chooser, choice, resources, plain);
-      if (seen !== undefined) found.push({ seen, choice, exchange });
+      if (defect !== undefined) found.push({ defect, choice, exchange });
     }
     const [first] = found;
     if (
       first === undefined ||
       found.length < Math.min(2, choices.length) ||
-      found.some(({ seen }) => seen.what !== first.seen.what)
+      found.some(({ defect }) => defect.what !== first.defect.what)
     )
       continue;
-    const asked = first.choice.names.join(', ');
+    const requestedNames = first.choice.names.join(', ');
     return [
       {
         title:
-          first.seen.what === 'lost'
+          first.defect.what === 'lost'
             ? `Properties requested by \`${chooser.name}\` are not returned`
             : `Properties that \`${chooser.name}\` does not request are returned`,
-        expected: chooser.kind === 'only' ? `only ${asked}, and properties that are always returned` : `with ${asked}`,
-        actual: `${first.seen.what === 'lost' ? 'without' : 'with'} ${first.seen.names.join(', ').slice(0, 120)}`,
+        expected:
+          chooser.kind === 'only'
+            ? `only ${requestedNames}, and properties that are always returned`
+            : `with ${requestedNames}`,
+        actual: `${first.defect.what === 'lost' ? 'without' : 'with'} ${first.defect.names.join(', ').slice(0, 120)}`,
         exchange: first.exchange,
       },
     ];

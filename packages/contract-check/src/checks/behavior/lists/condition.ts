@@ -81,7 +81,7 @@ async function filteredOnce(listing: Listing, list: FullList, condition: Conditi
     ];
   }
   const { total } = page.metadata;
-  const isCounted = listing.said.checksTotals && list.pages[0]?.metadata.total?.value === list.rows.length;
+  const isCounted = listing.vocabulary.checksTotals && list.pages[0]?.metadata.total?.value === list.rows.length;
   if (isWhole && isCounted && total !== undefined && total.value !== page.rows.length) {
     return [
       {

@@ -40,16 +40,21 @@ export function controlsOf(slots: readonly Slot[]): Controls {
   const direction = slots.find((slot) => directions.test(nameOf(slot)) && isDirection(slot));
   const order = slots.find(
     (slot) =>
-      slot !== direction && slot.said.order !== false && (slot.said.order !== undefined || orders.test(nameOf(slot))),
+      slot !== direction &&
+      slot.vocabulary.order !== false &&
+      (slot.vocabulary.order !== undefined || orders.test(nameOf(slot))),
   );
   const search = slots.find(
     (slot) =>
-      isText(slot) && slot.shape.enum === undefined && slot.said.filter === undefined && searches.test(nameOf(slot)),
+      isText(slot) &&
+      slot.shape.enum === undefined &&
+      slot.vocabulary.filter === undefined &&
+      searches.test(nameOf(slot)),
   );
-  const taken = new Set([size, position, cursor, total, order, direction, search]);
+  const assigned = new Set([size, position, cursor, total, order, direction, search]);
   const others = slots.filter(
     (slot) =>
-      !taken.has(slot) && !representation.test(nameOf(slot)) && !isWithin(slot, order) && !isWithin(slot, direction),
+      !assigned.has(slot) && !representation.test(nameOf(slot)) && !isWithin(slot, order) && !isWithin(slot, direction),
   );
   return { size, position, cursor, total, order, direction, search, others };
 }

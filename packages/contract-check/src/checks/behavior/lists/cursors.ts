@@ -10,8 +10,8 @@ import { firstRepeated, isSameSequence, shown } from './rows.ts';
 
 /** Checks that the pages linked by responses are disjoint, complete and in the order of the list. */
 export async function cursors(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
-  const { controls, said } = listing;
-  if (controls.size === undefined || list.rows.length < 2 || said.paging === false) return undefined;
+  const { controls, vocabulary } = listing;
+  if (controls.size === undefined || list.rows.length < 2 || vocabulary.paging === false) return undefined;
   const size = Math.min(largest(controls.size), Math.max(1, Math.ceil(list.rows.length / 4)));
   const settings = [...widest(listing), ...sized(listing, size)];
   return followed(listing, list, settings, size);
@@ -95,12 +95,12 @@ function differences(listing: Listing, list: FullList, pages: readonly Page[], s
     return [...totals, { ...base, check: 'page-order', title, expected: shown(list.keys), actual: shown(keys) }];
   }
   let start = 0;
-  const asked = pages.map((page) => {
+  const requests = pages.map((page) => {
     const one = { page, start, size };
     start += page.rows.length;
     return one;
   });
-  return [...totals, ...moreDifferences(listing, list, asked)];
+  return [...totals, ...moreDifferences(listing, list, requests)];
 }
 
 /** The next page according to the response, or after the ID of the last row if the cursor's name says so. */

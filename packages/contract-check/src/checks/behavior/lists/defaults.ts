@@ -5,10 +5,10 @@ import { isSameSequence, keyFor, shown } from './rows.ts';
 import type { Slot } from './slot.ts';
 
 /** For each slot with a default, checks that omitting it equals sending the default. */
-export function defaultProbes({ slots, said, controls }: Listing): Probe[] {
-  if (!said.checksDefaults) return [];
+export function defaultProbes({ slots, vocabulary, controls }: Listing): Probe[] {
+  if (!vocabulary.checksDefaults) return [];
   const declared = slots.filter(
-    (slot) => slot.default !== undefined && slot.default !== null && !slot.isRequired && slot.said.checksDefault,
+    (slot) => slot.default !== undefined && slot.default !== null && !slot.isRequired && slot.vocabulary.checksDefault,
   );
   const { size } = controls;
   const bounded =

@@ -10,9 +10,13 @@ import { distinct, matchOf, type Property } from './properties.ts';
 import type { Page } from './reader.ts';
 
 /** A direction without an order parameter applies to the documented property, or to the one that is ascending. */
-export function directionProbes({ controls, said }: Listing, list: FullList, documented: DocumentedOrder): Probe[] {
+export function directionProbes(
+  { controls, vocabulary }: Listing,
+  list: FullList,
+  documented: DocumentedOrder,
+): Probe[] {
   const { direction } = controls;
-  if (direction === undefined || controls.order !== undefined || said.order === false || list.rows.length < 2)
+  if (direction === undefined || controls.order !== undefined || vocabulary.order === false || list.rows.length < 2)
     return [];
   return [
     async (listing, whole) => {

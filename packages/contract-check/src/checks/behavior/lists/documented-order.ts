@@ -33,8 +33,8 @@ export function documentedOrder({ operation, controls }: Listing, list: FullList
   const [ties] = all.filter(isTie).flatMap((clause) => tieKeys(list, clause));
   const withWords = (key: OrderKey) => ({
     ...key,
-    nulls: key.nulls ?? nullsSaid(all, key.property),
-    ignoresCase: all.some((clause) => saysNoCase(clause, key.property)),
+    nulls: key.nulls ?? documentedNulls(all, key.property),
+    ignoresCase: all.some((clause) => documentsCaseInsensitivity(clause, key.property)),
   });
   const keys = main ?? newestFirst(list, [...own, String(operation.node.summary ?? '')]);
   return { keys: keys.map(withWords), ties, withWords };
@@ -89,10 +89,10 @@ function keyOf(list: FullList, item: string): OrderKey | undefined {
   const name = way?.[1] ?? parts?.[1];
   const match = name === undefined ? undefined : matchOf(list.properties, wordsOf(name));
   if (match?.isExact !== true) return undefined;
-  const said = way?.[2] ?? parts?.[2];
+  const direction = way?.[2] ?? parts?.[2];
   return {
     property: match.property,
-    isDescending: said === undefined ? usually(list, match.property) : /^desc/i.test(said),
+    isDescending: direction === undefined ? usually(list, match.property) : /^desc/i.test(direction),
     nulls: undefined,
     unit: undefined,
     extraSettings: [],
@@ -108,23 +108,23 @@ function usually({ rows }: FullList, property: Property): false | undefined {
 }
 
 function tieKeys(list: FullList, clause: string): OrderKey[] {
-  const said = /\b(?:sorted|ordered|broken|come) by ([^,]+)(?:, (ascending|descending))?/i.exec(clause);
-  const key = said?.[1] === undefined ? undefined : keyOf(list, said[1]);
+  const tie = /\b(?:sorted|ordered|broken|come) by ([^,]+)(?:, (ascending|descending))?/i.exec(clause);
+  const key = tie?.[1] === undefined ? undefined : keyOf(list, tie[1]);
   if (key === undefined) return [];
   return [
-    said?.[2] === undefined
+    tie?.[2] === undefined
       ? { ...key, isDescending: key.isDescending === true ? true : undefined }
-      : { ...key, isDescending: /^desc/i.test(said[2]) },
+      : { ...key, isDescending: /^desc/i.test(tie[2]) },
   ];
 }
 
 /** `Newest first` refers to the creation time, if rows have one. */
 function newestFirst(list: FullList, clauses: readonly string[]): OrderKey[] {
   const match = matchOf(list.properties, ['created', 'at']) ?? matchOf(list.properties, ['created']);
-  const isSaid = clauses.some((clause) =>
+  const isDocumented = clauses.some((clause) =>
     /(?:^|, )(?:the )?(?:newest|latest|most recent)(?: \w+)? first$/i.test(clause),
   );
-  return isSaid && match?.isExact === true
+  return isDocumented && match?.isExact === true
     ? [
         {
           property: match.property,
@@ -138,7 +138,7 @@ function newestFirst(list: FullList, clauses: readonly string[]): OrderKey[] {
     : [];
 }
 
-function nullsSaid(clauses: readonly string[], { path }: Property): OrderKey['nulls'] {
+function documentedNulls(clauses: readonly string[], { path }: Property): OrderKey['nulls'] {
   const place = '\\b.*?\\b(?:come|comes|are|is) (last|first)\\b.*\\b(?:(?:both|either) directions?|always|whatever)';
   const names = [
     'nulls?',
@@ -146,18 +146,18 @@ function nullsSaid(clauses: readonly string[], { path }: Property): OrderKey['nu
     `without (?:an? )?[\`'"]?${path.join('.').replaceAll(/\W/g, '.')}[\`'"]?`,
   ];
   const patterns = names.map((name) => new RegExp(`\\b${name}${place}`, 'i'));
-  const said = clauses.flatMap((clause) => patterns.map((pattern) => pattern.exec(clause)?.[1]?.toLowerCase()));
-  return said.includes('first')
-    ? said.includes('last')
+  const positions = clauses.flatMap((clause) => patterns.map((pattern) => pattern.exec(clause)?.[1]?.toLowerCase()));
+  return positions.includes('first')
+    ? positions.includes('last')
       ? undefined
       : 'first'
-    : said.includes('last')
+    : positions.includes('last')
       ? 'last'
       : undefined;
 }
 
 /** Matches `Text is compared without regard to case` and `names are sorted case-insensitively`. */
-function saysNoCase(clause: string, { words }: Property): boolean {
+function documentsCaseInsensitivity(clause: string, { words }: Property): boolean {
   const subject = /^(\w+) (?:is|are) (?:compared|sorted|ordered)\b/i.exec(clause)?.[1]?.toLowerCase();
   if (subject === undefined || !ignoresCase(clause)) return false;
   return /^(?:texts?|strings?)$/.test(subject) || singularKey([subject]) === words.at(-1);
@@ -179,9 +179,9 @@ export function documentedOrderBreach(
 }
 
 /** Checks the list against its documented order. */
-export function documentedOrderProbes({ controls, said }: Listing, documented: DocumentedOrder): Probe[] {
+export function documentedOrderProbes({ controls, vocabulary }: Listing, documented: DocumentedOrder): Probe[] {
   const isRequested = controls.order !== undefined || controls.direction !== undefined;
-  if (said.order === false || isRequested || documented.keys.length === 0) return [];
+  if (vocabulary.order === false || isRequested || documented.keys.length === 0) return [];
   return [async (listing, list) => judgedAsDocumented(listing, list.rows, documented.keys, list.pages, undefined)];
 }
 

@@ -1,6 +1,6 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Call } from '../../../http/call.ts';
-import { isMaking, kindsOfOperation, lastParameter } from '../../../run/names.ts';
+import { isCreating, kindsOfOperation, lastParameter } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import type { FullList, Listing } from './listing.ts';
 import { Reader } from './reader.ts';
@@ -16,15 +16,15 @@ const mostCreated = 7;
  */
 export async function enough(
   context: CheckContext,
-  given: Listing,
+  original: Listing,
 ): Promise<{ listing: Listing; list: FullList | undefined }> {
-  let listing = given;
+  let listing = original;
   let list = await walk(listing);
   if (list !== undefined && list.rows.length < expected)
     ({ listing, list } = await ofFullerParent(context, listing, list));
   if (list === undefined || list.rows.length >= expected) return { listing, list };
-  for (const maker of makersOf(context, listing.operation)) {
-    const more: FullList | undefined = await afterMaking(context, listing, list, maker);
+  for (const creator of creatorsOf(context, listing.operation)) {
+    const more: FullList | undefined = await afterCreating(context, listing, list, creator);
     if (more !== undefined) list = more;
     if (list.rows.length >= expected) break;
   }
@@ -62,15 +62,15 @@ async function ofFullerParent(
  * Creates rows until there are enough, or until the list does not grow: then the operation creates another type of
  * resource.
  */
-async function afterMaking(
+async function afterCreating(
   { session, baselines }: CheckContext,
   listing: Listing,
   before: FullList,
-  maker: Operation,
+  creator: Operation,
 ): Promise<FullList | undefined> {
   let list = before;
   for (let count = 0; count < mostCreated && list.rows.length < expected && !session.isOver; count += 1) {
-    const created = await baselines.again(maker, `row ${count} of ${listing.operation.id}`);
+    const created = await baselines.again(creator, `row ${count} of ${listing.operation.id}`);
     const after = created === undefined ? undefined : await walk(listing);
     if (after === undefined) return list;
     // The call may have updated a row instead, so the list must be read again.
@@ -82,17 +82,21 @@ async function afterMaking(
 }
 
 /** Operations that may create rows of a list: at the same path, above it, or of the same type. */
-function makersOf({ session, baselines }: CheckContext, operation: Operation): Operation[] {
+function creatorsOf({ session, baselines }: CheckContext, operation: Operation): Operation[] {
   const kinds = kindsOfOperation(session.document, operation);
-  const makers = session.operations.filter((one) => isMaking(one) && baselines.of(one) !== undefined);
-  const ranks = makers.map((maker) => {
-    if (maker.path === operation.path) return { maker, rank: 0 };
-    if (!maker.path.includes('{') && operation.path.startsWith(`${maker.path}/`)) return { maker, rank: 1 };
-    return { maker, rank: kindsOfOperation(session.document, maker).some((kind) => kinds.includes(kind)) ? 2 : 9 };
+  const creators = session.operations.filter((one) => isCreating(one) && baselines.of(one) !== undefined);
+  const ranks = creators.map((creator) => {
+    if (creator.path === operation.path) return { maker: creator, rank: 0 };
+    if (!creator.path.includes('{') && operation.path.startsWith(`${creator.path}/`))
+      return { maker: creator, rank: 1 };
+    return {
+      maker: creator,
+      rank: kindsOfOperation(session.document, creator).some((kind) => kinds.includes(kind)) ? 2 : 9,
+    };
   });
   return ranks
     .filter(({ rank }) => rank < 9)
     .sort((left, right) => left.rank - right.rank)
-    .map(({ maker }) => maker)
+    .map(({ maker: creator }) => creator)
     .slice(0, 3);
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../json.ts';
-import { joinSaid, saysExactly } from '../../../run/wording.ts';
+import { documentedJoin, requiresExactMatch } from '../../../run/wording.ts';
 import { keyOfName, withoutContainer, wordsOf } from '../../../run/words.ts';
 import { inRange, rangeOf } from './bounds.ts';
 import { both, elements, inferred, middleOut, usable } from './candidates.ts';
@@ -11,21 +11,26 @@ import type { Slot } from './slot.ts';
 
 /** The conditions that a slot can express, inferred from its name: an existing value, an unused value, or a range. */
 export function conditionsOf(listing: Listing, list: FullList, slot: Slot): Condition[] {
-  const { said } = listing;
-  if (said.filters === false || slot.said.filter === false) return [];
-  const given = slot.said.filter ?? said.filters[slot.name] ?? said.filters[slot.path[0] ?? ''];
-  if (given === false) return [];
-  const words = given === undefined ? withoutContainer(slot.words) : given.split('.');
-  if (given !== undefined) return byMatch(listing, list, slot, matchGiven(list, given));
+  const { vocabulary } = listing;
+  if (vocabulary.filters === false || slot.vocabulary.filter === false) return [];
+  const declared = slot.vocabulary.filter ?? vocabulary.filters[slot.name] ?? vocabulary.filters[slot.path[0] ?? ''];
+  if (declared === false) return [];
+  const words = declared === undefined ? withoutContainer(slot.words) : declared.split('.');
+  if (declared !== undefined) return byMatch(listing, list, slot, matchByName(list, declared));
   const exact = matchOf(list.properties, words);
   const range = exact === undefined ? rangeOf(list, words, slot.description) : undefined;
   if (range !== undefined) return inRange(listing, list, slot, range);
   const part = exact === undefined ? partOf(list, words) : undefined;
   if (part !== undefined) return containing(listing, list, slot, part);
-  return byMatch(listing, list, slot, exact ?? referenceOf(list, words) ?? memberSaid(list, words, slot.description));
+  return byMatch(
+    listing,
+    list,
+    slot,
+    exact ?? referenceOf(list, words) ?? documentedMember(list, words, slot.description),
+  );
 }
 
-function matchGiven({ properties }: FullList, name: string): Match | undefined {
+function matchByName({ properties }: FullList, name: string): Match | undefined {
   const property = properties.find((one) => one.name === name);
   return property === undefined ? undefined : { property, isExact: true };
 }
@@ -34,7 +39,7 @@ function matchGiven({ properties }: FullList, name: string): Match | undefined {
  * Matches `country` with the `address` in a row if the description mentions the address, and rows have no other
  * country.
  */
-function memberSaid({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
+function documentedMember({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
   const alike = properties.filter(({ path }) => keyOfName(path.at(-1) ?? '') === words.join(''));
   const [only] = alike;
   if (only === undefined || alike.length > 1 || only.path.length !== 2) return undefined;
@@ -62,8 +67,8 @@ function byMatch(listing: Listing, list: FullList, slot: Slot, match: Match | un
   const values = usable(listing, slot, middleOut(elements(list, property)), isList);
   const present = values.map(one);
   const pairs = isList ? several(listing, list, slot, property, values) : [];
-  const absent = usable(listing, slot, otherTenants(listing, list, slot, property), isList).map(one);
-  const alike = isList || !saysExactly(slot.description) ? [] : nearly(listing, list, slot, property, values);
+  const absent = usable(listing, slot, unusedValues(listing, list, slot, property), isList).map(one);
+  const alike = isList || !requiresExactMatch(slot.description) ? [] : nearly(listing, list, slot, property, values);
   const all = [...present.slice(0, isList ? 1 : 2), ...absent.slice(0, 1)];
   const sure = isExact ? all : inferred(all);
   // Other pairs of values confirm the meaning of a pair.
@@ -80,7 +85,7 @@ function several(
   property: Property,
   values: readonly unknown[],
 ): Condition[] {
-  const joined = joinSaid(slot.description);
+  const joined = documentedJoin(slot.description);
   const pairs = values
     .flatMap((first) => values.filter((second) => second !== first).map((second) => [first, second]))
     .slice(0, mostPairs)
@@ -147,7 +152,7 @@ function nearly(
 }
 
 /** Values that no row has. */
-export function otherTenants(
+export function unusedValues(
   { session, operation }: Pick<Listing, 'session' | 'operation'>,
   list: FullList,
   slot: Pick<Slot, 'shape' | 'name'>,

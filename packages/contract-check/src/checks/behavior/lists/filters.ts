@@ -14,8 +14,8 @@ const mostSimple = 40;
 
 /** Probes for filters: each alone, two combined, and one across pages. */
 export function filterProbes(listing: Listing, list: FullList): Probe[] {
-  const { controls, said, session, operation } = listing;
-  if (said.filters === false || list.rows.length === 0) return [];
+  const { controls, vocabulary, session, operation } = listing;
+  if (vocabulary.filters === false || list.rows.length === 0) return [];
   const wheres = controls.others.filter(
     (slot) =>
       isWhere(listing, slot) &&
@@ -151,7 +151,11 @@ async function filteredPages(
     ];
   }
   const totals = new Set(pages.map(({ metadata }) => metadata.total?.value));
-  if (totals.size < 2 || !listing.said.checksTotals || !pages.every(({ metadata }) => metadata.total !== undefined))
+  if (
+    totals.size < 2 ||
+    !listing.vocabulary.checksTotals ||
+    !pages.every(({ metadata }) => metadata.total !== undefined)
+  )
     return [];
   return [
     {

@@ -31,7 +31,7 @@ export interface Listing {
   readonly reader: Reader;
   readonly controls: Controls;
   readonly slots: readonly Slot[];
-  readonly said: ListVocabulary;
+  readonly vocabulary: ListVocabulary;
   readonly rowSchema: JsonObject | undefined;
 }
 
@@ -59,7 +59,7 @@ export function listingOf(
     reader: new Reader(session, call, rows.member, requests),
     controls: controlsOf(slots),
     slots,
-    said: vocabularyOf(operation),
+    vocabulary: vocabularyOf(operation),
     rowSchema: rows.schema,
   };
 }

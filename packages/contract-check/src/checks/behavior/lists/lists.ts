@@ -24,13 +24,13 @@ export async function checkLists(context: CheckContext): Promise<void> {
   for (const [index, operation] of lists.entries()) {
     if (session.isOver) return;
     const listing = listingOf(context, operation, requestsForOne);
-    if (listing?.said.isStable === true) await checkList(context, listing);
+    if (listing?.vocabulary.isStable === true) await checkList(context, listing);
     onProgress(index + 1, lists.length);
   }
 }
 
-async function checkList(context: CheckContext, given: Listing): Promise<void> {
-  const { listing, list } = await enough(context, given);
+async function checkList(context: CheckContext, original: Listing): Promise<void> {
+  const { listing, list } = await enough(context, original);
   if (list === undefined || !(await isStill(listing, list))) return;
   await run(listing, list, wholeList);
   await run(listing, list, stable);

@@ -30,9 +30,9 @@ export interface Ordering {
 }
 
 export function orderingOf(listing: Listing, properties: readonly Property[]): Ordering | undefined {
-  const { controls, said, document } = listing;
+  const { controls, vocabulary, document } = listing;
   const slot = controls.order;
-  if (slot === undefined || said.order === false) return undefined;
+  if (slot === undefined || vocabulary.order === false) return undefined;
   const isList = slot.shape.types.has('array');
   const item = isList && slot.shape.items !== undefined ? shapeOf(document, ...slot.shape.items) : slot.shape;
   const isObjects = item.types.has('object') && item.properties.size > 0;
@@ -78,17 +78,26 @@ function objectKeys(document: OpenApiDocument, item: Shape, properties: readonly
 }
 
 function areDirections(words: readonly unknown[]): boolean {
-  const said = words.filter((word) => word !== null);
-  return said.length > 0 && said.every((word) => directionOf(word) !== undefined);
+  const directions = words.filter((word) => word !== null);
+  return directions.length > 0 && directions.every((word) => directionOf(word) !== undefined);
 }
 
 /**
  * Words such as `name`, `-name`, `name:desc` and `name_asc`, with the direction in the word or in a separate parameter.
  */
-function wordKeys({ controls, said }: Listing, slot: Slot, item: Shape, properties: readonly Property[]): OrderKey[] {
-  const given =
-    slot.said.order === false ? undefined : (slot.said.order ?? (said.order === false ? undefined : said.order));
-  const words = (given ?? item.enum ?? freeWords(slot, item)).filter((word) => typeof word === 'string' && word !== '');
+function wordKeys(
+  { controls, vocabulary }: Listing,
+  slot: Slot,
+  item: Shape,
+  properties: readonly Property[],
+): OrderKey[] {
+  const declared =
+    slot.vocabulary.order === false
+      ? undefined
+      : (slot.vocabulary.order ?? (vocabulary.order === false ? undefined : vocabulary.order));
+  const words = (declared ?? item.enum ?? freeWords(slot, item)).filter(
+    (word) => typeof word === 'string' && word !== '',
+  );
   const ways = (controls.direction?.shape.enum ?? []).filter((way) => directionOf(way) !== undefined);
   return words.flatMap((word) => {
     const parsed = parse(String(word));

@@ -11,12 +11,12 @@ import type { Page, Settings } from './reader.ts';
 
 /** Checks the number of pages. An empty list has one page or none. */
 export function pageCountDifferences(
-  { controls, said }: Listing,
+  { controls, vocabulary }: Listing,
   list: FullList,
-  asked: readonly { readonly page: Page; readonly size: number }[],
+  requests: readonly { readonly page: Page; readonly size: number }[],
 ): Difference[] {
-  if (!said.checksTotals || !list.isComplete || list.rows.length === 0) return [];
-  const metadata = asked.flatMap(({ page, size }) =>
+  if (!vocabulary.checksTotals || !list.isComplete || list.rows.length === 0) return [];
+  const metadata = requests.flatMap(({ page, size }) =>
     page.metadata.pages === undefined ? [] : [{ ...page.metadata.pages, size, page }],
   );
   const pagesOf = (size: number) => Math.ceil(list.rows.length / size);

@@ -8,8 +8,8 @@ import type { Page } from './reader.ts';
 
 /** Checks that every total is the number of all rows. */
 export function totalDifferences(listing: Listing, list: FullList, pages: readonly Page[]): Difference[] {
-  const { said, controls } = listing;
-  if (!said.checksTotals || !list.isComplete) return [];
+  const { vocabulary, controls } = listing;
+  if (!vocabulary.checksTotals || !list.isComplete) return [];
   const all = list.rows.length;
   const metadata = pages.flatMap((page) =>
     page.metadata.totals.map((total) => ({ ...total, exchange: page.exchange })),
@@ -62,10 +62,10 @@ function declaresTotal({ document, operation }: Listing): boolean {
 export function moreDifferences(
   listing: Listing,
   list: FullList,
-  asked: readonly { readonly page: Page; readonly start: number; readonly size: number }[],
+  requests: readonly { readonly page: Page; readonly start: number; readonly size: number }[],
 ): Difference[] {
   const { controls } = listing;
-  for (const { page, start, size } of asked) {
+  for (const { page, start, size } of requests) {
     const { metadata, rows, exchange } = page;
     const end = start + rows.length;
     if (!list.isComplete && end >= list.rows.length) continue;

@@ -34,7 +34,7 @@ interface Requested {
 }
 
 /** The possible meanings of a position according to the contract. */
-export function meaningsOf({ said }: Listing, position: Slot): Meaning[] {
+export function meaningsOf({ vocabulary }: Listing, position: Slot): Meaning[] {
   const { minimum } = position.shape;
   const isFromOne = position.default === 1 || (minimum !== undefined && minimum >= 1);
   const isFromZero = position.default === 0;
@@ -44,7 +44,7 @@ export function meaningsOf({ said }: Listing, position: Slot): Meaning[] {
     if (meaning === fromFirstRow && !/start|index|offset|from|first|position/i.test(position.name)) return false;
     return !isFromZero || meaning.start(0, 2) === 0;
   });
-  const paging = said.paging || pagingOf(position);
+  const paging = vocabulary.paging || pagingOf(position);
   return paging === undefined ? fits : fits.filter((meaning) => meaning.paging === paging);
 }
 
@@ -58,25 +58,25 @@ function pagingOf({ name, description }: Slot): Paging | undefined {
 
 /** Checks that positions select pages that are disjoint, complete, in list order, and empty beyond the end. */
 export async function positions(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
-  const { controls, said } = listing;
+  const { controls, vocabulary } = listing;
   const { position, size } = controls;
-  if (position === undefined || size === undefined || said.paging === false || said.paging === 'cursor')
+  if (position === undefined || size === undefined || vocabulary.paging === false || vocabulary.paging === 'cursor')
     return undefined;
   const all = list.rows.length;
   if (all < 2) return undefined;
-  const asked: Requested[] = [];
+  const requests: Requested[] = [];
   for (const [value, count] of plan(all)) {
     const page = await listing.reader.read([...widest(listing), ...sized(listing, count), [position, value]]);
-    if (page !== undefined) asked.push({ page, value, size: count });
+    if (page !== undefined) requests.push({ page, value, size: count });
   }
-  if (asked.length < 2) return undefined;
+  if (requests.length < 2) return undefined;
   const possible = meaningsOf(listing, position);
-  const explaining = possible.filter((meaning) => asked.every((one) => explains(meaning, one, list)));
+  const explaining = possible.filter((meaning) => requests.every((one) => explains(meaning, one, list)));
   const [meant] = explaining;
-  if (meant === undefined) return possible.length === 0 ? [] : [unexplained(listing, list, asked, possible)];
-  const pages = asked.map(({ page }) => page);
+  if (meant === undefined) return possible.length === 0 ? [] : [unexplained(listing, list, requests, possible)];
+  const pages = requests.map(({ page }) => page);
   const placed = explaining.map((meaning) =>
-    asked.map(({ page, value, size: requested }) => ({
+    requests.map(({ page, value, size: requested }) => ({
       page,
       start: meaning.start(value, requested),
       size: requested,
@@ -86,7 +86,7 @@ export async function positions(listing: Listing, list: FullList): Promise<Diffe
   return [
     ...totalDifferences(listing, list, pages),
     ...(wrongMore.every((one) => one.length > 0) ? (wrongMore[0] ?? []) : []),
-    ...echoDifference(position, asked, explaining),
+    ...echoDifference(position, requests, explaining),
   ];
 }
 
@@ -118,12 +118,12 @@ function explains(meaning: Meaning, { page, value, size }: Requested, list: Full
 function unexplained(
   { controls }: Listing,
   list: FullList,
-  asked: readonly Requested[],
+  requests: readonly Requested[],
   possible: readonly Meaning[],
 ): Difference {
-  const score = (meaning: Meaning) => asked.filter((one) => explains(meaning, one, list)).length;
+  const score = (meaning: Meaning) => requests.filter((one) => explains(meaning, one, list)).length;
   const best = [...possible].sort((left, right) => score(right) - score(left))[0] ?? possible[0];
-  const wrong = asked.find((one) => best === undefined || !explains(best, one, list));
+  const wrong = requests.find((one) => best === undefined || !explains(best, one, list));
   const start = wrong === undefined || best === undefined ? 0 : best.start(wrong.value, wrong.size);
   const keys = wrong?.page.rows.map(list.keyOf) ?? [];
   const expected = list.keys.slice(start, start + (wrong?.size ?? 0));
@@ -141,26 +141,26 @@ function unexplained(
 }
 
 /** If the response repeats the position, it must increase with the position. */
-function echoDifference(position: Slot, asked: readonly Requested[], explaining: readonly Meaning[]): Difference[] {
+function echoDifference(position: Slot, requests: readonly Requested[], explaining: readonly Meaning[]): Difference[] {
   const key = keyOfName(position.path.at(-1) ?? '');
-  const metadata = asked.flatMap(({ page, value, size }) => {
+  const metadata = requests.flatMap(({ page, value, size }) => {
     const number = page.metadata.numbers.get(key);
     return number === undefined || page.rows.length === 0
       ? []
-      : [{ ...number, asked: value, size, exchange: page.exchange }];
+      : [{ ...number, requestedValue: value, size, exchange: page.exchange }];
   });
   const isConstant = (values: readonly number[]) => new Set(values).size <= 1;
-  const isEcho = isConstant(metadata.map((one) => one.value - one.asked));
+  const isEcho = isConstant(metadata.map((one) => one.value - one.requestedValue));
   const isStart = explaining.some((meaning) =>
-    isConstant(metadata.map((one) => one.value - meaning.start(one.asked, one.size))),
+    isConstant(metadata.map((one) => one.value - meaning.start(one.requestedValue, one.size))),
   );
-  const wrong = metadata.find((one) => one.value !== one.asked);
+  const wrong = metadata.find((one) => one.value !== one.requestedValue);
   if (isEcho || isStart || wrong === undefined) return [];
   return [
     {
       check: 'page-echo',
       title: `\`${wrong.name}\` in the response is not the requested position`,
-      expected: `${wrong.asked}`,
+      expected: `${wrong.requestedValue}`,
       actual: `${wrong.value}`,
       slot: position,
       fix: 'Return the position of the page.',

@@ -53,7 +53,7 @@ export class Reader {
   }
 
   /** The response of any kind. */
-  async ask(settings: Settings): Promise<Exchange | undefined> {
+  async request(settings: Settings): Promise<Exchange | undefined> {
     const call = this.callOf(settings);
     return call === undefined ? undefined : this.#send(call);
   }
@@ -75,7 +75,7 @@ export class Reader {
     const slot = next.kind === 'token' ? cursor : (position ?? cursor);
     if (slot === undefined) return undefined;
     const others = settings.filter(([one]) => one !== position && one !== slot);
-    return this.ask([...others, [slot, next.value]]);
+    return this.request([...others, [slot, next.value]]);
   }
 
   pageOf(exchange: Exchange): Page | undefined {

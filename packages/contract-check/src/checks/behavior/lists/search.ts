@@ -1,4 +1,4 @@
-import { ignoresCase, placesSaid, saysPart } from '../../../run/wording.ts';
+import { documentedPlaces, documentsPartialMatch, ignoresCase } from '../../../run/wording.ts';
 import { folded, mentions } from './compare.ts';
 import type { FullList, Listing } from './listing.ts';
 import { largest, widest } from './listing.ts';
@@ -10,7 +10,7 @@ import type { Slot } from './slot.ts';
 /** Checks a free-text search: an unknown word must exclude rows, and a word in a name must find its row. */
 export function searchProbes(listing: Listing, list: FullList): Probe[] {
   const { search } = listing.controls;
-  if (search === undefined || listing.said.filters === false || search.said.filter === false) return [];
+  if (search === undefined || listing.vocabulary.filters === false || search.vocabulary.filter === false) return [];
   if (list.rows.length < 2) return [];
   const forUnknownWord: Probe = (one, whole) => unknownWord(one, whole, search);
   const known: Probe = (one, whole) => named(one, whole, search);
@@ -52,7 +52,7 @@ async function unknownWord(listing: Listing, list: FullList, search: Slot): Prom
 /** The properties that are searched according to the description. */
 function searched({ rows, properties }: FullList, description: string): Property[] {
   if (/\b(?:begin|start|prefix|exact)/i.test(description)) return [];
-  const found = placesSaid(description).flatMap((words) => {
+  const found = documentedPlaces(description).flatMap((words) => {
     const match = matchOf(properties, words);
     return match?.isExact === true ? [match.property] : [];
   });
@@ -73,7 +73,7 @@ async function inPlace(
   property: Property,
 ): Promise<Difference[] | undefined> {
   const anyCase = ignoresCase(search.description);
-  const isPart = saysPart(search.description);
+  const isPart = documentsPartialMatch(search.description);
   const words = distinct(list.rows, property).flatMap((value) => longestWord(value));
   const chosen = [...new Set(words)].sort(
     (left, right) => elsewhere(list, property, left) - elsewhere(list, property, right),
@@ -125,7 +125,7 @@ async function losses(
   texts: readonly string[],
 ): Promise<Sought[]> {
   const { reader, controls } = listing;
-  const isPart = saysPart(search.description);
+  const isPart = documentsPartialMatch(search.description);
   const found: Sought[] = [];
   for (const text of texts) {
     const page = await reader.read([...widest(listing), [search, text]]);

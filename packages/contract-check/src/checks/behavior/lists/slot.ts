@@ -21,7 +21,7 @@ export interface Slot {
   /** Undefined if none is declared. */
   readonly default: unknown;
   readonly description: string;
-  readonly said: ParameterVocabulary;
+  readonly vocabulary: ParameterVocabulary;
 }
 
 /** All slots of an operation, including nested ones. */
@@ -50,7 +50,7 @@ function queryslot(document: OpenApiDocument, parameter: Parameter): Slot {
     isRequired: parameter.required,
     default: defaultOf(shape),
     description: descriptionOf([parameter.node, ...shape.sources]),
-    said: parameterVocabulary(parameter.node),
+    vocabulary: parameterVocabulary(parameter.node),
   };
 }
 
@@ -74,7 +74,7 @@ function memberSlot(
     isRequired,
     default: defaultOf(shape),
     description: descriptionOf(shape.sources),
-    said: parameterVocabulary(schemas[0] ?? {}),
+    vocabulary: parameterVocabulary(schemas[0] ?? {}),
   };
 }
 

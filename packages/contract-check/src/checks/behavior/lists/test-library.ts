@@ -285,12 +285,12 @@ export function library(twist?: Twist): Server {
     const body = await textOf(request);
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
     const name = paths[pathname] ?? 'searchBooks';
-    const asked: Settings = name === 'searchBooks' ? JSON.parse(body || '{}') : fromQuery(searchParams);
+    const requestedSettings: Settings = name === 'searchBooks' ? JSON.parse(body || '{}') : fromQuery(searchParams);
     const isTwisted = twist?.operation === name;
     if (isTwisted) calls += 1;
-    const settings = isTwisted ? (twist.request?.(asked, calls) ?? asked) : asked;
+    const settings = isTwisted ? (twist.request?.(requestedSettings, calls) ?? requestedSettings) : requestedSettings;
     const result = correct[name](settings);
-    const response = isTwisted ? (twist.response?.(result, asked, correct[name], calls) ?? result) : result;
+    const response = isTwisted ? (twist.response?.(result, requestedSettings, correct[name], calls) ?? result) : result;
     outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(response));
   });
 }

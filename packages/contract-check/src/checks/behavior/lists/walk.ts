@@ -20,7 +20,7 @@ export async function walk(listing: Listing, more: Settings = []): Promise<FullL
     if (last === undefined || last.rows.length === 0) break;
     const exchange =
       next === undefined
-        ? await reader.ask(following(listing, settings, pages))
+        ? await reader.request(following(listing, settings, pages))
         : await reader.follow(next, settings, controls.cursor, controls.position);
     const page = exchange === undefined ? undefined : reader.pageOf(exchange);
     // An empty page is the end, regardless of what earlier pages indicate.

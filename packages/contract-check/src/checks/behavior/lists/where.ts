@@ -3,7 +3,7 @@ import { keyOfName, wordsOf } from '../../../run/words.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { compare, isBlank, isInstant, isScalar, numberOf } from './compare.ts';
 import { and, type Condition, or, reach } from './condition.ts';
-import { otherTenants } from './equality.ts';
+import { unusedValues } from './equality.ts';
 import type { FullList, Listing } from './listing.ts';
 import { connectiveOf, type Operator, operatorKey, operatorOf } from './operators.ts';
 import { shuffled } from './pick.ts';
@@ -83,15 +83,15 @@ function columnCandidates(
         ? property && ((row: JsonObject) => [valueIn(row, property)])
         : relatedReader(relation, column);
     if (read === undefined) return [];
-    const seen = list.rows.flatMap(read);
-    if (!seen.some((value) => value !== undefined)) return [];
-    const values = [...new Set(seen.flat().filter(isScalar))];
+    const existing = list.rows.flatMap(read);
+    if (!existing.some((value) => value !== undefined)) return [];
+    const values = [...new Set(existing.flat().filter(isScalar))];
     return names.flatMap((name) => {
       const operator = operatorOf(name);
       const operandShape = shapeOf(listing.document, ...(inner.properties.get(name) ?? []));
       if (operator === undefined) return [];
       const unknown =
-        property === undefined ? [] : otherTenants(listing, list, { name: column, shape: operandShape }, property);
+        property === undefined ? [] : unusedValues(listing, list, { name: column, shape: operandShape }, property);
       return operandsOf(operatorKey(name), values, operandShape, unknown).flatMap((operand) => {
         const value = wrap({ [column]: { [name]: operand } });
         const candidate: Candidate = {

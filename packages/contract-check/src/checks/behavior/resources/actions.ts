@@ -8,14 +8,14 @@ import { withKnownIds, withOtherIds } from '../../../run/known-ids.ts';
 import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
 import { isFleeting, isSame } from './compare.ts';
 import { isScalar } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { emptyCall, type Resource, type ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 import { memberNames, memberOf, partsOf, responseSchema } from './schema.ts';
 import { createdAndRead } from './update.ts';
 
 /** Checks that an action on a resource is visible when the resource is read. */
-export function acted(harness: ResourceHarness, actions: readonly Operation[]): Look {
+export function acted(harness: ResourceHarness, actions: readonly Operation[]): Observation {
   return async (label) => {
     const created = await createdAndRead(harness, label);
     if (created === undefined) return undefined;

@@ -43,11 +43,11 @@ export function locationIn({ path }: Operation, { response, request }: Exchange)
   const { location } = response.headers;
   if (location === undefined || !URL.canParse(location, request.url)) return undefined;
   const segments = path.split('/');
-  const given = new URL(location, request.url).pathname.split('/').slice(-segments.length + 1);
+  const segmentValues = new URL(location, request.url).pathname.split('/').slice(-segments.length + 1);
   const values: Record<string, string> = {};
   for (const [index, segment] of segments.slice(1).entries()) {
     const name = /^\{([^}]+)\}$/.exec(segment)?.[1];
-    const value = given[index];
+    const value = segmentValues[index];
     if (value === undefined || (name === undefined && segment !== value)) return undefined;
     if (name !== undefined) values[name] = decodeURIComponent(value);
   }

@@ -18,11 +18,11 @@ import { hasItemErrors, type ItemResult, itemResultsIn } from '../../outcome.ts'
 import { readCollection } from './collection.ts';
 import { isServerOwned, unlikes } from './compare.ts';
 import { isScalar } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';
 import { hasRows } from './resource-types.ts';
 import { formatOf, itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema } from './schema.ts';
-import { saidKind } from './vocabulary.ts';
+import { declaredKind } from './vocabulary.ts';
 
 /** An operation that processes many resources in one call and returns a result for each. */
 export interface Bulk {
@@ -56,12 +56,12 @@ export function bulksOf({ session: { document, operations } }: CheckContext): Bu
     const [member] = lists;
     if (schema === undefined || lists.length !== 1 || member === undefined || memberNames(document, schema).length > 2)
       return [];
-    const said = saidKind(
+    const declared = declaredKind(
       operation,
       isRemoving(operation) ? 'deletes' : operation.method === 'PUT' ? 'updates' : 'creates',
     );
-    const kind = typeof said === 'string' ? said.toLowerCase() : kindOfPath(operation.path);
-    if (said === false || kind === undefined) return [];
+    const kind = typeof declared === 'string' ? declared.toLowerCase() : kindOfPath(operation.path);
+    if (declared === false || kind === undefined) return [];
     const ofKind = operations.filter(
       (one) => (one.method === 'GET' || isReadingPost(one)) && kindOfPath(one.path) === kind,
     );
@@ -84,7 +84,7 @@ export function bulksOf({ session: { document, operations } }: CheckContext): Bu
 /**
  * Checks that there is one result per item, that each belongs to its item, and that accepted items are stored as sent.
  */
-export function bulked(context: CheckContext, bulk: Bulk): Look {
+export function bulked(context: CheckContext, bulk: Bulk): Observation {
   const { operation, member } = bulk;
   return async (label) => {
     const sent = await take(context, bulk, label);
@@ -179,24 +179,24 @@ interface ItemWay {
   readonly isBare?: boolean;
 }
 
-interface Taken {
+interface AcceptedBulk {
   readonly call: Call;
   readonly exchange: Exchange;
   readonly results: readonly ItemResult[];
 }
 
 /** Checks that resources reported as deleted are gone, or marked as deleted. */
-export function bulkRemoved(context: CheckContext, removal: Bulk, maker: Bulk): Look {
+export function bulkRemoved(context: CheckContext, removal: Bulk, creation: Bulk): Observation {
   const { session, baselines } = context;
   const known = baselines.of(removal.operation);
   return async (label) => {
     const [pattern] = known === undefined ? [] : listIn(known.call, removal.member);
-    const created = await take(context, maker, label);
+    const created = await take(context, creation, label);
     if (known === undefined || pattern === undefined || created === undefined) return undefined;
-    const there: { readonly item: JsonObject; readonly row: JsonObject; readonly before: Seen }[] = [];
+    const there: { readonly item: JsonObject; readonly row: JsonObject; readonly before: Observed }[] = [];
     for (const { row, index } of created.results.filter(({ isFailure }) => !isFailure)) {
-      const item = itemsIn(created.call, maker.member)[index];
-      const before = item === undefined ? undefined : await seenOf(context, maker, item, row);
+      const item = itemsIn(created.call, creation.member)[index];
+      const before = item === undefined ? undefined : await observe(context, creation, item, row);
       if (item !== undefined && before?.row !== undefined) there.push({ item, row, before });
     }
     if (there.length === 0) return undefined;
@@ -210,7 +210,7 @@ export function bulkRemoved(context: CheckContext, removal: Bulk, maker: Bulk): 
     if (!isSuccess(exchange) || hasItemErrors(exchange)) return undefined;
     const found: Difference[] = [];
     for (const { item, row, before } of there) {
-      const after = await seenOf(context, maker, item, row);
+      const after = await observe(context, creation, item, row);
       if (after?.row === undefined || before.row === undefined || print(after.row) !== print(before.row)) continue;
       found.push({
         check: 'delete-lost',
@@ -245,9 +245,9 @@ function print(row: JsonObject): string {
 }
 
 /** Sends items that are accepted: new ones if possible, otherwise known ones. */
-async function take(context: CheckContext, bulk: Bulk, label: string): Promise<Taken | undefined> {
-  const isMaking = bulk.operation.method === 'POST';
-  const ways: readonly ItemWay[] = isMaking
+async function take(context: CheckContext, bulk: Bulk, label: string): Promise<AcceptedBulk | undefined> {
+  const isCreating = bulk.operation.method === 'POST';
+  const ways: readonly ItemWay[] = isCreating
     ? [
         { keys: 'new', isFull: true },
         { keys: 'new', isFull: false },
@@ -271,7 +271,7 @@ async function take(context: CheckContext, bulk: Bulk, label: string): Promise<T
 async function repeated(
   { session }: CheckContext,
   { operation, member }: Bulk,
-  { call, results }: Taken,
+  { call, results }: AcceptedBulk,
   differs: Differs,
 ): Promise<Difference[]> {
   const items = itemsIn(call, member);
@@ -305,7 +305,7 @@ async function repeated(
 async function withInvalidItem(
   context: CheckContext,
   bulk: Bulk,
-  { call }: Taken,
+  { call }: AcceptedBulk,
   differs: Differs,
 ): Promise<Difference[]> {
   const { operation, member, items } = bulk;
@@ -363,24 +363,24 @@ async function stored(
   result: JsonObject,
   differs: Differs,
 ): Promise<Difference[]> {
-  const seen = await seenOf(context, bulk, item, result);
-  if (seen === undefined) return [];
-  if (seen.row === undefined)
+  const observed = await observe(context, bulk, item, result);
+  if (observed === undefined) return [];
+  if (observed.row === undefined)
     return [
       differs(
         'bulk-lost',
         '',
-        `An item is accepted, but is not in ${seen.by.id}`,
+        `An item is accepted, but is not in ${observed.by.id}`,
         text(item),
-        `${seen.exchange.response.status} ${seen.exchange.response.text.slice(0, 100)}`,
-        seen.exchange,
+        `${observed.exchange.response.status} ${observed.exchange.response.text.slice(0, 100)}`,
+        observed.exchange,
       ),
     ];
-  const { row } = seen;
+  const { row } = observed;
   const found = unlikes(
     context.session.document,
     { value: item, schemas: bulk.items },
-    { value: row, schemas: seen.schemas },
+    { value: row, schemas: observed.schemas },
   );
   return found.map(({ pointer, sent, shown }) => {
     const name = pointer
@@ -393,12 +393,12 @@ async function stored(
       `${name} of an item is accepted, but not stored as sent`,
       `${name}: ${text(sent)}`,
       `${name}: ${text(shown)}`,
-      seen.exchange,
+      observed.exchange,
     );
   });
 }
 
-interface Seen {
+interface Observed {
   readonly by: Operation;
   readonly exchange: Exchange;
   /** Undefined if the item is not found. */
@@ -407,12 +407,12 @@ interface Seen {
 }
 
 /** Reads an item by the ID in its result. */
-async function seenOf(
+async function observe(
   context: CheckContext,
   { read, lists }: Bulk,
   item: JsonObject,
   result: JsonObject,
-): Promise<Seen | undefined> {
+): Promise<Observed | undefined> {
   const { session, baselines } = context;
   const known = read === undefined ? undefined : baselines.of(read)?.call;
   const name = read === undefined ? undefined : lastParameter(read.path);

@@ -1,7 +1,7 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { escapeSegment, isObject, type JsonObject } from '../../../json.ts';
 import { isOwnId } from '../../../run/names.ts';
-import { formatOf, hasEnum, itemOf, memberOf, partsOf, says } from './schema.ts';
+import { formatOf, hasEnum, hasFlag, itemOf, memberOf, partsOf } from './schema.ts';
 import { isUnechoed } from './vocabulary.ts';
 
 /** A part of the request that the server returned with another value. */
@@ -51,12 +51,12 @@ export function unlikes(document: OpenApiDocument, sent: Side, shown: Side, name
 }
 
 function unlikeMembers(document: OpenApiDocument, sent: Side, shown: Side, pointer: string): Unlike[] {
-  const { value: given } = sent;
+  const { value: sentValue } = sent;
   const { value: got } = shown;
-  if (!isObject(given) || !isObject(got)) return [];
+  if (!isObject(sentValue) || !isObject(got)) return [];
   // A free-form object declares no properties. They are compared only if at least one is returned by name.
-  const isKept = isFree(document, shown.schemas) && Object.keys(given).some((key) => Object.hasOwn(got, key));
-  return Object.entries(given).flatMap(([key, value]) => {
+  const isKept = isFree(document, shown.schemas) && Object.keys(sentValue).some((key) => Object.hasOwn(got, key));
+  return Object.entries(sentValue).flatMap(([key, value]) => {
     if (isServerOwned(key)) return [];
     const declared = memberOf(document, shown.schemas, key);
     if (declared.length === 0 && !isKept) return [];
@@ -71,28 +71,28 @@ function unlikeMembers(document: OpenApiDocument, sent: Side, shown: Side, point
 }
 
 function unlikeItems(document: OpenApiDocument, sent: Side, shown: Side, name: string, pointer: string): Unlike[] {
-  const [given, got] = [sent.value as unknown[], shown.value as unknown[]];
-  const differs = { pointer, sent: given, shown: got, schema: shown.schemas[0] };
+  const [sentItems, got] = [sent.value as unknown[], shown.value as unknown[]];
+  const differs = { pointer, sent: sentItems, shown: got, schema: shown.schemas[0] };
   const ofSent = itemOf(document, sent.schemas);
   const ofShown = itemOf(document, shown.schemas);
   const unlike = (one: unknown, other: unknown) =>
     unlikes(document, { value: one, schemas: ofSent }, { value: other, schemas: ofShown }, name, `${pointer}/*`);
-  if (given.every((item) => !isObject(item) && !Array.isArray(item))) {
+  if (sentItems.every((item) => !isObject(item) && !Array.isArray(item))) {
     // Lists of scalars are often stored as sets.
     if (got.some((item) => isObject(item) || Array.isArray(item))) return [];
-    const isKept = given.every((item) => got.some((other) => unlike(item, other).length === 0));
-    const isCreated = got.every((item) => given.some((other) => unlike(other, item).length === 0));
+    const isKept = sentItems.every((item) => got.some((other) => unlike(item, other).length === 0));
+    const isCreated = got.every((item) => sentItems.some((other) => unlike(other, item).length === 0));
     return isKept && isCreated ? [] : [differs];
   }
-  if (given.length !== got.length) return [differs];
-  return given.flatMap((item, index) => unlike(item, got[index])).slice(0, 1);
+  if (sentItems.length !== got.length) return [differs];
+  return sentItems.flatMap((item, index) => unlike(item, got[index])).slice(0, 1);
 }
 
 function isWithheld(document: OpenApiDocument, sent: readonly JsonObject[], shown: readonly JsonObject[]): boolean {
   return (
-    says(document, sent, 'readOnly') ||
-    says(document, sent, 'writeOnly') ||
-    says(document, shown, 'writeOnly') ||
+    hasFlag(document, sent, 'readOnly') ||
+    hasFlag(document, sent, 'writeOnly') ||
+    hasFlag(document, shown, 'writeOnly') ||
     ['password', 'binary', 'byte', 'duration'].includes(formatOf(document, sent) ?? '') ||
     [...sent, ...shown].flatMap((schema) => partsOf(document, schema)).some(isUnechoed)
   );

@@ -1,12 +1,12 @@
 import { Big } from 'big.js';
-import { type Operation, type Parameter, saidOf } from '../../../document/operation.ts';
+import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { agrees, nameLike, numberOf, sumOver } from '../../../run/arithmetic.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { kindOfPath, rowsSchema, singular } from '../../../run/names.ts';
-import { type SumSaid, sumSaid } from '../../../run/wording.ts';
+import { parseSum, type SumFormula } from '../../../run/wording.ts';
 import type { CheckContext } from '../../checks.ts';
 import { readCollection } from './collection.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';
 import { memberNames, memberOf, partsOf, responseSchema } from './schema.ts';
 
@@ -15,14 +15,14 @@ interface Tally {
   readonly name: string;
   readonly list: Operation;
   /** The sum to calculate; undefined for the number of rows. */
-  readonly sum: SumSaid | undefined;
+  readonly sum: SumFormula | undefined;
 }
 
 /**
  * Checks aggregates against their list: `tripsCount` of a resource with `/trips` below it, or a documented `sum of the
  * seats of all halls`.
  */
-export function counted(context: CheckContext, source: Operation): Look {
+export function counted(context: CheckContext, source: Operation): Observation {
   const { session, baselines } = context;
   return async () => {
     const known = baselines.of(source)?.call;
@@ -30,8 +30,8 @@ export function counted(context: CheckContext, source: Operation): Look {
     let isSeen = false;
     for (const { name, list, sum } of talliesOf(context, source)) {
       // Prefers a parent whose rows were created and deleted: manually maintained counts fail there first.
-      const maker = session.operations.find(({ method, path }) => method === 'POST' && path === list.path);
-      const path = ((maker === undefined ? undefined : baselines.of(maker)) ?? baselines.of(list))?.call.path;
+      const creation = session.operations.find(({ method, path }) => method === 'POST' && path === list.path);
+      const path = ((creation === undefined ? undefined : baselines.of(creation)) ?? baselines.of(list))?.call.path;
       const all = path === undefined ? undefined : await readCollection(context, list, path);
       if (known === undefined || path === undefined || all?.isComplete !== true) continue;
       const exchange = await session.send({ ...known, path: { ...known.path, ...path } });
@@ -71,10 +71,10 @@ function talliesOf({ session: { document, operations } }: CheckContext, source: 
   );
   return memberNames(document, schema).flatMap((name) => {
     const parts = memberOf(document, [schema ?? {}], name).flatMap((one) => partsOf(document, one));
-    if (parts.some((part) => saidOf(part).calculated === false)) return [];
+    if (parts.some((part) => extensionOf(part).calculated === false)) return [];
     const isWhole = parts.some(({ type }) => [type].flat().includes('integer'));
     const kind = isWhole ? kindCounted(name) : undefined;
-    const sum = parts.map(({ description }) => sumSaid(String(description))).find((one) => one !== undefined);
+    const sum = parts.map(({ description }) => parseSum(String(description))).find((one) => one !== undefined);
     const list = beneath.find((one) => {
       const rows = rowsSchema(document, responseSchema(one));
       if (rows === undefined) return false;

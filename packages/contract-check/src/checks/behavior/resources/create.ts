@@ -4,19 +4,19 @@ import { general } from '../../../judge/judge.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { locationIn } from './address.ts';
 import { isNothing, isSame, isServerOwned, type Unlike, unlikes } from './compare.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Filling, Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
-import { itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema, says } from './schema.ts';
-import { saidFlag } from './vocabulary.ts';
+import { hasFlag, itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema } from './schema.ts';
+import { declaredFlag } from './vocabulary.ts';
 
 /**
  * Checks that created values are returned, in the response and in a later read. Sends two values for booleans and
  * enums.
  */
-export function echoed(harness: ResourceHarness): Look {
+export function echoed(harness: ResourceHarness): Observation {
   return async (label) => {
-    if (saidFlag(harness.resourceType.create, 'echo') === false) return undefined;
+    if (declaredFlag(harness.resourceType.create, 'echo') === false) return undefined;
     const known = await echoOf(harness, `${label} known`, 'known');
     const varied = await echoOf(harness, `${label} varied`, 'varied');
     if (known === undefined && varied === undefined) return undefined;
@@ -27,7 +27,7 @@ export function echoed(harness: ResourceHarness): Look {
 
 async function echoOf(harness: ResourceHarness, label: string, filling: Filling): Promise<Difference[] | undefined> {
   const { create, read } = harness.resourceType;
-  const resource = await harness.make(label, filling);
+  const resource = await harness.create(label, filling);
   if (resource === undefined || resource.created.response.status === 202) return undefined;
   const inResponse = unlikesOf(
     harness,
@@ -202,12 +202,12 @@ async function readSoon(harness: ResourceHarness, resource: Resource): Promise<E
 }
 
 /** Checks that omitted properties get their defaults, also in nested objects. */
-export function defaulted(harness: ResourceHarness): Look {
+export function defaulted(harness: ResourceHarness): Observation {
   return async (label) => {
     const schema = requestSchema(harness.resourceType.create);
     if (schema === undefined) return undefined;
-    const least = await defaultsIn(harness, schema, await harness.make(label, 'least'));
-    const known = await defaultsIn(harness, schema, await harness.make(`${label} known`));
+    const least = await defaultsIn(harness, schema, await harness.create(label, 'least'));
+    const known = await defaultsIn(harness, schema, await harness.create(`${label} known`));
     if (least === undefined && known === undefined) return undefined;
     return [...new Map([...(least ?? []), ...(known ?? [])].map((one) => [one.about, one])).values()];
   };
@@ -225,7 +225,7 @@ async function defaultsIn(
   const response =
     shown?.schema ?? responseSchema(shown === undefined ? create : (harness.resourceType.read ?? create));
   const returned = response === undefined ? [] : innerSchemas(harness, response, row);
-  const sides = { sent: resource.sent, asked: [schema], shown: row, returned, pointer: '' };
+  const sides = { sent: resource.sent, requested: [schema], shown: row, returned, pointer: '' };
   return leftOut(harness, sides)
     .filter(({ pointer, source }) =>
       // A default applies only if the branch has the property.
@@ -250,7 +250,7 @@ async function defaultsIn(
 /** A sent object and its returned version, with their schemas. */
 interface Sides {
   readonly sent: JsonObject;
-  readonly asked: readonly JsonObject[];
+  readonly requested: readonly JsonObject[];
   readonly shown: JsonObject;
   readonly returned: readonly JsonObject[];
   readonly pointer: string;
@@ -259,27 +259,27 @@ interface Sides {
 /** Omitted properties with a default that are returned with another value. */
 function leftOut(
   harness: ResourceHarness,
-  { sent, asked, shown, returned, pointer }: Sides,
+  { sent, requested, shown, returned, pointer }: Sides,
 ): { readonly pointer: string; readonly source: JsonObject; readonly actual: unknown }[] {
   const { document } = harness;
-  const names = asked.flatMap((one) => memberNames(document, one));
+  const names = requested.flatMap((one) => memberNames(document, one));
   return [...new Set(names)].flatMap((name) => {
-    const [ofSent, ofShown] = [memberOf(document, asked, name), memberOf(document, returned, name)];
+    const [ofSent, ofShown] = [memberOf(document, requested, name), memberOf(document, returned, name)];
     const at = `${pointer}/${escapeSegment(name)}`;
-    const [given, got] = [sent[name], shown[name]];
+    const [sentValue, got] = [sent[name], shown[name]];
     if (name in sent) {
-      if (isObject(given) && isObject(got))
-        return leftOut(harness, { sent: given, asked: ofSent, shown: got, returned: ofShown, pointer: at });
-      const [first, other] = [given, got].map((list) => (Array.isArray(list) ? (list[0] as unknown) : undefined));
+      if (isObject(sentValue) && isObject(got))
+        return leftOut(harness, { sent: sentValue, requested: ofSent, shown: got, returned: ofShown, pointer: at });
+      const [first, other] = [sentValue, got].map((list) => (Array.isArray(list) ? (list[0] as unknown) : undefined));
       if (!isObject(first) || !isObject(other)) return [];
       const [items, rows] = [itemOf(document, ofSent), itemOf(document, ofShown)];
-      return leftOut(harness, { sent: first, asked: items, shown: other, returned: rows, pointer: `${at}/0` });
+      return leftOut(harness, { sent: first, requested: items, shown: other, returned: rows, pointer: `${at}/0` });
     }
     const source = ofSent.flatMap((one) => partsOf(document, one)).find((part) => 'default' in part);
     if (source === undefined || ofShown.length === 0 || isServerOwned(name)) return [];
     const fallback = source.default;
     const isSignificant = !isObject(fallback) && !Array.isArray(fallback) && !isObject(got) && !Array.isArray(got);
-    const isWithheld = says(document, [...ofSent, ...ofShown], 'writeOnly');
+    const isWithheld = hasFlag(document, [...ofSent, ...ofShown], 'writeOnly');
     const isNone = got === undefined && (isNothing(fallback) || fallback === false || fallback === 0);
     return !isSignificant || isWithheld || isNone || isSame(fallback, got, { name, isWord: true })
       ? []

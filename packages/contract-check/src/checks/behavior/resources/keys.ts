@@ -6,9 +6,9 @@ import { isSuccess } from '../../../run/baseline.ts';
 import { idOf } from '../../../run/pool.ts';
 import type { CheckContext } from '../../checks.ts';
 import { readCollection } from './collection.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';
-import { saidFlag } from './vocabulary.ts';
+import { declaredFlag } from './vocabulary.ts';
 
 /** The idempotency key parameter of an operation. */
 export function keyOf({ method, parameters }: Operation): Parameter | undefined {
@@ -28,12 +28,17 @@ export function keyed(
   parameter: Parameter,
   list: Operation | undefined,
   callOf: (label: string) => Promise<Call | undefined>,
-): Look {
+): Observation {
   const { session } = context;
   return async (label) => {
     const call = await callOf(label);
     const [key, other] = [newKey(context, parameter), newKey(context, parameter)];
-    if (call === undefined || key === undefined || other === undefined || saidFlag(operation, 'idempotent') === false)
+    if (
+      call === undefined ||
+      key === undefined ||
+      other === undefined ||
+      declaredFlag(operation, 'idempotent') === false
+    )
       return undefined;
     const send = (one: Call, value: string) =>
       session.send({ ...one, headers: { ...one.headers, [parameter.name]: value } });

@@ -4,10 +4,10 @@ import { at, isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import type { CheckContext } from '../../checks.ts';
 import { isGone } from './create.ts';
-import type { Difference, Look } from './probe.ts';
+import type { Difference, Observation } from './probe.ts';
 
 /** Checks that declared links to read operations work. */
-export function linked(context: CheckContext, operation: Operation): Look {
+export function linked(context: CheckContext, operation: Operation): Observation {
   const { session, baselines } = context;
   return async (label) => {
     const declared = operation.responses.flatMap(({ links }) => Object.entries(links));

@@ -2,16 +2,16 @@ import type { Operation } from '../../../document/operation.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import type { Collection } from './collection.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 
 /** Checks that a created resource appears in the list with a new ID, and that the total counts it. */
-export function listed(harness: ResourceHarness, list: Operation): Look {
+export function listed(harness: ResourceHarness, list: Operation): Observation {
   const { create, kind } = harness.resourceType;
   return async (label) => {
     const before = await harness.list(list);
     if (before === undefined || !(await isSameKind(harness, list, before))) return undefined;
-    const resource = await harness.make(label);
+    const resource = await harness.create(label);
     if (resource === undefined || resource.id === undefined || resource.created.response.status === 202)
       return undefined;
     const after = await harness.list(list);
@@ -80,7 +80,7 @@ async function isSameKind(harness: ResourceHarness, list: Operation, { rows }: C
   // Without a read, the type of the rows is unknown.
   if (read === undefined || row === undefined || !harness.isReadable) return false;
   const id = row.id ?? row[Object.keys(row).find((key) => /^_?(?:id|uuid)$/i.test(key)) ?? ''];
-  const resource = await harness.make('of the same kind');
+  const resource = await harness.create('of the same kind');
   if (resource === undefined || id === undefined) return false;
   const name = Object.keys(resource.address).at(-1) ?? '';
   const other = await harness.read({ ...resource, id, address: { ...resource.address, [name]: id } });

@@ -3,15 +3,15 @@ import { isObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import type { Session } from '../../../run/session.ts';
 import { isGone } from './create.ts';
-import { type Look, text } from './probe.ts';
+import { type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 
 /** Checks that `Location` leads to the created resource, or to the status of its creation. */
-export function located(harness: ResourceHarness): Look {
+export function located(harness: ResourceHarness): Observation {
   const { create } = harness.resourceType;
   return async (label) => {
-    const resource = await harness.make(label);
+    const resource = await harness.create(label);
     const location = resource?.created.response.headers.location;
     if (resource === undefined || location === undefined) return undefined;
     const declared = create.responses.find(({ status }) => status === String(resource.created.response.status));

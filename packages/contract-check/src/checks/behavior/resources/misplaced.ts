@@ -2,13 +2,13 @@ import type { Exchange } from '../../../http/call.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { lastParameter } from '../../../run/names.ts';
 import { readCollection } from './collection.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 import { createdAndRead } from './update.ts';
 
 /** Checks that a nested resource is not returned below another parent. */
-export function misplaced(harness: ResourceHarness): Look {
+export function misplaced(harness: ResourceHarness): Observation {
   const { collection, read, lists } = harness.resourceType;
   const parent = lastParameter(collection);
   return async (label) => {

@@ -7,12 +7,12 @@ import { shapeOf } from '../../../schema/shape.ts';
 import type { CheckContext } from '../../checks.ts';
 import { chooserOf, chosenDifferences } from '../lists/chosen-members.ts';
 import { parameterVocabulary } from '../lists/vocabulary.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { hasRows } from './resource-types.ts';
 import { memberOf, responseSchema } from './schema.ts';
 
 /** Checks that a read without a parameter equals a read with the parameter's default. */
-export function omitted(context: CheckContext, operation: Operation): Look {
+export function omitted(context: CheckContext, operation: Operation): Observation {
   const known = context.baselines.of(operation)?.call;
   // The list checks cover query parameters of lists.
   const isList = hasRows(context.session.document, operation);
@@ -104,7 +104,7 @@ function withValue(call: Call, { in: place, name }: Parameter, value: unknown): 
 interface Other {
   readonly pointer: string;
   readonly omitted: unknown;
-  readonly given: unknown;
+  readonly present: unknown;
 }
 
 /** The first difference between two responses that is not also between two identical requests. */
@@ -116,7 +116,7 @@ function firstDifference(without: Exchange, withIt: Exchange, again: Exchange): 
   const pointer = [...new Set([...left.keys(), ...right.keys()])].find(
     (one) => left.get(one) !== right.get(one) && isSteady(one),
   );
-  return pointer === undefined ? undefined : { pointer, omitted: left.get(pointer), given: right.get(pointer) };
+  return pointer === undefined ? undefined : { pointer, omitted: left.get(pointer), present: right.get(pointer) };
 }
 
 /** Compares text responses such as CSV, if they are stable. */
@@ -129,7 +129,7 @@ function otherText(without: Exchange, withIt: Exchange, again: Exchange): Other 
     return undefined;
   const [left, right] = [without, withIt].map(({ response }) => response.text.split('\n'));
   const line = left?.findIndex((one, index) => one !== right?.[index]) ?? 0;
-  return { pointer: `line ${line + 1}`, omitted: left?.[line], given: right?.[line] };
+  return { pointer: `line ${line + 1}`, omitted: left?.[line], present: right?.[line] };
 }
 
 /** The scalar values of a response, by pointer. */
@@ -148,7 +148,7 @@ function differenceOf(operation: Operation, parameter: Parameter, other: Other, 
     operation,
     about: name,
     title: `A request without \`${name}\` differs from a request with its default ${text(schema.default)}`,
-    expected: `as with ${text(schema.default)}: ${other.pointer} is ${text(other.given)}`,
+    expected: `as with ${text(schema.default)}: ${other.pointer} is ${text(other.present)}`,
     actual: `${other.pointer} is ${text(other.omitted)}`,
     node,
     fix: 'Apply the declared default, or declare the default that applies.',

@@ -6,16 +6,16 @@ import { isOwnId } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { listAs, readCollection } from './collection.ts';
 import { isGone } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Reading } from './read.ts';
 import type { ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 import { requestSchema } from './schema.ts';
 import { changesOf, createdAndRead } from './update.ts';
-import { saidFlag } from './vocabulary.ts';
+import { declaredFlag } from './vocabulary.ts';
 
 /** Checks that another tenant cannot read, update or delete the caller's resources. */
-export function separated(harness: ResourceHarness): Look {
+export function separated(harness: ResourceHarness): Observation {
   const { create, read, updates, remove, lists } = harness.resourceType;
   return async (label) => {
     const created = await createdAndRead(harness, label);
@@ -34,9 +34,9 @@ export function separated(harness: ResourceHarness): Look {
         exchanges: [created.exchange, ...exchanges],
       });
     if (read !== undefined && isPrivate(read)) {
-      const seen = await harness.read(resource, { identity: 'otherTenant' });
-      if (seen !== undefined && isSuccess(seen))
-        differs('tenant-reads', read, `Another tenant can read a ${harness.resourceType.kind} of the caller`, seen);
+      const asOther = await harness.read(resource, { identity: 'otherTenant' });
+      if (asOther !== undefined && isSuccess(asOther))
+        differs('tenant-reads', read, `Another tenant can read a ${harness.resourceType.kind} of the caller`, asOther);
     }
     for (const list of lists.filter(isPrivate).slice(0, 2)) {
       const page = await listAs(harness.context, list, 'otherTenant');
@@ -85,7 +85,7 @@ export function separated(harness: ResourceHarness): Look {
 }
 
 /** Checks that another tenant cannot read resources that appear only in the caller's list. */
-export function unshared(context: CheckContext, { read, name, list }: Reading): Look {
+export function unshared(context: CheckContext, { read, name, list }: Reading): Observation {
   return async () => {
     if (!isPrivate(read) || !isPrivate(list)) return undefined;
     const known = context.baselines.of(read)?.call;
@@ -101,9 +101,9 @@ export function unshared(context: CheckContext, { read, name, list }: Reading): 
     const call = { ...known, path: { ...known.path, [name]: shared ?? ids[0] } };
     if (shared !== undefined) return unreadable(context, read, list, call, theirs.exchange);
     const own = await context.session.send(call);
-    const seen = await context.session.send(call, { identity: 'otherTenant' });
+    const asOther = await context.session.send(call, { identity: 'otherTenant' });
     if (!isSuccess(own)) return undefined;
-    if (!isSuccess(seen) || idOf(resourceIn(seen)) !== idOf(resourceIn(own))) return [];
+    if (!isSuccess(asOther) || idOf(resourceIn(asOther)) !== idOf(resourceIn(own))) return [];
     return [
       {
         check: 'tenant-reads',
@@ -111,9 +111,9 @@ export function unshared(context: CheckContext, { read, name, list }: Reading): 
         about: '',
         title: `Another tenant can read, with ${read.id}, a resource that only ${list.id} of the caller lists`,
         expected: '404 or 403 without data',
-        actual: `${seen.response.status} ${seen.response.text.slice(0, 120)}`,
+        actual: `${asOther.response.status} ${asOther.response.text.slice(0, 120)}`,
         fix: 'Restrict every query to the tenant of the caller.',
-        exchanges: [theirs.exchange, own, seen],
+        exchanges: [theirs.exchange, own, asOther],
       },
     ];
   };
@@ -127,8 +127,8 @@ async function unreadable(
   call: Call,
   theirs: Exchange,
 ): Promise<Difference[]> {
-  const seen = await session.send(call, { identity: 'otherTenant' });
-  if (!isGone(seen) && seen.response.status !== 403) return [];
+  const asOther = await session.send(call, { identity: 'otherTenant' });
+  if (!isGone(asOther) && asOther.response.status !== 403) return [];
   return [
     {
       check: 'tenant-lists',
@@ -136,9 +136,9 @@ async function unreadable(
       about: '',
       title: `${list.id} lists resources for another tenant that ${read.id} does not return to it`,
       expected: 'only resources that the tenant can also read one by one',
-      actual: `a row in the list, but ${seen.response.status} for its id`,
+      actual: `a row in the list, but ${asOther.response.status} for its id`,
       fix: 'Restrict every query to the tenant of the caller.',
-      exchanges: [theirs, seen],
+      exchanges: [theirs, asOther],
     },
   ];
 }
@@ -146,5 +146,5 @@ async function unreadable(
 /** Whether an operation requires authentication. */
 function isPrivate(operation: Operation): boolean {
   const isOpen = operation.security.length === 0 || operation.security.some((one) => Object.keys(one).length === 0);
-  return saidFlag(operation, 'private') !== false && !isOpen;
+  return declaredFlag(operation, 'private') !== false && !isOpen;
 }

@@ -1,7 +1,7 @@
 import type { Operation, Parameter } from '../../../document/operation.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isGone } from './create.ts';
-import type { Difference, Look } from './probe.ts';
+import type { Difference, Observation } from './probe.ts';
 import type { ResourceHarness } from './resource-harness.ts';
 import { requestSchema } from './schema.ts';
 import { changesOf, createdAndRead } from './update.ts';
@@ -10,7 +10,7 @@ import { changesOf, createdAndRead } from './update.ts';
 const longAgo = 'Thu, 01 Jan 1998 00:00:00 GMT';
 
 /** Checks that a delete with a stale condition is rejected without effect (RFC 9110, 13.1.1 and 13.1.4). */
-export function removedUnchanged(harness: ResourceHarness): Look {
+export function removedUnchanged(harness: ResourceHarness): Observation {
   const { remove } = harness.resourceType;
   return async (label) => {
     const conditions = remove === undefined ? [] : conditionsOf(remove);
@@ -35,7 +35,7 @@ export function removedUnchanged(harness: ResourceHarness): Look {
 }
 
 /** Checks that an update with a stale `If-Unmodified-Since` is rejected. */
-export function changedUnmodified(harness: ResourceHarness, update: Operation): Look {
+export function changedUnmodified(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const condition = conditionsOf(update).find(({ name }) => /since/i.test(name));
     const created = condition === undefined ? undefined : await createdAndRead(harness, label);
@@ -50,7 +50,7 @@ export function changedUnmodified(harness: ResourceHarness, update: Operation): 
 }
 
 /** Checks that `If-Modified-Since` returns 304 only for unchanged resources. */
-export function readUnmodified(harness: ResourceHarness): Look {
+export function readUnmodified(harness: ResourceHarness): Observation {
   const { read } = harness.resourceType;
   return async (label) => {
     const condition = read?.parameters.find(

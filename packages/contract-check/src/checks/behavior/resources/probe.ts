@@ -19,7 +19,7 @@ export interface Difference {
 }
 
 /** One observation with its own resources; undefined if nothing could be observed. */
-export type Look = (label: string) => Promise<readonly Difference[] | undefined>;
+export type Observation = (label: string) => Promise<readonly Difference[] | undefined>;
 
 /**
  * Makes an observation, and repeats it with other resources if it shows a difference. Only differences that recur are
@@ -31,23 +31,23 @@ export async function probe(
   session: Session,
   operation: Operation,
   name: string,
-  look: Look,
+  observe: Observation,
   others: readonly (Operation | undefined)[] = [],
 ): Promise<void> {
   const mayBeToBlame = [operation, ...others].some((one) => one !== undefined && session.isJudged(one));
   if (session.isOver || !mayBeToBlame) return;
-  const found = collapsed(await look(`${name} one`));
+  const found = collapsed(await observe(`${name} one`));
   if (found === undefined) return;
   session.observed(operation, 'behavior');
   const unknown = found.filter(
     (difference) => session.isJudged(difference.operation) && !session.registry.has(causeOf(difference)),
   );
   if (unknown.length === 0) return;
-  const again = collapsed(await look(`${name} two`));
+  const again = collapsed(await observe(`${name} two`));
   for (const difference of unknown) {
     const same = again?.find((one) => causeOf(one) === causeOf(difference));
-    await session.report(candidateOf(session, same ?? difference), seen(difference), async () =>
-      same === undefined ? undefined : seen(same),
+    await session.report(candidateOf(session, same ?? difference), exchangesOf(difference), async () =>
+      same === undefined ? undefined : exchangesOf(same),
     );
   }
 }
@@ -64,7 +64,7 @@ function collapsed(found: readonly Difference[] | undefined): readonly Differenc
   });
 }
 
-function seen({ exchanges }: Difference): Exchange[] {
+function exchangesOf({ exchanges }: Difference): Exchange[] {
   return exchanges.filter((exchange) => exchange !== undefined);
 }
 

@@ -19,11 +19,11 @@ import { rowsIn } from '../lists/list-metadata.ts';
 import { readCollection } from './collection.ts';
 import { isFleeting, isNothing, isSame, isServerOwned } from './compare.ts';
 import { isScalar, isSignificant } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';
 import { hasRows } from './resource-types.ts';
 import { memberNames, memberOf, responseSchema } from './schema.ts';
-import { saidKind } from './vocabulary.ts';
+import { declaredKind } from './vocabulary.ts';
 
 /** A read by ID, and a list of the same resources. */
 export interface Reading {
@@ -37,12 +37,16 @@ export function readingsOf({ session: { document, operations } }: CheckContext):
   return operations.flatMap((read) => {
     const name = lastParameter(read.path);
     if (read.method !== 'GET' || name === undefined || !read.path.endsWith(`{${name}}`)) return [];
-    if (hasRows(document, read) || saidKind(read, 'reads') === false) return [];
+    if (hasRows(document, read) || declaredKind(read, 'reads') === false) return [];
     const collection = collectionPath(read.path, name);
     const kinds = kindsOfSchema(document, responseSchema(read));
     const lists = operations.filter((list) => {
       const rows = rowsSchema(document, responseSchema(list));
-      if ((list.method !== 'GET' && !isReadingPost(list)) || rows === undefined || saidKind(list, 'lists') === false)
+      if (
+        (list.method !== 'GET' && !isReadingPost(list)) ||
+        rows === undefined ||
+        declaredKind(list, 'lists') === false
+      )
         return false;
       const isSameKind =
         kindOfPath(list.path) === kindOfPath(collection) &&
@@ -60,7 +64,7 @@ const mostMore = 8;
  * Checks that a row of a list agrees with the read of it, and that the read returns the requested resource
  * consistently.
  */
-export function agreed(context: CheckContext, { read, name, list }: Reading): Look {
+export function agreed(context: CheckContext, { read, name, list }: Reading): Observation {
   return async (label) => {
     const { session, baselines } = context;
     const known = baselines.of(read)?.call;
@@ -185,7 +189,7 @@ function isShorter(listed: unknown, read: unknown): boolean {
 }
 
 /** Checks that an unknown ID returns nothing, and cannot be updated or deleted. */
-export function unknown({ session, baselines }: CheckContext, read: Operation): Look {
+export function unknown({ session, baselines }: CheckContext, read: Operation): Observation {
   return async (label) => {
     const known = baselines.of(read)?.call;
     const name = lastParameter(read.path);
@@ -194,7 +198,7 @@ export function unknown({ session, baselines }: CheckContext, read: Operation): 
     const rows = rowsSchema(session.document, responseSchema(read));
     const isRejectionDeclared = read.responses.some(({ status }) => status === '404' || status === '4XX');
     const isReading = read.method === 'GET' || read.method === 'HEAD';
-    const isUnchecked = saidKind(read, 'updates') === false || saidKind(read, 'deletes') === false;
+    const isUnchecked = declaredKind(read, 'updates') === false || declaredKind(read, 'deletes') === false;
     if (!isReading && (isUnchecked || !isRejectionDeclared || isPutCreation(read, session.operations)))
       return undefined;
     if (!isRejectionDeclared && (rows === undefined || !isReference(name))) return undefined;

@@ -6,14 +6,14 @@ import { lastParameter } from '../../../run/names.ts';
 import { unknownId } from '../../../run/unknown-id.ts';
 import { readCollection } from './collection.ts';
 import { isGone } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 import { createdAndRead, untouched } from './update.ts';
-import { saidFlag } from './vocabulary.ts';
+import { declaredFlag } from './vocabulary.ts';
 
 /** Checks that a deleted resource is gone or marked as deleted, and that no other resource is affected. */
-export function removed(harness: ResourceHarness): Look {
+export function removed(harness: ResourceHarness): Observation {
   const { remove, read, lists } = harness.resourceType;
   return async (label) => {
     const created = await createdAndRead(harness, label);
@@ -26,7 +26,7 @@ export function removed(harness: ResourceHarness): Look {
     const after = await harness.read(created.resource);
     if (after === undefined) return undefined;
     const differences: Difference[] = [];
-    const isSoft = saidFlag(remove, 'softDelete');
+    const isSoft = declaredFlag(remove, 'softDelete');
     if (isSuccess(after) && (isSoft === false || isUnchanged(created.exchange, after)))
       differences.push({
         check: 'delete-lost',
@@ -39,17 +39,17 @@ export function removed(harness: ResourceHarness): Look {
         exchanges: [response, after],
       });
     const gone = isGone(after);
-    const asked = read.parameters.find(isOfDeleted);
-    if (isSuccess(after) && asked !== undefined && asked.schema.default !== true && differences.length === 0)
+    const filter = read.parameters.find(isOfDeleted);
+    if (isSuccess(after) && filter !== undefined && filter.schema.default !== true && differences.length === 0)
       differences.push({
         check: 'deleted-shown',
         operation: read,
         about: remove.id,
-        title: `A resource deleted by ${remove.id} is returned without ${asked.name}`,
-        expected: `404 without ${asked.name}`,
+        title: `A resource deleted by ${remove.id} is returned without ${filter.name}`,
+        expected: `404 without ${filter.name}`,
         actual: `${after.response.status} ${after.response.text.slice(0, 160)}`,
-        node: asked.node,
-        fix: `Return deleted resources only with ${asked.name}.`,
+        node: filter.node,
+        fix: `Return deleted resources only with ${filter.name}.`,
         exchanges: [response, after],
       });
     if (gone && isSoft === true)

@@ -15,7 +15,7 @@ import { anothers } from './another.ts';
 import { type Collection, readCollection } from './collection.ts';
 import { resourceIn } from './resource-in.ts';
 import type { ResourceType } from './resource-types.ts';
-import { itemOf, memberNames, memberOf, partsOf, requestSchema, says, targetOf } from './schema.ts';
+import { hasFlag, itemOf, memberNames, memberOf, partsOf, requestSchema, targetOf } from './schema.ts';
 
 export interface Resource {
   readonly call: Call;
@@ -67,7 +67,7 @@ export class ResourceHarness {
   /** Determines which properties a create request accepts, and where the resource can be read. */
   async start(): Promise<Resource | undefined> {
     await this.#enrich();
-    const resource = await this.make('first');
+    const resource = await this.create('first');
     if (resource === undefined || this.resourceType.read === undefined) return resource;
     for (const { way, address } of addressesOf(this.resourceType, resource.call, resource.created)) {
       const read = await this.read({ ...resource, address });
@@ -84,7 +84,11 @@ export class ResourceHarness {
   }
 
   /** Creates a resource; with fewer properties and fewer fresh texts if the server rejects the request. */
-  async make(label: string, filling: Filling = 'known', headers: Call['headers'] = {}): Promise<Resource | undefined> {
+  async create(
+    label: string,
+    filling: Filling = 'known',
+    headers: Call['headers'] = {},
+  ): Promise<Resource | undefined> {
     const plain = withoutKey(this.#plain);
     const ways: readonly (() => Promise<Call | undefined>)[] = [
       () => this.callTo(this.resourceType.create, label, filling),
@@ -133,7 +137,7 @@ export class ResourceHarness {
     const body = filling === 'least' ? this.#least(schema, base.body) : base.body;
     const fresh = this.#freshened(schema, body, seed, depth);
     const call = { ...base, body: filling === 'varied' && isObject(fresh) ? this.varied(create, fresh, seed) : fresh };
-    return create.method === 'PUT' ? this.context.baselines.putAnew(call, label) : call;
+    return create.method === 'PUT' ? this.context.baselines.putNew(call, label) : call;
   }
 
   /** The body with every scalar changed that can be changed alone. */
@@ -143,10 +147,10 @@ export class ResourceHarness {
     let changed = body;
     for (const name of Object.keys(body)) {
       const members = memberOf(this.document, [schema], name);
-      const taken = anothers(this.session, members, changed[name], name, seed)
+      const replacement = anothers(this.session, members, changed[name], name, seed)
         .map((value) => ({ ...changed, [name]: value }))
         .find((one) => this.session.validators.accepts(schema, one, 'request'));
-      changed = taken ?? changed;
+      changed = replacement ?? changed;
     }
     return changed;
   }
@@ -204,8 +208,8 @@ export class ResourceHarness {
     const call = this.callOn(operation, resource);
     if (call === undefined) return undefined;
     const { mediaType } = call;
-    const given = await this.#demanded(operation, resource, headers);
-    return this.session.send({ ...call, body, mediaType, raw: { headers: given } }, { identity });
+    const allHeaders = await this.#demanded(operation, resource, headers);
+    return this.session.send({ ...call, body, mediaType, raw: { headers: allHeaders } }, { identity });
   }
 
   /** Updates a resource without a precondition, even if the operation requires one. */
@@ -223,8 +227,8 @@ export class ResourceHarness {
     const call = remove === undefined ? undefined : this.callOn(remove, resource);
     if (remove === undefined || call === undefined) return undefined;
     const known = this.context.baselines.of(remove)?.call;
-    const given = await this.#demanded(remove, resource, headers);
-    return this.session.send({ ...call, body: known?.body, raw: { headers: given } }, { identity });
+    const allHeaders = await this.#demanded(remove, resource, headers);
+    return this.session.send({ ...call, body: known?.body, raw: { headers: allHeaders } }, { identity });
   }
 
   list(operation: Operation): Promise<Collection | undefined> {
@@ -308,7 +312,7 @@ export class ResourceHarness {
         !(name in body) &&
         name in most &&
         most[name] !== null &&
-        !says(this.document, memberOf(this.document, [schema], name), 'readOnly'),
+        !hasFlag(this.document, memberOf(this.document, [schema], name), 'readOnly'),
     );
     await this.#add(schema, most, missing, { left: 12 });
     await this.#deepen(schema, most);

@@ -12,7 +12,7 @@ import {
   singular,
 } from '../../../run/names.ts';
 import { memberNames, responseSchema } from './schema.ts';
-import { saidFlag, saidKind } from './vocabulary.ts';
+import { declaredFlag, declaredKind } from './vocabulary.ts';
 
 /** A type of resource that can be created, and its other operations. */
 export interface ResourceType {
@@ -44,13 +44,14 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
   const items = operations.filter((one) => isOfItem(one, collection, kind));
   const sure = operations.find((one) => one.method === 'GET' && isSurelyRead(document, one, create, collection));
   const read =
-    sure ?? items.find((one) => one.method === 'GET' && saidKind(one, 'reads') !== false && !hasRows(document, one));
+    sure ??
+    items.find((one) => one.method === 'GET' && declaredKind(one, 'reads') !== false && !hasRows(document, one));
   const updates = items.filter(
     (one) =>
-      saidKind(one, 'updates') !== false &&
+      declaredKind(one, 'updates') !== false &&
       (['PATCH', 'PUT'].includes(one.method) || (one.method === 'POST' && isUpdatePath.test(one.path))),
   );
-  const remove = items.find((one) => one.method === 'DELETE' && saidKind(one, 'deletes') !== false);
+  const remove = items.find((one) => one.method === 'DELETE' && declaredKind(one, 'deletes') !== false);
   const [item = read] = [...updates, remove].filter((one) => one?.path.endsWith('}'));
   return {
     kind,
@@ -62,7 +63,7 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
     remove,
     lists: listsOf(document, operations, collection, read, kind),
     actions: operations.filter(
-      (one) => saidFlag(one, 'acts') !== false && isAction(one, (read ?? item)?.path, operations),
+      (one) => declaredFlag(one, 'acts') !== false && isAction(one, (read ?? item)?.path, operations),
     ),
   };
 }
@@ -81,8 +82,8 @@ function isAction({ method, path }: Operation, item: string | undefined, operati
 const isUpdatePath = /\/(?:update|edit|modify)$/;
 
 function isCreation(document: OpenApiDocument, operation: Operation): boolean {
-  const said = saidKind(operation, 'creates');
-  if (said !== undefined) return said !== false;
+  const declared = declaredKind(operation, 'creates');
+  if (declared !== undefined) return declared !== false;
   if (operation.method !== 'POST' || isReadingPost(operation) || operation.path.endsWith('}')) return false;
   if (
     /\/(?:update|edit|modify|upsert|delete|remove|cancel|validate|test|login|logout|token|bulk|batch)(?:\/|$)/i.test(
@@ -94,9 +95,9 @@ function isCreation(document: OpenApiDocument, operation: Operation): boolean {
   return !hasRows(document, operation);
 }
 
-function kindOf(operation: Operation, member: Parameters<typeof saidKind>[1]): string | undefined {
-  const said = saidKind(operation, member);
-  return typeof said === 'string' ? singular(said) : kindOfPath(operation.path);
+function kindOf(operation: Operation, member: Parameters<typeof declaredKind>[1]): string | undefined {
+  const declared = declaredKind(operation, member);
+  return typeof declared === 'string' ? singular(declared) : kindOfPath(operation.path);
 }
 
 /** Whether an operation acts on one resource of a type: below the collection's path, or with the same type. */
@@ -108,8 +109,8 @@ function isOfItem(operation: Operation, collectionOfAll: string, kind: string): 
   const members = { GET: 'reads', DELETE: 'deletes', PUT: 'updates', PATCH: 'updates', POST: 'updates' } as const;
   const member = members[operation.method as keyof typeof members];
   if (member === undefined) return false;
-  const said = saidKind(operation, member);
-  if (typeof said === 'string') return singular(said) === kind;
+  const declared = declaredKind(operation, member);
+  if (typeof declared === 'string') return singular(declared) === kind;
   if (collection === collectionOfAll) return true;
   return !collectionOfAll.includes('{') && !collection.includes('{') && kindOfPath(collection) === kind;
 }
@@ -120,7 +121,7 @@ function isSurelyRead(document: OpenApiDocument, read: Operation, create: Operat
     name === undefined ||
     !read.path.endsWith(`{${name}}`) ||
     hasRows(document, read) ||
-    saidKind(read, 'reads') === false
+    declaredKind(read, 'reads') === false
   )
     return false;
   return collectionPath(read.path, name) === collection || isLinked(create, read);
@@ -144,9 +145,9 @@ function listsOf(
   return operations.filter((operation) => {
     if (operation.method !== 'GET' && !isReadingPost(operation)) return false;
     const rows = rowsSchema(document, responseSchema(operation));
-    const said = saidKind(operation, 'lists');
-    if (rows === undefined || said === false) return false;
-    if (typeof said === 'string') return singular(said) === kind;
+    const declared = declaredKind(operation, 'lists');
+    if (rows === undefined || declared === false) return false;
+    if (typeof declared === 'string') return singular(declared) === kind;
     if (operation.path === collection) return true;
     if (operation.path.includes('{') || kindOfPath(operation.path) !== kind) return false;
     return kindsOfSchema(document, rows.schema).some((one) => schemas.includes(one));
@@ -163,8 +164,8 @@ export function hasRows(document: OpenApiDocument, operation: Operation): boolea
 
 /** Whether an update keeps omitted properties: always for PATCH; for PUT if the description says so. */
 export function keepsTheRest(document: OpenApiDocument, operation: Operation): boolean {
-  const said = saidFlag(operation, 'merges');
-  if (said !== undefined) return said;
+  const declared = declaredFlag(operation, 'merges');
+  if (declared !== undefined) return declared;
   if (operation.method === 'PATCH') return true;
   const schemas = operation.body?.contents.map(({ schema }) => document.object(schema)) ?? [];
   const words = [operation.node, ...schemas]

@@ -1,6 +1,6 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Baseline } from '../../../run/baseline.ts';
-import { isMaking, isRemoving } from '../../../run/names.ts';
+import { isCreating, isRemoving } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { acted } from './actions.ts';
 import { bulked, bulkRemoved, bulksOf } from './bulk.ts';
@@ -50,8 +50,9 @@ export async function checkResources(context: CheckContext): Promise<void> {
       await probe(session, bulk.operation, 'bulk', bulked(context, bulk));
       continue;
     }
-    const maker = bulks.find((one) => one.kind === bulk.kind && isMaking(one.operation));
-    if (maker !== undefined) await probe(session, bulk.operation, 'bulk delete', bulkRemoved(context, bulk, maker));
+    const creation = bulks.find((one) => one.kind === bulk.kind && isCreating(one.operation));
+    if (creation !== undefined)
+      await probe(session, bulk.operation, 'bulk delete', bulkRemoved(context, bulk, creation));
   }
   await checkSafety(context);
 }

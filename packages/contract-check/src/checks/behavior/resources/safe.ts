@@ -4,9 +4,9 @@ import { isSuccess } from '../../../run/baseline.ts';
 import { isReadingPost, rowsSchema } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { type Collection, readCollection } from './collection.ts';
-import { type Difference, type Look, probe } from './probe.ts';
+import { type Difference, type Observation, probe } from './probe.ts';
 import { responseSchema } from './schema.ts';
-import { saidFlag } from './vocabulary.ts';
+import { declaredFlag } from './vocabulary.ts';
 
 /** Snapshots of lists for comparison. */
 type Prints = ReadonlyMap<Operation, { readonly print: string; readonly list: Collection }>;
@@ -33,7 +33,8 @@ export async function checkSafety(context: CheckContext): Promise<void> {
 
 function isReader(operation: Operation): boolean {
   return (
-    (['GET', 'HEAD'].includes(operation.method) || isReadingPost(operation)) && saidFlag(operation, 'safe') !== false
+    (['GET', 'HEAD'].includes(operation.method) || isReadingPost(operation)) &&
+    declaredFlag(operation, 'safe') !== false
   );
 }
 
@@ -72,14 +73,15 @@ async function printsOf(context: CheckContext, lists: readonly Operation[]): Pro
 }
 
 /** Properties that record reads. */
-const isLook = /last_?(?:seen|read|used|access|viewed|login|active)|views?|hits?|accessed|read_?at|expires|url$|token/i;
+const changesOnRead =
+  /last_?(?:seen|read|used|access|viewed|login|active)|views?|hits?|accessed|read_?at|expires|url$|token/i;
 
 /** Rows without properties that record reads. */
 function printOf({ rows, total }: Collection): string {
-  return JSON.stringify([total, rows], (name, value: unknown) => (isLook.test(name) ? undefined : value));
+  return JSON.stringify([total, rows], (name, value: unknown) => (changesOnRead.test(name) ? undefined : value));
 }
 
-function unmoved(context: CheckContext, operation: Operation, moved: readonly Operation[]): Look {
+function unmoved(context: CheckContext, operation: Operation, moved: readonly Operation[]): Observation {
   return async () => {
     const quiet = await printsOf(context, moved);
     const before = await printsOf(context, moved);
@@ -96,7 +98,7 @@ function unmoved(context: CheckContext, operation: Operation, moved: readonly Op
 }
 
 /** Checks whether a number in a list rises by the same amount with each read, regardless of the time between reads. */
-function growing(context: CheckContext, list: Operation): Look {
+function growing(context: CheckContext, list: Operation): Observation {
   return async () => {
     const readings: Map<string, number>[] = [];
     const exchanges: Exchange[] = [];
@@ -121,7 +123,7 @@ function growing(context: CheckContext, list: Operation): Look {
 function numbersOf({ rows, total }: Collection): Map<string, number> {
   const inRows = rows.slice(0, 20).flatMap((row, index) =>
     Object.entries(row)
-      .filter(([name, value]) => Number.isInteger(value) && !isLook.test(name))
+      .filter(([name, value]) => Number.isInteger(value) && !changesOnRead.test(name))
       .map(([name, value]) => [`${String(row.id ?? index)} ${name}`, Number(value)] as const),
   );
   return new Map([['rows', total ?? rows.length], ...inRows]);
@@ -141,14 +143,14 @@ function changes(operation: Operation, list: Operation, exchanges: Difference['e
 }
 
 /** Checks that HEAD returns the status and headers of GET. */
-export function headed(context: CheckContext, head: Operation): Look {
+export function headed(context: CheckContext, head: Operation): Observation {
   const get = context.session.operations.find(({ method, path }) => method === 'GET' && path === head.path);
   return async () => {
     const known = get === undefined ? undefined : context.baselines.of(get)?.call;
-    const asked = context.baselines.of(head)?.call;
-    if (known === undefined || asked === undefined) return undefined;
-    const full = await context.session.send({ ...known, path: { ...known.path, ...asked.path } });
-    const bare = await context.session.send(asked);
+    const knownCall = context.baselines.of(head)?.call;
+    if (known === undefined || knownCall === undefined) return undefined;
+    const full = await context.session.send({ ...known, path: { ...known.path, ...knownCall.path } });
+    const bare = await context.session.send(knownCall);
     const differs = (about: string, expected: unknown, actual: unknown): Difference => ({
       check: 'head-differs',
       operation: head,

@@ -54,7 +54,7 @@ export function itemOf(document: OpenApiDocument, schemas: readonly JsonObject[]
 }
 
 /** Whether any part of a schema sets a keyword such as `readOnly` to true. */
-export function says(document: OpenApiDocument, schemas: readonly JsonObject[], keyword: string): boolean {
+export function hasFlag(document: OpenApiDocument, schemas: readonly JsonObject[], keyword: string): boolean {
   return schemas.flatMap((schema) => partsOf(document, schema)).some((part) => part[keyword] === true);
 }
 

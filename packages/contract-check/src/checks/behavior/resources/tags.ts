@@ -3,13 +3,13 @@ import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isScalar } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
-import { memberNames, memberOf, requestSchema, says } from './schema.ts';
+import { hasFlag, memberNames, memberOf, requestSchema } from './schema.ts';
 import { changesOf, createdAndRead, isRejection } from './update.ts';
 
 /** Checks that an `ETag` is stable without changes, changes with every update, and protects updates with `If-Match`. */
-export function tagged(harness: ResourceHarness, update: Operation | undefined): Look {
+export function tagged(harness: ResourceHarness, update: Operation | undefined): Observation {
   const { read } = harness.resourceType;
   return async (label) => {
     const created = await createdAndRead(harness, label);
@@ -170,7 +170,7 @@ async function guarded(
   return [
     ...found,
     ...(await demanded(harness, update, created.resource, second, differs)),
-    ...(await anyTaken(harness, update, created.resource, second, differs)),
+    ...(await anyTagAccepted(harness, update, created.resource, second, differs)),
   ];
 }
 
@@ -183,7 +183,7 @@ type Differs = (
 ) => Difference;
 
 /** `If-Match: *` matches any existing resource, if the contract allows it (RFC 9110, 13.1.1). */
-async function anyTaken(
+async function anyTagAccepted(
   harness: ResourceHarness,
   update: Operation,
   resource: Resource,
@@ -223,12 +223,12 @@ async function demanded(
 }
 
 /** Checks that a version in the body protects updates like If-Match, if a conflict is declared. */
-export function versioned(harness: ResourceHarness, update: Operation): Look {
+export function versioned(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const schema = requestSchema(update);
     const name = memberNames(harness.document, schema).find(
       (one) =>
-        !says(harness.document, memberOf(harness.document, [schema ?? {}], one), 'readOnly') &&
+        !hasFlag(harness.document, memberOf(harness.document, [schema ?? {}], one), 'readOnly') &&
         /^_?(?:version|revision|rev|lockVersion|lock_version)$/i.test(one),
     );
     if (schema === undefined || name === undefined || !(declares(update, 409) || declares(update, 412)))

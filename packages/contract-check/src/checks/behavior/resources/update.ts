@@ -8,11 +8,11 @@ import { isOwnId, kindOfReference } from '../../../run/names.ts';
 import { anothers } from './another.ts';
 import { isNothing, isSame, isServerOwned, unlikes } from './compare.ts';
 import { innerSchemas, isScalar } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 import { keepsTheRest } from './resource-types.ts';
-import { itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema, says, targetOf } from './schema.ts';
+import { hasFlag, itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema, targetOf } from './schema.ts';
 
 /** Maximum number of properties to update separately. */
 const mostMembers = 20;
@@ -24,7 +24,7 @@ interface Created {
 }
 
 /** Checks that an update is stored and returned, and changes only what was sent. */
-export function changed(harness: ResourceHarness, update: Operation): Look {
+export function changed(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const schema = requestSchema(update);
     const created = await createdAndRead(harness, label);
@@ -56,7 +56,7 @@ export function changed(harness: ResourceHarness, update: Operation): Look {
 }
 
 /** Checks that PUT clears omitted properties (RFC 9110, 9.3.4). */
-export function replaced(harness: ResourceHarness, update: Operation): Look {
+export function replaced(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const schema = requestSchema(update);
     if (update.method !== 'PUT' || schema === undefined || keepsTheRest(harness.document, update)) return undefined;
@@ -103,7 +103,7 @@ function isDefault(harness: ResourceHarness, schema: JsonObject, name: string, v
 
 /** Creates a resource and reads it. */
 export async function createdAndRead(harness: ResourceHarness, label: string): Promise<Created | undefined> {
-  const resource = await harness.make(label);
+  const resource = await harness.create(label);
   const shown = resource === undefined ? undefined : await harness.shown(resource);
   return resource === undefined || shown === undefined ? undefined : { resource, ...shown };
 }
@@ -240,8 +240,8 @@ export function isWritable(harness: ResourceHarness, schema: JsonObject, name: s
   const members = memberOf(harness.document, [schema], name);
   return (
     !isServerOwned(name) &&
-    !says(harness.document, members, 'readOnly') &&
-    !says(harness.document, members, 'writeOnly')
+    !hasFlag(harness.document, members, 'readOnly') &&
+    !hasFlag(harness.document, members, 'writeOnly')
   );
 }
 
@@ -442,7 +442,7 @@ function unique(differences: readonly Difference[]): Difference[] {
 }
 
 /** Checks that a rejected update changes nothing. */
-export function rejected(harness: ResourceHarness, update: Operation): Look {
+export function rejected(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const schema = requestSchema(update);
     const created = await createdAndRead(harness, label);
