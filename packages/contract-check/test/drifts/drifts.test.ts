@@ -8,7 +8,7 @@ import { type OpenStage, openServiceStage, openWorkshopStage } from './stages.ts
 import { workshopDrifts } from './workshop/drifts.ts';
 import type { Shop } from './workshop/samples.ts';
 
-/** Some of each sort that are quick to check. The script `drifts` has all of them caught. */
+/** Drifts of each kind that are quick to check. The script `drifts` runs all of them. */
 const serviceSample = [
   'getContact: no role is needed',
   'listClients: PUT returns 404',
@@ -33,7 +33,7 @@ let stage: OpenStage<World>;
 let world: World;
 beforeAll(async () => {
   stage = await openServiceStage();
-  world = await stage.makeWorld();
+  world = await stage.createWorld();
 });
 afterAll(() => stage?.close());
 
@@ -54,7 +54,7 @@ describe('the suite of the workshop', () => {
   let shop: Shop;
   beforeAll(async () => {
     workshop = await openWorkshopStage();
-    shop = await workshop.makeWorld();
+    shop = await workshop.createWorld();
   });
   afterAll(() => workshop?.close());
 

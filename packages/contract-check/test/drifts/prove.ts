@@ -3,9 +3,9 @@ import type { Drift } from './drift.ts';
 import type { Front } from './front.ts';
 
 /**
- * Shows that a drift is one: its probe sees the same twice on the correct server, and something else with the drift.
+ * Proves a drift: its probe returns the same twice on the correct server, and something else with the drift.
  *
- * @throws AssertionError where the probe is not steady, or does not see the drift.
+ * @throws AssertionError if the probe is unstable or does not see the drift.
  */
 export async function prove<World>(drift: Drift<World>, front: Front, world: World): Promise<void> {
   front.use(undefined);

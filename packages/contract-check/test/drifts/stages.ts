@@ -11,14 +11,14 @@ export interface OpenStage<World> extends Stage<World> {
   close(): Promise<void>;
 }
 
-/** The service itself, behind a front. */
+/** The service behind a proxy. */
 export async function openServiceStage(databaseUrl?: string): Promise<OpenStage<World>> {
   const server = await startRealServer(databaseUrl);
   const front = await openFront(server.address, server.operations);
   return {
     spec: specFile,
     front,
-    makeWorld: server.makeWorld,
+    createWorld: server.createWorld,
     authOf: ({ auth }) => auth,
     async close() {
       await front.close();
@@ -27,7 +27,7 @@ export async function openServiceStage(databaseUrl?: string): Promise<OpenStage<
   };
 }
 
-/** The workshop, a new one for each world. */
+/** The workshop server, a new one for each world. */
 export async function openWorkshopStage(): Promise<OpenStage<Shop>> {
   let running = await start();
   const operations = operationsOf(await OpenApiDocument.load(running.specification));
@@ -36,7 +36,7 @@ export async function openWorkshopStage(): Promise<OpenStage<Shop>> {
   return {
     spec: running.specification,
     front,
-    async makeWorld() {
+    async createWorld() {
       await running.close();
       running = await start();
       await front.aim(running.url);

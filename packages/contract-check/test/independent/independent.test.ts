@@ -16,8 +16,8 @@ describe.each(Object.keys(suites) as Suite[])('%s', (suite) => {
 });
 
 /**
- * A sample of what the check did not find when the suites came, some of each sort, by the operations that each needs besides its
- * own. The script `independent` has all of them checked.
+ * A sample of the drifts that the check missed when the suites were added, some of each kind, with the other operations
+ * that each needs. The script `independent` runs all of them.
  */
 const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>> = {
   fleet: {

@@ -8,8 +8,8 @@ export type ServiceDrift = Drift<World>;
 export const {
   expecting,
   drift,
-  seenBy,
-  look,
+  seenBy: requiring,
+  look: observe,
   tell,
   response,
   member,

@@ -54,7 +54,7 @@ const bodies = [
     'listClientTypes',
     'later page',
     'rows of later pages have no code',
-    (reply, ask) => (isLater(ask) ? body('/data/*/code', gone)(reply) : reply),
+    (reply, incoming) => (isLater(incoming) ? body('/data/*/code', gone)(reply) : reply),
     { body: { page: 1, pageSize: 1 } },
   ),
   member('listContacts', 'last row', 'the last row says "no" for its mail', '/data/-1/emailOptOut', to('no')),

@@ -1,40 +1,42 @@
 import { crash } from '../combinators.ts';
 import type { Alter } from '../front.ts';
-import { type Ask, type Reply, withHeader } from '../message.ts';
-import { seen, send } from '../wire.ts';
+import { type IncomingRequest, type Reply, withHeader } from '../message.ts';
+import { comparable, send } from '../wire.ts';
 import { drift, expecting, type ServiceDrift } from './combinators.ts';
 import { problem, sample } from './samples.ts';
 import type { World } from './world.ts';
 
-/** A request that belongs to no operation, made from the one that belongs to this one. */
+/** Changes a request of an operation to one that no operation declares. */
 interface Odd {
   readonly method?: string;
   readonly path?: (path: string) => string;
 }
 
-/** What is asked next to the operations of the contract is returned otherwise. */
+/** Undeclared requests get another response. */
 function beside(
   operation: string,
   kind: string,
   what: string,
   odd: Odd,
-  change: (reply: Reply, ask: Ask) => Reply,
+  change: (reply: Reply, incoming: IncomingRequest) => Reply,
 ): ServiceDrift {
-  const make = (world: World) => {
-    const ask = sample(operation, world);
-    return { ...ask, method: odd.method ?? ask.method, path: odd.path?.(ask.path) ?? ask.path };
+  const build = (world: World) => {
+    const incoming = sample(operation, world);
+    return { ...incoming, method: odd.method ?? incoming.method, path: odd.path?.(incoming.path) ?? incoming.path };
   };
   const alter = (world: World): Alter => {
     const template = world.operations.find((one) => one.id === operation)?.path ?? '';
     const form = new RegExp(`^${odd.path?.(template) ?? template}$`.replaceAll(/\{[^}]+\}/g, '[^/]+'));
-    return async (ask, next) => {
-      const reply = await next(ask);
+    return async (incoming, next) => {
+      const reply = await next(incoming);
       const isOdd =
-        ask.operation === undefined && form.test(ask.path) && (odd.method === undefined || odd.method === ask.method);
-      return isOdd ? change(reply, ask) : reply;
+        incoming.operation === undefined &&
+        form.test(incoming.path) &&
+        (odd.method === undefined || odd.method === incoming.method);
+      return isOdd ? change(reply, incoming) : reply;
     };
   };
-  return drift(operation, kind, what, alter, async (url, world) => seen(await send(url, make(world))));
+  return drift(operation, kind, what, alter, async (url, world) => comparable(await send(url, build(world))));
 }
 
 const found = (reply: Reply): Reply => ({
@@ -71,10 +73,10 @@ export const surface = expecting(
     beside('getTaxRegions', 'method', 'DELETE returns 500', { method: 'DELETE' }, crash),
     beside('listOrgs', 'method', 'OPTIONS returns 500', { method: 'OPTIONS' }, crash),
     beside('listRecordTypes', 'method', 'HEAD returns 500', { method: 'HEAD' }, crash),
-    beside('listIndustries', 'method', 'TRACE returns the request', { method: 'TRACE' }, (_, ask) => ({
+    beside('listIndustries', 'method', 'TRACE returns the request', { method: 'TRACE' }, (_, incoming) => ({
       status: 200,
       headers: { 'content-type': 'message/http' },
-      text: `TRACE ${ask.path} HTTP/1.1\r\n`,
+      text: `TRACE ${incoming.path} HTTP/1.1\r\n`,
     })),
     beside('searchClients', 'slash', 'a slash at the end gives 500', { path: withSlash }, crash),
     beside('getClientTypes', 'slash', 'a slash at the end gives another page', { path: withSlash }, found),

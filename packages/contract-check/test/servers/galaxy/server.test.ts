@@ -9,8 +9,8 @@ let client: Client;
 let otherTenant: Client;
 
 function strict(plain: Client): Client {
-  return async (line, ask) => {
-    const reply = await plain(line, ask);
+  return async (line, options) => {
+    const reply = await plain(line, options);
     expect(reply.faults, line).toEqual([]);
     return reply;
   };
@@ -123,13 +123,13 @@ it('has accounts', async () => {
 
 it('refuses who is not signed in', async () => {
   const expired = { headers: { ...(await started.auth?.expired?.()) } };
-  for (const ask of [{}, expired]) {
-    expect((await otherTenant('GET /me', ask)).status).toBe(401);
-    expect((await otherTenant('DELETE /planets/1', ask)).status).toBe(401);
-    expect((await otherTenant('POST /celestial-bodies', { ...ask, body: { name: 'Io', type: 'moon' } })).status).toBe(
-      401,
-    );
-    expect((await otherTenant('POST /planets', { ...ask, body: { name: 'x' } })).status).toBe(403);
+  for (const options of [{}, expired]) {
+    expect((await otherTenant('GET /me', options)).status).toBe(401);
+    expect((await otherTenant('DELETE /planets/1', options)).status).toBe(401);
+    expect(
+      (await otherTenant('POST /celestial-bodies', { ...options, body: { name: 'Io', type: 'moon' } })).status,
+    ).toBe(401);
+    expect((await otherTenant('POST /planets', { ...options, body: { name: 'x' } })).status).toBe(403);
   }
 });
 

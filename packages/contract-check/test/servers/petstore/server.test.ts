@@ -6,20 +6,20 @@ import { start } from './server.ts';
 
 let started: Started;
 let client: Client;
-let nobody: Client;
+let anonymous: Client;
 
 beforeAll(async () => {
   started = await start();
   const contract = await readContract(started.corrected ?? '');
   const strict = (plain: Client): Client => {
-    return async (line, ask) => {
-      const reply = await plain(line, ask);
+    return async (line, options) => {
+      const reply = await plain(line, options);
       expect(reply.faults, line).toEqual([]);
       return reply;
     };
   };
   client = strict(clientOf(contract, started.url, { ...(await started.auth?.caller()) }));
-  nobody = strict(clientOf(contract, started.url));
+  anonymous = strict(clientOf(contract, started.url));
 });
 
 afterAll(() => started.close());
@@ -114,10 +114,10 @@ it('refuses who is not signed in, or may not', async () => {
   const forbidden = { headers: { ...(await started.auth?.forbidden?.()) } };
   const expired = { headers: { ...(await started.auth?.expired?.()) } };
   for (const line of ['GET /pet/1', 'GET /store/inventory', 'GET /pet/findByTags?tags=x', 'DELETE /pet/1']) {
-    expect((await nobody(line)).status).toBe(401);
-    expect((await nobody(line, expired)).status).toBe(401);
+    expect((await anonymous(line)).status).toBe(401);
+    expect((await anonymous(line, expired)).status).toBe(401);
   }
-  expect((await nobody('DELETE /pet/1', forbidden)).status).toBe(403);
+  expect((await anonymous('DELETE /pet/1', forbidden)).status).toBe(403);
 });
 
 it('knows its paths and methods', async () => {

@@ -23,8 +23,8 @@ beforeAll(async () => {
   const plain = clientOf(await readContract(started.corrected ?? ''), started.url, {
     ...(await started.auth?.caller()),
   });
-  client = async (line, ask) => {
-    const reply = await plain(line, ask);
+  client = async (line, options) => {
+    const reply = await plain(line, options);
     expect(reply.faults, line).toEqual([]);
     return reply;
   };

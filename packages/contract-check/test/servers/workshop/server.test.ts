@@ -5,12 +5,12 @@ import type { Started } from '../kit/serve.ts';
 import { start } from './server.ts';
 
 const plane = { name: 'Block plane', kind: 'hand', price: 0.07, boughtOn: '2024-02-29' };
-const nobody = '00000000-0000-4000-8000-000000000000';
+const unknownId = '00000000-0000-4000-8000-000000000000';
 
 let started: Started;
 let contract: Contract;
 let client: Client;
-const seen = new Set<string>();
+const covered = new Set<string>();
 
 async function identity(name: 'caller' | 'expired' | 'forbidden' | 'otherTenant') {
   return { ...(await started.auth?.[name]?.()) };
@@ -20,10 +20,10 @@ beforeAll(async () => {
   started = await start();
   contract = await readContract(started.specification);
   const plain = clientOf(contract, started.url, await identity('caller'));
-  client = async (line, ask) => {
-    const reply = await plain(line, ask);
+  client = async (line, options) => {
+    const reply = await plain(line, options);
     expect(reply.faults, line).toEqual([]);
-    if (reply.status < 400) seen.add(line.split(' ')[0] + shape(line));
+    if (reply.status < 400) covered.add(line.split(' ')[0] + shape(line));
     return reply;
   };
 });
@@ -34,7 +34,7 @@ function shape(line: string): string {
   return (line.split(' ')[1]?.split('?')[0] ?? '').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '{}');
 }
 
-async function makeTool(more: object = {}) {
+async function createTool(more: object = {}) {
   const { body, headers } = await client('POST /tools', { body: { ...plane, ...more } });
   return { tool: body, etag: headers.get('etag') ?? '' };
 }
@@ -107,13 +107,13 @@ describe('tools', () => {
   });
 
   it('have serials that are unique', async () => {
-    const { tool } = await makeTool({ serial: 'ZZ-1234' });
+    const { tool } = await createTool({ serial: 'ZZ-1234' });
     expect((await client('POST /tools', { body: { ...plane, serial: 'ZZ-1234' } })).status).toBe(409);
     await client(`DELETE /tools/${tool.id}`);
   });
 
   it('have photos', async () => {
-    const { tool } = await makeTool();
+    const { tool } = await createTool();
     const photo = (type: string) => {
       const form = new FormData();
       form.set('caption', 'In use');
@@ -143,7 +143,7 @@ describe('tools', () => {
     [{ serial: null }],
     [{ manual: 'not a uri' }],
     [{ dimensions: { width: 0 } }],
-    [{ id: nobody }],
+    [{ id: unknownId }],
   ])('are refused with %j', async (wrong) => {
     expect((await client('POST /tools', { body: { ...plane, ...wrong } })).status).toBe(422);
   });
@@ -155,7 +155,7 @@ describe('jobs', () => {
     { kind: 'sharpening', angle: 10.5, grit: 8000, tags: ['a', 'b-c'] },
     { kind: 'inspection', marks: [9.5, 'pass', false], inspector: 'Ada', inspectedOn: '2024-01-01', dueOn: null },
   ])('are made and removed: $kind', async (special) => {
-    const { tool } = await makeTool();
+    const { tool } = await createTool();
     const created = await client('POST /jobs', {
       body: { toolId: tool.id, title: 'Do', doorCode: '1234', id: 'ignored', ...special },
     });
@@ -179,7 +179,7 @@ describe('jobs', () => {
     { kind: 'inspection', marks: [1, 'pass', true], inspector: 'Ada' },
     { kind: 'repair', fault: 'x', tags: ['a', 'a'] },
     { kind: 'repair', fault: 'x', labels: { y: 'z' } },
-    { kind: 'repair', fault: 'x', toolId: nobody },
+    { kind: 'repair', fault: 'x', toolId: unknownId },
   ])('are refused: %j', async (special) => {
     const { items } = (await client('GET /tools')).body;
     expect((await client('POST /jobs', { body: { toolId: items[0].id, title: 'Do', ...special } })).status).toBe(422);
@@ -268,18 +268,18 @@ describe('every request', () => {
   });
 
   it('is signed in', async () => {
-    const asked = async (headers: Record<string, string>, line = 'GET /tools') =>
+    const rateLimited = async (headers: Record<string, string>, line = 'GET /tools') =>
       (await client(line, { headers: { authorization: '', ...headers } })).status;
-    expect(await asked({})).toBe(401);
-    expect(await asked(await identity('expired'))).toBe(401);
-    expect(await asked(await identity('forbidden'))).toBe(403);
-    expect(await asked({ authorization: 'Basic caller-token' })).toBe(401);
+    expect(await rateLimited({})).toBe(401);
+    expect(await rateLimited(await identity('expired'))).toBe(401);
+    expect(await rateLimited(await identity('forbidden'))).toBe(403);
+    expect(await rateLimited({ authorization: 'Basic caller-token' })).toBe(401);
     const bare = clientOf(contract, started.url);
     expect((await bare('GET /tools', { headers: { 'x-api-key': 'device-key' } })).status).toBe(200);
     expect((await bare('GET /tools', { headers: { 'x-api-key': 'made-up' } })).status).toBe(401);
     expect((await bare('POST /tools', { headers: { 'x-api-key': 'device-key' }, body: plane })).status).toBe(403);
     expect((await bare('GET /health')).body).toEqual({ status: 'ok' });
-    seen.add('GET/health');
+    covered.add('GET/health');
   });
 
   it('sees nothing of another workshop', async () => {
@@ -318,14 +318,14 @@ describe('every request', () => {
         return operation?.id === 'listTools' ? { ...reply, status: 203 } : reply;
       },
     });
-    const asked = await clientOf(contract, altered.url, await identity('caller'))('GET /tools?limit=1');
+    const received = await clientOf(contract, altered.url, await identity('caller'))('GET /tools?limit=1');
     await altered.close();
-    expect([asked.status, asked.body.items.length, asked.faults.length]).toEqual([203, 2, 1]);
+    expect([received.status, received.body.items.length, received.faults.length]).toEqual([203, 2, 1]);
   });
 });
 
 it('does every operation', () => {
   const shapes = contract.operations.map(({ method, path }) => method + path.replaceAll(/\{[^}]+\}/g, '{}'));
   const places = 'GET/places/{}/{}/{}';
-  expect(shapes.filter((one) => one !== places && !seen.has(one))).toEqual([]);
+  expect(shapes.filter((one) => one !== places && !covered.has(one))).toEqual([]);
 });

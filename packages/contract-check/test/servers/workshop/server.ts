@@ -31,7 +31,7 @@ interface Token {
 
 let contract: Promise<Contract> | undefined;
 
-/** Starts a workshop of its own, correct to the last detail. `alter` is in between, to make it less so. */
+/** Starts a separate workshop that follows its contract exactly. `alter` can change its behavior. */
 export async function start(options: Options = {}): Promise<Started> {
   contract ??= readContract(specification);
   const nextId = counter();
@@ -72,7 +72,7 @@ export async function start(options: Options = {}): Promise<Started> {
   };
 }
 
-/** @throws Refusal with 401 or 403 */
+/** @throws Rejection with 401 or 403 */
 function admit(
   operation: Operation,
   request: Request,
@@ -103,7 +103,7 @@ function unauthorized(detail: string): Rejection {
   return rejection(401, detail, { 'www-authenticate': 'Bearer realm="workshop"' });
 }
 
-/** A rejection of HEAD has no body to say why in. */
+/** The response to HEAD has no body that could explain a rejection. */
 function reject({ status, message, pointer }: Rejection, operation: Operation | undefined): Result {
   if (operation?.method === 'HEAD') return { status };
   const title = titles[status] ?? 'Refused';
