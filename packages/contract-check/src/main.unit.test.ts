@@ -58,11 +58,11 @@ async function finish(child: ChildProcess) {
 /** Runs the command in this process, with a fake check. */
 async function command(args: string[], check = async (_: CheckOptions) => reportWith({ findings: [] })) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const notHere = () => Promise.reject(new Error('This is not asked for.'));
+  const unexpected = () => Promise.reject(new Error('Unexpected call.'));
   const outputs = [text(stdout), text(stderr)] as const;
   const code = await run(
     args,
-    { check, judgeHar: notHere, startProxy: notHere },
+    { check, judgeHar: unexpected, startProxy: unexpected },
     { stdout, stderr, directory: folder },
   );
   stdout.end();
@@ -76,7 +76,7 @@ async function findings({ auth }: CheckOptions) {
 }
 
 async function failing({ auth }: CheckOptions): Promise<never> {
-  throw new Error(`The server said ${(await auth?.caller())?.Authorization}.`);
+  throw new Error(`The server returned ${(await auth?.caller())?.Authorization}.`);
 }
 
 /** The options that the command passes to the check. */
@@ -140,7 +140,7 @@ describe('the command', () => {
     const args = ['--spec', 'a.yaml', '--auth', 'auth.ts'];
     const { code, stderr } = await command(args, failing);
     expect(stderr).toBe(
-      'contract-check: Error: The server said Bearer $TOKEN. This is a bug in contract-check. Set DEBUG=1 to print the stack trace.\n',
+      'contract-check: Error: The server returned Bearer $TOKEN. This is a bug in contract-check. Set DEBUG=1 to print the stack trace.\n',
     );
     expect(code).toBe(2);
     process.env.DEBUG = '1';

@@ -317,7 +317,7 @@ function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Pro
 function unreadable({ session }: CheckContext, call: Call): Probe[] {
   const response = call.operation.responses.find(({ status }) => status === '406');
   if (response === undefined) return [];
-  const accept = 'application/vnd.nobody-writes-this';
+  const accept = 'application/vnd.unsupported-by-any-server';
   return [
     {
       keyword: 'accept',

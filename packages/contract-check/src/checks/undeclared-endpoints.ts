@@ -158,7 +158,7 @@ function bodyHeaders(method: string): Record<string, string> {
 }
 
 async function isCatchAll({ session }: CheckContext): Promise<boolean> {
-  const target = `/nobody-knows-${Math.abs(session.seedFor('catch-all'))}`;
+  const target = `/undeclared-path-${Math.abs(session.seedFor('catch-all'))}`;
   const exchange = await session.sendRaw({ method: 'GET', target, headers: { accept: '*/*' }, body: undefined });
   return exchange.response.status < 400 && exchange.response.status > 0;
 }

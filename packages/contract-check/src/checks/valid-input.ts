@@ -251,7 +251,7 @@ function presentAt({ session }: CheckContext, place: CallPlace): Bound | undefin
     pointer: '',
     place: session.document.placeOf(parameter.node),
     value,
-    note: 'it is given',
+    note: 'it is sent',
     neighbour: undefined,
     chosen: undefined,
   };

@@ -106,7 +106,7 @@ function details(finding: PresentedFinding, directory: string | undefined): stri
     `Expected: ${finding.expected}`,
     `Actual: ${finding.actual}`,
     ...(finding.place === undefined ? [] : [`Contract: ${placeText(finding.place, directory)}`]),
-    ...finding.exchanges.map((exchange) => `Request: ${exchange.curl}\nAnswer: ${responseLine(exchange)}`),
+    ...finding.exchanges.map((exchange) => `Request: ${exchange.curl}\nResponse: ${responseLine(exchange)}`),
     ...(last === undefined || last.response.text === '' ? [] : [last.response.text.slice(0, longestBody)]),
     `Fix: ${finding.fix}`,
     ...(finding.also.length === 0 ? [] : [`Also in: ${finding.also.join(', ')}`]),

@@ -77,7 +77,7 @@ function resultOf(
 }
 
 function messageOf(finding: PresentedFinding): string {
-  const requests = finding.exchanges.map((exchange) => `${exchange.curl}\nAnswer: ${responseLine(exchange)}`);
+  const requests = finding.exchanges.map((exchange) => `${exchange.curl}\nResponse: ${responseLine(exchange)}`);
   return [
     finding.title,
     `Expected: ${finding.expected}`,

@@ -57,7 +57,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('reaches an operation by the example of its parameter, where a member of the same name is about something else', async () => {
+it('an operation is reached with the example of its parameter if a property of the same name has another meaning', async () => {
   const { operations } = await check({ spec, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   expect(operations.map(({ id, reached }) => [id, reached])).toEqual([
     ['read-codes', true],

@@ -157,7 +157,7 @@ function* presenceBounds({ spot, subject, document }: Bounding): Generator<Candi
   const source = shape.sources.find(({ type }) => type !== undefined);
   if (pointer !== '' && value !== null) {
     const note = () => `${subject} is present`;
-    yield { keyword: 'type', source, detail: 'given', pointer, parts: [value], note };
+    yield { keyword: 'type', source, detail: 'present', pointer, parts: [value], note };
   }
   if (omit !== undefined) {
     const [first] = shape.sources;

@@ -158,7 +158,7 @@ test('every violation of a large contract is rejected, at its pointer, with a pl
   );
 });
 
-test('what is absent is broken too, and every branch', async () => {
+test('absent parts and all branches are violated, too', async () => {
   const {
     document,
     validators: referee,
@@ -193,7 +193,7 @@ test('what is absent is broken too, and every branch', async () => {
   );
 });
 
-test('a schema that refers to itself is broken at few places', async () => {
+test('a recursive schema is violated at few places', async () => {
   const {
     document,
     validators: referee,
@@ -213,7 +213,7 @@ test('a schema that refers to itself is broken at few places', async () => {
   expect(lengths.length).toBeLessThanOrEqual(2);
 });
 
-test('what is readOnly is neither missing nor wrong in a request', async () => {
+test('readOnly properties are neither omitted nor violated in a request', async () => {
   const {
     document,
     validators: referee,

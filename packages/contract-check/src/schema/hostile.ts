@@ -291,7 +291,7 @@ export function hostileTexts(): OddText[] {
 
 /** Serializes a value with raw text in place of one part. */
 export function withRawText(whole: unknown, write: (part: unknown) => unknown, text: string): string {
-  const mark = 'raw-text-stands-here-7c1e9b2d';
+  const mark = 'raw-text-placeholder-7c1e9b2d';
   const written = JSON.stringify(write(mark)) ?? JSON.stringify(whole);
   return written.replace(`"${mark}"`, () => text);
 }

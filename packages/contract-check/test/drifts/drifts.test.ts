@@ -38,15 +38,15 @@ beforeAll(async () => {
 afterAll(() => stage?.close());
 
 describe('the suite of the service', () => {
-  it('has enough drifts, each of its own, on every operation that the service answers', () => {
+  it('has enough drifts, with unique names, for every operation of the service', () => {
     expect(serviceDrifts.length).toBeGreaterThanOrEqual(170);
     expect(new Set(serviceDrifts.map(({ name }) => name)).size).toBe(serviceDrifts.length);
     expect(new Set(serviceDrifts.map(({ operation }) => operation)).size).toBe(34);
   });
 
-  it.each(shown(serviceDrifts))('shows that it can be seen: $name', (drift) => prove(drift, stage.front, world));
+  it.each(shown(serviceDrifts))('is observable: $name', (drift) => prove(drift, stage.front, world));
 
-  it.each(serviceSample)('is caught by the check: %s', (name) => expectCaught(stage, serviceDrifts, name));
+  it.each(serviceSample)('is found by the check: %s', (name) => expectCaught(stage, serviceDrifts, name));
 });
 
 describe('the suite of the workshop', () => {
@@ -58,9 +58,9 @@ describe('the suite of the workshop', () => {
   });
   afterAll(() => workshop?.close());
 
-  it.each(shown(workshopDrifts))('shows that it can be seen: $name', (drift) => prove(drift, workshop.front, shop));
+  it.each(shown(workshopDrifts))('is observable: $name', (drift) => prove(drift, workshop.front, shop));
 
-  it.each(workshopSample)('is caught by the check: %s', (name) => expectCaught(workshop, workshopDrifts, name));
+  it.each(workshopSample)('is found by the check: %s', (name) => expectCaught(workshop, workshopDrifts, name));
 });
 
 async function expectCaught<World>(at: OpenStage<World>, drifts: readonly Drift<World>[], name: string): Promise<void> {

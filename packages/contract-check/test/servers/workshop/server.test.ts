@@ -40,7 +40,7 @@ async function createTool(more: object = {}) {
 }
 
 describe('tools', () => {
-  it('are made, read, replaced, changed and given away', async () => {
+  it('are created, read, replaced, updated and deleted', async () => {
     const created = await client('POST /tools', { body: { ...plane, note: null, dimensions: { width: 4.5 } } });
     expect(created.status).toBe(201);
     expect(created.body).toMatchObject({ ...plane, state: 'available', note: null, dimensions: { width: 4.5 } });
@@ -73,7 +73,7 @@ describe('tools', () => {
     expect((await client(`HEAD ${path}`)).status).toBe(404);
   });
 
-  it('come in pages that are disjoint, complete and ordered', async () => {
+  it('have disjoint, complete and ordered pages', async () => {
     const all = (await client('GET /tools?limit=50&orderBy=-price')).body;
     const prices = all.items.map((tool: { price: number }) => tool.price);
     expect(prices).toEqual([...prices].sort((one, other) => other - one));
@@ -97,7 +97,7 @@ describe('tools', () => {
     expect((await client('GET /inventory?kinds=hand,power&least=100')).body).toEqual({ power: 2 });
   });
 
-  it('replay for an idempotency key', async () => {
+  it('are replayed for an idempotency key', async () => {
     const headers = { 'idempotency-key': 'key-00000001' };
     const first = await client('POST /tools', { body: plane, headers });
     const again = await client('POST /tools', { body: plane, headers });
@@ -106,7 +106,7 @@ describe('tools', () => {
     await client(`DELETE /tools/${first.body.id}`);
   });
 
-  it('have serials that are unique', async () => {
+  it('have unique serials', async () => {
     const { tool } = await createTool({ serial: 'ZZ-1234' });
     expect((await client('POST /tools', { body: { ...plane, serial: 'ZZ-1234' } })).status).toBe(409);
     await client(`DELETE /tools/${tool.id}`);
@@ -144,7 +144,7 @@ describe('tools', () => {
     [{ manual: 'not a uri' }],
     [{ dimensions: { width: 0 } }],
     [{ id: unknownId }],
-  ])('are refused with %j', async (wrong) => {
+  ])('are rejected with %j', async (wrong) => {
     expect((await client('POST /tools', { body: { ...plane, ...wrong } })).status).toBe(422);
   });
 });
@@ -154,7 +154,7 @@ describe('jobs', () => {
     { kind: 'repair', fault: 'worn', parts: [{ sku: '000123', count: 2 }], labels: { 'x-a': 'b' } },
     { kind: 'sharpening', angle: 10.5, grit: 8000, tags: ['a', 'b-c'] },
     { kind: 'inspection', marks: [9.5, 'pass', false], inspector: 'Ada', inspectedOn: '2024-01-01', dueOn: null },
-  ])('are made and removed: $kind', async (special) => {
+  ])('are created and deleted: $kind', async (special) => {
     const { tool } = await createTool();
     const created = await client('POST /jobs', {
       body: { toolId: tool.id, title: 'Do', doorCode: '1234', id: 'ignored', ...special },
@@ -180,12 +180,12 @@ describe('jobs', () => {
     { kind: 'repair', fault: 'x', tags: ['a', 'a'] },
     { kind: 'repair', fault: 'x', labels: { y: 'z' } },
     { kind: 'repair', fault: 'x', toolId: unknownId },
-  ])('are refused: %j', async (special) => {
+  ])('are rejected: %j', async (special) => {
     const { items } = (await client('GET /tools')).body;
     expect((await client('POST /jobs', { body: { toolId: items[0].id, title: 'Do', ...special } })).status).toBe(422);
   });
 
-  it('come by cursors, and by filters in every style', async () => {
+  it('are listed by cursor, and by filters in every style', async () => {
     const titles = async (query: string) =>
       (await client(`GET /jobs?${query}`)).body.data.map(({ title }: { title: string }) => title);
     expect(await titles('filter[priority]=2&filter[kind]=repair')).toEqual(['True the sole']);
@@ -206,7 +206,7 @@ describe('jobs', () => {
 });
 
 describe('reports', () => {
-  it('are made while the caller waits', async () => {
+  it('are created in the background', async () => {
     const { items } = (await client('GET /tools?limit=1')).body;
     const job = await client('POST /jobs', {
       body: { toolId: items[0].id, title: 'Say "a", then b', kind: 'repair', fault: 'x' },
@@ -248,7 +248,7 @@ describe('places', () => {
     '/places/;shelf=A1/.red/from=1',
     '/places/;shelf=A1/.red/from=1,to=100',
     '/places/;shelf=A1/.red/from=1,to=2?where={',
-  ])('are refused: %s', async (path) => {
+  ])('are rejected: %s', async (path) => {
     expect((await client(`GET ${path}`)).status).toBe(400);
   });
 });
@@ -263,11 +263,11 @@ describe('every request', () => {
     'kind=blunt',
     'boughtFrom=2023-02-29',
     'search=%',
-  ])('has parameters in order: %s', async (query) => {
+  ])('with invalid parameters is rejected: %s', async (query) => {
     expect((await client(`GET /tools?${query}`)).status).toBe(400);
   });
 
-  it('is signed in', async () => {
+  it('must be authenticated', async () => {
     const rateLimited = async (headers: Record<string, string>, line = 'GET /tools') =>
       (await client(line, { headers: { authorization: '', ...headers } })).status;
     expect(await rateLimited({})).toBe(401);
@@ -282,7 +282,7 @@ describe('every request', () => {
     covered.add('GET/health');
   });
 
-  it('sees nothing of another workshop', async () => {
+  it('sees no data of another workshop', async () => {
     const { items } = (await client('GET /tools')).body;
     const headers = await identity('otherTenant');
     expect((await client(`GET /tools/${items[0].id}`, { headers })).status).toBe(404);
@@ -290,7 +290,7 @@ describe('every request', () => {
     expect((await client('GET /jobs', { headers })).body.data).toEqual([]);
   });
 
-  it('has a body that can be read', async () => {
+  it('must have a readable body', async () => {
     const send = async (body: string | Uint8Array, type = 'application/json') =>
       (await client('POST /tools', { body, headers: { 'content-type': type } })).status;
     expect(await send('{')).toBe(400);
@@ -301,7 +301,7 @@ describe('every request', () => {
     expect(await send(`"${'a'.repeat(1024 * 1024)}"`)).toBe(413);
   });
 
-  it('has a method that its path knows', async () => {
+  it('must have a method that its path declares', async () => {
     const deleted = await client('DELETE /tools');
     expect([deleted.status, deleted.headers.get('allow')]).toEqual([405, 'GET, OPTIONS, POST']);
     expect((await client('HEAD /jobs')).status).toBe(405);
@@ -311,7 +311,7 @@ describe('every request', () => {
     expect((await client('GET /nowhere')).status).toBe(404);
   });
 
-  it('can be altered on its way in, and its answer on its way out', async () => {
+  it('can be altered, and so can its response', async () => {
     const altered = await start({
       alter: async (request, next, operation) => {
         const reply = await next({ ...request, url: request.url.replace('limit=1', 'limit=2') });
@@ -324,7 +324,7 @@ describe('every request', () => {
   });
 });
 
-it('does every operation', () => {
+it('implements every operation', () => {
   const shapes = contract.operations.map(({ method, path }) => method + path.replaceAll(/\{[^}]+\}/g, '{}'));
   const places = 'GET/places/{}/{}/{}';
   expect(shapes.filter((one) => one !== places && !covered.has(one))).toEqual([]);

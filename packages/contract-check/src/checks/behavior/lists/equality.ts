@@ -164,10 +164,10 @@ export function unusedValues(
   const items = slot.shape.enum ?? property.enum;
   const created = items ?? [
     `0199a1c2-0c01-7c01-8a4f-${hex}`,
-    `nobody${hex}`,
+    `unused${hex}`,
     `${(seed % 800_000) + 100_007}`,
     (seed % 800_000) + 100_007,
-    `nobody${hex}@example.com`,
+    `unused${hex}@example.com`,
   ];
   return created.filter((value) => isScalar(value) && typeof value !== 'boolean' && !known.includes(folded(value)));
 }

@@ -77,10 +77,10 @@ export function moreDifferences(
           ...base,
           check: 'page-more',
           title: follow
-            ? `\`${metadata.hasMore.name}\` says that no rows follow, but more rows follow`
-            : `\`${metadata.hasMore.name}\` says that more rows follow, but this is the last page`,
+            ? `\`${metadata.hasMore.name}\` indicates that no rows follow, but more rows follow`
+            : `\`${metadata.hasMore.name}\` indicates that more rows follow, but this is the last page`,
           expected: follow ? `${list.rows.length - end} rows follow` : 'no rows follow',
-          actual: `${metadata.hasMore.name} says the opposite after ${end} of ${list.rows.length} rows`,
+          actual: `${metadata.hasMore.name} is the opposite after ${end} of ${list.rows.length} rows`,
           fix: 'Set it to true exactly if another page has rows.',
         },
       ];

@@ -193,7 +193,7 @@ function patterns(value: unknown, ignoresCase: boolean): unknown[] {
   const word = typeof value === 'string' ? /[A-Za-z\d]{2,}/.exec(value)?.[0] : undefined;
   if (word === undefined) return [];
   const expected = ignoresCase ? (word === word.toUpperCase() ? word.toLowerCase() : word.toUpperCase()) : word;
-  return [`%${expected}%`, `%nobody${word}%`];
+  return [`%${expected}%`, `%unused${word}%`];
 }
 
 function piece(text: string, operator: string): string {

@@ -25,9 +25,9 @@ export function addressesOf(resourceType: ResourceType, call: Call, created: Exc
   const located = locationIn(item, created);
   const found: [string, unknown][] = [
     ...linked(created, item, name).map((value): [string, unknown] => ['link', value]),
-    [`answer ${name}`, body[name]],
-    ['answer id', own === undefined ? undefined : body[own]],
-    ['answer kind', ofKind === undefined ? undefined : body[ofKind]],
+    [`response ${name}`, body[name]],
+    ['response id', own === undefined ? undefined : body[own]],
+    ['response kind', ofKind === undefined ? undefined : body[ofKind]],
     ['location', located?.[name]],
     [`request ${name}`, sent[name]],
     // A PUT creates the resource at its own path.

@@ -180,7 +180,7 @@ class Library {
     if (known !== undefined && this.#has('replay is a conflict')) return problem(409, 'The key was used');
     if (known !== undefined && this.#has('replay with another id'))
       return { ...known.reply, body: { ...(known.reply.body as JsonObject), id: randomUUID() } };
-    if (known !== undefined && this.#has('replay makes another')) this.#create(kind, incoming);
+    if (known !== undefined && this.#has('replay creates another')) this.#create(kind, incoming);
     if (known !== undefined) return known.reply;
     const reply = this.#create(kind, incoming);
     if (reply.status < 300)
@@ -202,7 +202,7 @@ class Library {
       ...(kind === 'authors' ? { active: true } : {}),
       ...fixed,
     };
-    if (this.#has('id taken from request') && typeof body.id === 'string') row.id = body.id;
+    if (this.#has('id from request accepted') && typeof body.id === 'string') row.id = body.id;
     if (this.#has('default of another genre') && body.genre === undefined) row.genre = 'poetry';
     if (this.#has('default null') && body.inPrint === undefined) row.inPrint = null;
     if (this.#has('same id') && this.#rows(kind).length > 0) row.id = this.#rows(kind)[0]?.row.id ?? row.id;
@@ -360,7 +360,7 @@ class Library {
     const row = this.#has('every id is the first') && other !== undefined ? other : found.row;
     const etag = this.#has('etag constant')
       ? '"0"'
-      : this.#has('etag of the moment')
+      : this.#has('etag from the clock')
         ? `"${process.hrtime.bigint()}"`
         : etagOf(row);
     const isKnown = headers['if-none-match'] === etag || headers['if-none-match'] === '*';
@@ -417,7 +417,7 @@ class Library {
     if (this.#has('createdAt moves')) stored.createdAt = stored.updatedAt;
     if (this.#has('updatedAt stays')) stored.updatedAt = before.updatedAt;
     if (this.#has('version stays')) stored.version = before.version;
-    if (this.#has('id taken in change') && typeof body.id === 'string') stored.id = body.id;
+    if (this.#has('id in update accepted') && typeof body.id === 'string') stored.id = body.id;
     const other = this.#rows(kind).at(-1);
     if (this.#has('changes another too') && other !== undefined && other !== found)
       Object.assign(other.row, writable(kind, body));
@@ -454,11 +454,11 @@ class Library {
       return { status: 200, body: shown(found.row) };
     }
     this.#deleted.add(found.row.id);
-    const victim = this.#has('delete takes another')
+    const victim = this.#has('delete removes another')
       ? (rows.findLast((one) => one !== found && one.tenant === found.tenant) ?? found)
       : found;
     rows.splice(rows.indexOf(victim), 1);
-    if (this.#has('delete takes another too') && rows.length > 0) rows.splice(-1, 1);
+    if (this.#has('delete removes another too') && rows.length > 0) rows.splice(-1, 1);
     return { status: 204 };
   }
 
@@ -466,10 +466,10 @@ class Library {
     const copies = Array.isArray(body.copies) ? body.copies.filter(isObject) : [];
     if (copies.length === 0) return problem(400, 'There is none');
     const results = copies.map((copy, index) => this.#upsertOne(copy, index, tenant, copies));
-    if (this.#has('all or nothing in silence') && results.some(({ error }) => error !== null)) {
+    if (this.#has('all items silently rolled back') && results.some(({ error }) => error !== null)) {
       for (const { id } of results) this.#drop(id);
     }
-    const visible = this.#has('a result too few')
+    const visible = this.#has('one result missing')
       ? results.slice(1)
       : this.#has('results reversed')
         ? results.map((one, index) => ({ ...one, ...(results.at(-1 - index) ?? {}), index }))
@@ -490,7 +490,7 @@ class Library {
     const rows = this.#rows('copies');
     if (copy.bookId !== undefined && !this.#rows('books').some(({ row }) => row.id === copy.bookId))
       return { index, id: null, code, error: { message: 'There is no such book' } };
-    const known = this.#has('upsert makes a second')
+    const known = this.#has('upsert creates a second')
       ? undefined
       : rows.find(({ row, tenant: of }) => of === tenant && row.code === code);
     if (known !== undefined) {
@@ -498,7 +498,7 @@ class Library {
       return { index, id: known.row.id, code, error: null };
     }
     const row: Row = { ...defaults.copies, ...writable('copies', copy), id: randomUUID(), version: 1 };
-    if (this.#has('items take the note of the first') && all[0] !== undefined) row.note = all[0].note ?? null;
+    if (this.#has('items get the note of the first') && all[0] !== undefined) row.note = all[0].note ?? null;
     if (!(this.#has('last item not stored') && index > 0 && index === all.length - 1)) rows.push({ tenant, row });
     return { index, id: row.id, code, error: null };
   }

@@ -58,7 +58,7 @@ export function removed(harness: ResourceHarness): Observation {
         operation: read,
         about: remove.id,
         title: `A resource deleted by ${remove.id} can no longer be read`,
-        expected: `${text(created.resource.id)}, marked as deleted, because the contract says softDelete`,
+        expected: `${text(created.resource.id)}, marked as deleted, because the contract declares softDelete`,
         actual: `${after.response.status} ${after.response.text.slice(0, 120)}`,
         fix: 'Return deleted resources, marked as deleted.',
         exchanges: [response, after],
