@@ -84,7 +84,7 @@ async function start(suite: string): Promise<ChildProcess[]> {
   const workers = Array.from({ length: Number(options.workers) }, () => fork(file, [suite]));
   for (const worker of workers)
     worker.on('exit', (code) => {
-      if (code !== 0) throw new Error(`A worker ended with ${code}: what it says of it stands above.`);
+      if (code !== 0) throw new Error(`A worker exited with ${code}; see its output above.`);
     });
   await Promise.all(workers.map((worker) => once(worker, 'message')));
   return workers;

@@ -21,7 +21,7 @@ async function work({ suite, drift }: { suite: Suite; drift?: string }): Promise
 async function runAll(): Promise<number> {
   if (chosen !== undefined && !(chosen in suites)) {
     console.error(
-      `There is no suite ${chosen}: say ${Object.keys(suites).join(' or ')}, and names of its drifts, or nothing.`,
+      `Unknown suite ${chosen}. Pass ${Object.keys(suites).join(' or ')}, optionally followed by names of drifts, or nothing.`,
     );
     return 2;
   }
@@ -82,7 +82,7 @@ function inWorker(job: { suite: Suite; drift?: string }): Promise<Found[] | unde
     worker.once('exit', (code) => {
       if (code !== null)
         console.error(
-          `The check of ${job.drift ?? `${job.suite}, correct,`} ended with ${code}: its last words stand above.`,
+          `The check of ${job.drift ?? `${job.suite}, correct,`} exited with ${code}; see its output above.`,
         );
       resolve(undefined);
     });

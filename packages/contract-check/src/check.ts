@@ -27,7 +27,7 @@ export async function check(options: CheckOptions): Promise<Report> {
     const baselines = new Baselines(session);
     await baselines.find(progress('Finding a request that succeeds for each operation'));
     for (const { phase, finds, run } of checks) {
-      if (finds.some((category) => session.wants(category))) {
+      if (finds.some((category) => session.includesCategory(category))) {
         await run({ session, baselines, onProgress: progress(phase) });
       }
     }
@@ -82,12 +82,12 @@ function reportOf(session: Session, url: string, milliseconds: number): Report {
   const findings = session.registry.findings();
   const operations: OperationReport[] = session.judged.map((operation) => {
     const state = session.stateOf(operation);
-    const mine = findings.filter(
+    const ownFindings = findings.filter(
       (finding) => finding.operation === operation.id || finding.also.includes(operation.id),
     );
     const tally = (category: Category): Tally => ({
       observations: state.observations[category],
-      findings: mine.filter((finding) => finding.category === category).length,
+      findings: ownFindings.filter((finding) => finding.category === category).length,
     });
     return {
       id: operation.id,

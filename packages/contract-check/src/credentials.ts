@@ -6,7 +6,7 @@ type Headers = Readonly<Record<string, string>>;
 
 const identities = ['caller', 'expired', 'forbidden', 'otherTenant'] as const;
 /** A header value of this length that is not an ID is treated as a credential, regardless of its name. */
-const longEnough = 24;
+const minSecretLength = 24;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Wraps an auth module, and records every credential that it returns. */
@@ -48,7 +48,7 @@ export function secretsOfValues(values: Readonly<Record<string, unknown>>): Secr
 function secretsOfHeader(name: string, value: string): Secret[] {
   if (name === 'authorization' || name === 'proxy-authorization') return secretsOfAuthorization(value);
   if (name === 'cookie') return value.split(';').flatMap(secretOfCookie);
-  const isSecret = isSecretName(name) || (value.length >= longEnough && !uuid.test(value));
+  const isSecret = isSecretName(name) || (value.length >= minSecretLength && !uuid.test(value));
   return isSecret ? [{ value, variable: variableOf(name) }] : [];
 }
 

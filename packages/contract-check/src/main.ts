@@ -80,7 +80,7 @@ export async function run(
 ): Promise<number> {
   let code: number = exitCodes.same;
   const program = programOf(surroundings, async (flags) => {
-    code = await carryOut(flags, work, surroundings);
+    code = await execute(flags, work, surroundings);
   });
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -134,7 +134,7 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
     .action(action);
 }
 
-async function carryOut(
+async function execute(
   { color, har, proxy, ...flags }: CommandFlags,
   work: Work,
   surroundings: Surroundings,

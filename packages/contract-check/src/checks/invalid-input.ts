@@ -6,7 +6,7 @@ import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
-import { isCreating, isRemoving } from '../run/names.ts';
+import { isCreating, isDeleting } from '../run/names.ts';
 import { renewedAround } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { isHarmless } from '../run/unknown-id.ts';
@@ -81,7 +81,7 @@ export async function checkInvalidInput(
       const second = await send(context, probe, `${index} again`);
       // The resource that the first call created or deleted prevents the second.
       if (isAccepted(second)) return [second];
-      const isGone = isRemoving(operation) && ([404, 410].includes(second.response.status) || hasItemErrors(second));
+      const isGone = isDeleting(operation) && ([404, 410].includes(second.response.status) || hasItemErrors(second));
       return second.response.status === 409 || isGone ? [exchange] : undefined;
     };
     const found = (other: Exchange) => (isAccepted(other) ? finding(operation, probe, other) : undefined);
@@ -143,7 +143,7 @@ function tellsOf(exchange: Exchange, { at }: Probe, codes: ReadonlySet<string>):
 }
 
 /** Maximum number of violations per place. Another seed selects others. */
-const most = 400;
+const maxProbes = 400;
 
 function probesAt(context: CheckContext, place: CallPlace): Probe[] {
   const { session } = context;
@@ -154,7 +154,7 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
   );
   return sampled(
     breaks,
-    session.options.probes ?? most,
+    session.options.probes ?? maxProbes,
     session.seedFor(`breaks ${place.name}`),
     ({ keyword, place: at }) => `${keyword} ${at?.file} ${at?.pointer}`,
   ).map((one) => ({
@@ -162,14 +162,14 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
     at: `${place.name}${general(one.pointer)}`,
     note: one.note,
     place: one.place,
-    call: place.with(knownButBroken(context, place, one.value)),
+    call: place.with(withBrokenKnownIds(context, place, one.value)),
     base: place,
     pointer: one.pointer,
   }));
 }
 
 /** Replaces made-up IDs with existing ones. An ID that is the violation stays invalid. */
-function knownButBroken(
+function withBrokenKnownIds(
   { session }: CheckContext,
   { parameter, schema, call: { operation } }: CallPlace,
   value: unknown,
@@ -225,7 +225,7 @@ function absences({ session }: CheckContext, call: Call): Probe[] {
 }
 
 /** Maximum number of response properties to send in a body that does not allow them. */
-const mostReturned = 6;
+const maxReturned = 6;
 
 /** Read-only properties from the response, sent in a body that allows no additional properties. */
 function returnedMembers({ session }: CheckContext, { call, exchange }: Baseline): Probe[] {
@@ -245,7 +245,7 @@ function returnedMembers({ session }: CheckContext, { call, exchange }: Baseline
         breaches.length > 0 && breaches.every(({ keyword, pointer }) => keyword === closing && pointer === `/${name}`)
       );
     })
-    .slice(0, mostReturned)
+    .slice(0, maxReturned)
     .map(({ name, whole }) => ({
       keyword: closing,
       at: `body/${name}`,
@@ -302,7 +302,7 @@ function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Pro
       !session.validators.accepts(place.schema, whole, 'request') && isDistinguishable(session, place, whole, true),
   );
   return [...new Map(broken.map((probe) => [`${calls.indexOf(probe.place.call)} ${probe.name}`, probe])).values()]
-    .slice(0, 4 * mostReturned)
+    .slice(0, 4 * maxReturned)
     .map(({ place, name, whole }) => ({
       keyword: 'oneOf',
       at: `body/${name}`,

@@ -12,7 +12,7 @@ export async function probeOperations(context: CheckContext): Promise<void> {
   const { session, baselines, onProgress } = context;
   let done = 0;
   await inParallel(session.judged, 2, async (operation) => {
-    const baseline = session.isOver ? undefined : await baselines.alive(operation);
+    const baseline = session.isOver ? undefined : await baselines.usable(operation);
     if (baseline !== undefined) await probe(context, operation, baseline);
     done += 1;
     onProgress(done, session.judged.length);
@@ -23,7 +23,7 @@ async function probe(context: CheckContext, operation: Operation, baseline: Base
   const { session } = context;
   // Valid input can be judged only once it is known how the server rejects invalid input.
   const rejection = await checkInvalidInput(context, operation, baseline);
-  if (session.wants('invalid input')) await checkCredentials(context, operation, baseline);
-  if (session.wants('valid input')) await checkValidInput(context, operation, baseline, rejection);
-  if (session.wants('robustness')) await checkRobustness(context, operation, baseline);
+  if (session.includesCategory('invalid input')) await checkCredentials(context, operation, baseline);
+  if (session.includesCategory('valid input')) await checkValidInput(context, operation, baseline, rejection);
+  if (session.includesCategory('robustness')) await checkRobustness(context, operation, baseline);
 }

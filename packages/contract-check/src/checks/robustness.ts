@@ -21,7 +21,7 @@ export async function checkRobustness(context: CheckContext, operation: Operatio
           hostileOf(session.document, session.validators, place.schema, place.value).filter(({ value }) =>
             isDistinguishable(session, place, value, false),
           ),
-          Math.min(most, session.options.probes ?? most),
+          Math.min(maxProbes, session.options.probes ?? maxProbes),
           session.seedFor(`hostile ${operation.id} ${place.name}`),
           ({ keyword, pointer }) => `${keyword} ${pointer}`,
         ).map(({ value }) => place.with(value)),
@@ -45,14 +45,14 @@ export async function checkRobustness(context: CheckContext, operation: Operatio
 async function everywhere({ session, baselines }: CheckContext, { call }: Baseline): Promise<Call[]> {
   const { operation, mediaType } = call;
   const schema = operation.body?.contents.find((one) => one.mediaType === mediaType)?.schema;
-  if (schema === undefined || call.body === undefined || (session.options.probes ?? most) < most) return [];
+  if (schema === undefined || call.body === undefined || (session.options.probes ?? maxProbes) < maxProbes) return [];
   const known = [call, ...(await baselines.variants(operation))];
   const [fullest = call] = known.sort((one, other) => sizeOf(other.body) - sizeOf(one.body));
   return [...hostileEverywhere(session.validators, schema, fullest.body)].map((body) => ({ ...fullest, body }));
 }
 
 /** Maximum number of hostile values per place. Another seed selects others. */
-const most = 80;
+const maxProbes = 80;
 
 /** Bodies with a text or number that JSON allows and JavaScript cannot represent. */
 function rawTexts(call: Call): Call[] {

@@ -110,7 +110,7 @@ function needsRights(operation: Operation): boolean {
 
 /** Ways to forge a credential that keep its format; undefined if one does not apply. */
 const forgeries: readonly { readonly who: string; forge(value: string): string | undefined }[] = [
-  { who: 'with a forged credential', forge: (value) => withSecret(value, turnedAt) },
+  { who: 'with a forged credential', forge: (value) => withSecret(value, changedAt) },
   { who: 'with a malformed credential', forge: (value) => withSecret(value, () => 'not-a-credential') },
   { who: 'with a credential under another scheme', forge: withOtherScheme },
   { who: 'with an unsigned token', forge: (value) => withSecret(value, withoutSignature) },
@@ -132,7 +132,7 @@ function withOtherScheme(value: string): string | undefined {
  * Changes one character in the last quarter, which is the signature of a token. The last character is avoided, because
  * some of its bits are ignored.
  */
-function turnedAt(secret: string): string {
+function changedAt(secret: string): string {
   const index = Math.floor(secret.length * 0.85);
   return `${secret.slice(0, index)}${secret[index] === 'A' ? 'B' : 'A'}${secret.slice(index + 1)}`;
 }

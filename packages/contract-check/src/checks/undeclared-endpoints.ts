@@ -55,9 +55,9 @@ async function otherMethods({ session, baselines }: CheckContext, operation: Ope
     const exchange = await session.sendRaw(wire, undefined);
     session.observed(operation, 'undeclared endpoints');
     const isTraced = method === 'TRACE' && exchange.response.status < 400;
-    const isFault = exchange.response.status >= 500 && exchange.response.status !== 501;
+    const isServerError = exchange.response.status >= 500 && exchange.response.status !== 501;
     const wrong =
-      isTraced || isFault
+      isTraced || isServerError
         ? methodFinding(session.document.placeOf(operation.node), operation, method, own, exchange)
         : undefined;
     if (wrong !== undefined) await session.report(wrong, [exchange]);
@@ -206,16 +206,16 @@ async function otherPaths({ session, baselines }: CheckContext, operations: read
     const exchange = await session.sendRaw(wire);
     session.observed(operation, 'undeclared endpoints');
     const { status } = exchange.response;
-    const isThere = status > 0 && status < 400;
-    const isFault = status >= 500 && status !== 501;
-    if (!isThere && !isFault) return;
+    const succeeds = status > 0 && status < 400;
+    const isServerError = status >= 500 && status !== 501;
+    if (!succeeds && !isServerError) return;
     const shown = general(path, operation);
     await session.report(
       {
-        check: isThere ? 'undeclared-operation' : 'server-error',
-        category: isThere ? 'undeclared endpoints' : 'robustness',
+        check: succeeds ? 'undeclared-operation' : 'server-error',
+        category: succeeds ? 'undeclared endpoints' : 'robustness',
         operation: operation.id,
-        title: isThere
+        title: succeeds
           ? `${method} ${shown} returns ${status}, but is not in the contract`
           : `${method} ${shown} fails with ${status}`,
         expected: 'only the paths of the contract',
@@ -371,7 +371,7 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
   }
   const accepting = votes.filter(({ isAcceptedHere }) => isAcceptedHere);
   const isRejecting = accepting.length * 2 < votes.length;
-  const odd = isRejecting ? accepting : votes.filter(({ isAcceptedHere: isTaken }) => !isTaken);
+  const odd = isRejecting ? accepting : votes.filter(({ isAcceptedHere }) => !isAcceptedHere);
   // Without a clear majority there is nothing to deviate from.
   if (votes.length < 3 || odd.length === 0 || odd.length > Math.max(1, votes.length / 4)) return;
   for (const { operation, exchange } of odd) {

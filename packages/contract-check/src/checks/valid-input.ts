@@ -167,14 +167,14 @@ function keptIn({ parameter }: CallPlace, { pointer }: Bound): string | undefine
 function isSelfContained({ pool }: Pick<Session, 'pool'>, value: unknown, pointer: string): boolean {
   const name = pointer.split('/').findLast((segment) => !/^\d+$/.test(segment)) ?? '';
   const isReference = kindOfReference(name) !== undefined || isOwnId(name) || pool.mayRefer(name);
-  if (isHandedOut.test(name) || isReference) return false;
+  if (isServerCreated.test(name) || isReference) return false;
   if (Array.isArray(value)) return value.every((item) => isSelfContained({ pool }, item, pointer));
   if (!isObject(value)) return true;
   return Object.entries(value).every(([key, member]) => isSelfContained({ pool }, member, `/${key}`));
 }
 
 /** Names of values that only the server creates, such as cursors. */
-const isHandedOut = /cursor|token|continu|after|before|match|since|signature|key$/i;
+const isServerCreated = /cursor|token|continu|after|before|match|since|signature|key$/i;
 
 /** The response without values that differ between requests. */
 function reasonOf({ response }: Exchange): string {
@@ -244,7 +244,7 @@ async function isAcceptedElsewhere(
 function presentAt({ session }: CheckContext, place: CallPlace): Bound | undefined {
   const { parameter, value } = place;
   if (parameter === undefined || parameter.required || value === undefined) return undefined;
-  if (isHandedOut.test(parameter.name)) return undefined;
+  if (isServerCreated.test(parameter.name)) return undefined;
   if (!isDistinguishable(session, place, value, false)) return undefined;
   return {
     keyword: 'type',
@@ -324,7 +324,7 @@ function inKind(note: string): string {
 }
 
 /** Maximum number of boundaries per place. Another seed selects others. */
-const most = 300;
+const maxProbes = 300;
 
 function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   if (place.value === undefined) return [];
@@ -337,7 +337,7 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   );
   const kindOf = ({ keyword, place: at, chosen }: Bound) =>
     `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`;
-  return sampled(distinguishable, session.options.probes ?? most, session.seedFor(`bounds ${place.name}`), kindOf);
+  return sampled(distinguishable, session.options.probes ?? maxProbes, session.seedFor(`bounds ${place.name}`), kindOf);
 }
 
 /** Sends a call with existing IDs and fresh texts. */

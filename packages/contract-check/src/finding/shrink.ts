@@ -6,7 +6,7 @@ import { at, escapeSegment, isObject, put, unescapeSegment } from '../json.ts';
 const groups = ['query', 'headers', 'cookies', 'body'] as const;
 
 /** Maximum total size of the smaller calls to consider, sent or not. It limits the time for large calls. */
-const mostLookedAt = 150_000;
+const maxVisited = 150_000;
 
 /** Maximum depth in a body at which single parts are removed. */
 const deepest = 5;
@@ -28,7 +28,7 @@ export interface Shrinking {
  */
 export async function shrink(call: Call, { isLike, shows, tries }: Shrinking): Promise<Exchange | undefined> {
   let left = tries;
-  let remaining = mostLookedAt;
+  let remaining = maxVisited;
   let smallest = call;
   let shown: Exchange | undefined;
   let isSmaller = call.raw === undefined;

@@ -13,7 +13,7 @@ const longestScalar = 80;
 const neighbours = 3;
 const longestList = 8;
 const longestText = 600;
-const mostTextLines = 10;
+const maxTextLines = 10;
 
 /** The body around the relevant part, or its beginning if the finding concerns the whole body. */
 export function excerptOf(
@@ -28,7 +28,7 @@ export function excerptOf(
 
 function textExcerpt(text: string): ExcerptLine[] {
   if (text === '') return [];
-  const lines = text.slice(0, longestText).split('\n').slice(0, mostTextLines);
+  const lines = text.slice(0, longestText).split('\n').slice(0, maxTextLines);
   const isCut = lines.join('\n').length < text.length;
   return [...lines, ...(isCut ? [`… ${text.length.toLocaleString('en')} characters in all`] : [])].map(plain);
 }

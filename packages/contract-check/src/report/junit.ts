@@ -41,7 +41,7 @@ export function renderJunit(report: Report, options: Presentation = {}): string 
   const shown = present(report, options);
   const suites = [
     ...shown.operations.map((operation) => suiteOf(operation, shown, options)),
-    ...strays(shown, options),
+    ...unassigned(shown, options),
   ];
   return builder.build({
     '?xml': { attributes: { version: '1.0', encoding: 'UTF-8' } },
@@ -78,7 +78,7 @@ function suiteOf(operation: OperationReport, report: PresentedReport, options: P
 }
 
 /** Findings outside the contract's operations. */
-function strays(report: PresentedReport, options: Presentation): Suite[] {
+function unassigned(report: PresentedReport, options: Presentation): Suite[] {
   const known = new Set(report.operations.map(({ id }) => id));
   const findings = report.findings.filter(({ operation }) => !known.has(operation));
   if (findings.length === 0) return [];

@@ -112,7 +112,7 @@ class Variables {
   /** Splits a text at its secrets. Known secrets take precedence over those recognized by position. */
   pieces(text: string, named: readonly Span[]): Piece[] {
     const known = new Set(this.#knownSpans(text, named));
-    const others = without([...named, ...lookalikes(text)], [...known]);
+    const others = without([...named, ...apparentSecrets(text)], [...known]);
     const pieces: Piece[] = [];
     let end = 0;
     for (const span of apart([...known, ...others])) {
@@ -201,7 +201,7 @@ function without(spans: readonly Span[], known: readonly Span[]): Span[] {
 }
 
 /** JSON Web Tokens, and values after a scheme name. */
-function lookalikes(text: string): Span[] {
+function apparentSecrets(text: string): Span[] {
   return [
     ...spansOf(text, /\beyJ[\w-]{8,}\.[\w-]{2,}\.[\w-]*/dg, () => 'TOKEN', 0),
     ...spansOf(text, /\b(?:Bearer|Basic)\s+((?=\S*\d)[\w.~+/=-]{8,})/dgi, () => 'TOKEN', 1),

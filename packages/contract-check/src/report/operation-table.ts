@@ -13,7 +13,7 @@ export interface TableRow {
 }
 
 /** Up to this number, each operation has its own row. */
-const mostSingleRows = 24;
+const maxSingleRows = 24;
 
 /**
  * Operations with findings have a row each, at the top. Others also do if there are few; otherwise, operations of the
@@ -22,7 +22,7 @@ const mostSingleRows = 24;
 export function tableRows(report: Report): TableRow[] {
   const found = report.operations.filter((operation) => stateOf(operation) === 'found');
   const others = report.operations.filter((operation) => stateOf(operation) !== 'found');
-  if (report.operations.length <= mostSingleRows) return [...found, ...others].map(singleRow);
+  if (report.operations.length <= maxSingleRows) return [...found, ...others].map(singleRow);
   const shared = sharedSegments(report.operations);
   const clean = others.filter(({ reached }) => reached);
   const missed = others.filter(({ reached }) => !reached);

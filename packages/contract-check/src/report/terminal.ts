@@ -38,8 +38,8 @@ interface Page {
 }
 
 /** Many findings usually share few causes, and a longer report is not read. */
-const mostFindings = 50;
-const mostExchanges = 5;
+const maxFindings = 50;
+const maxExchanges = 5;
 const longestCurl = 2_000;
 const narrowestLabel = 30;
 const gap = '  ';
@@ -133,7 +133,7 @@ function cell({ observations, findings }: Tally, width: number, { paint }: Page)
 }
 
 function findings(report: PresentedReport, page: Page): string[][] {
-  const shown = report.findings.slice(0, mostFindings);
+  const shown = report.findings.slice(0, maxFindings);
   const rest = report.findings.length - shown.length;
   return [
     ...shown.map((finding, index) => findingLines(finding, index + 1, report, page)),
@@ -181,7 +181,7 @@ function copied(name: string, text: string, { paint }: Page): string {
 
 function exchangeLines(finding: PresentedFinding, page: Page): string[] {
   const { exchanges } = finding;
-  const shown = exchanges.slice(-mostExchanges);
+  const shown = exchanges.slice(-maxExchanges);
   const left = exchanges.length - shown.length;
   return [
     ...(left === 0 ? [] : field('', `… ${counted(left, 'earlier request')}: --html FILE shows all.`, page)),
@@ -231,7 +231,7 @@ function coverage(report: PresentedReport, { paint }: Page): string[] {
 }
 
 /** Maximum number of names to list. */
-const mostNames = 3;
+const maxNames = 3;
 
 function missed(report: PresentedReport, page: Page): string[] {
   const { paint } = page;
@@ -242,8 +242,8 @@ function missed(report: PresentedReport, page: Page): string[] {
     ),
   ]);
   const others = gaps(report.coverage, report.operations).flatMap(({ kind, reason, items }) => {
-    const names = items.slice(0, mostNames).map(({ operation, name }) => visible(`${operation} ${name}`));
-    const more = items.length > mostNames ? [`… ${items.length - mostNames} more`] : [];
+    const names = items.slice(0, maxNames).map(({ operation, name }) => visible(`${operation} ${name}`));
+    const more = items.length > maxNames ? [`… ${items.length - maxNames} more`] : [];
     return [
       ...bullet(`${items.length.toLocaleString('en')} ${kindNames[kind]}: ${visible(reason ?? 'not tried.')}`, page),
       ...wrapped(`    ${[...names, ...more].join(', ')}`, page.width, '    ').map((line) => paint('dim', line)),
@@ -263,10 +263,10 @@ function bullet(text: string, { width }: Page): string[] {
 
 /** Wraps text. All lines but the first start with the indent. */
 function wrapped(text: string, width: number, indent: string): string[] {
-  const [lead = ''] = /^ */.exec(text) ?? [];
+  const [indentation = ''] = /^ */.exec(text) ?? [];
   const room = Math.max(20, width - indent.length);
-  const lines = wrapAnsi(text.slice(lead.length), room, { hard: false }).split('\n');
-  return lines.map((line, index) => (index === 0 ? lead : indent) + line);
+  const lines = wrapAnsi(text.slice(indentation.length), room, { hard: false }).split('\n');
+  return lines.map((line, index) => (index === 0 ? indentation : indent) + line);
 }
 
 function cut(text: string, width: number): string {

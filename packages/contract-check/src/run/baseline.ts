@@ -27,7 +27,7 @@ export interface Baseline {
 }
 
 /** Consecutive new resources that may fail to help before the run stops creating them. */
-const mostHelpless = 3;
+const maxFruitlessAttempts = 3;
 
 /** Calls that are known to succeed, and how to create fresh resources for them. */
 export class Baselines {
@@ -39,7 +39,7 @@ export class Baselines {
   readonly #variants = new Map<string, Promise<readonly Call[]>>();
   readonly #freshnesses = new Map<string, Promise<Freshnesses>>();
   /** Consecutive times that a new resource did not help, by operation. */
-  readonly #helpless = new Map<string, number>();
+  readonly #fruitlessAttempts = new Map<string, number>();
 
   constructor(session: Session) {
     this.#session = session;
@@ -122,7 +122,7 @@ export class Baselines {
    * A call that succeeds now, although other checks may have deleted its resource since. A delete gets a resource that
    * is created for it.
    */
-  async alive(operation: Operation): Promise<Baseline | undefined> {
+  async usable(operation: Operation): Promise<Baseline | undefined> {
     // The baseline may depend on a resource that is used up by now.
     if (isCreating(operation)) await this.again(operation, 'alive');
     const known = this.#known.get(operation.id);
@@ -264,7 +264,7 @@ export class Baselines {
   async #try(operation: Operation, round: number): Promise<void> {
     for (const [index, call] of this.#candidates(operation, round).entries()) {
       if (this.#session.isOver) return;
-      const target = await this.#onItsOwn(call, `try ${round} ${index}`);
+      const target = await this.#isolated(call, `try ${round} ${index}`);
       if (target === undefined) continue;
       let sent = target;
       let exchange = await this.#session.send(sent);
@@ -273,10 +273,10 @@ export class Baselines {
         sent = renewed(this.#session, call, `fresh conflict ${round} ${index}`, extent);
         exchange = await this.#session.send(sent);
       }
-      const lessened = hasItemErrors(exchange) ? withoutFailed(sent, exchange) : undefined;
-      if (lessened !== undefined) {
-        const again = await this.#session.send(lessened);
-        if (isSuccess(again) && !hasItemErrors(again)) [sent, exchange] = [lessened, again];
+      const reduced = hasItemErrors(exchange) ? withoutFailed(sent, exchange) : undefined;
+      if (reduced !== undefined) {
+        const again = await this.#session.send(reduced);
+        if (isSuccess(again) && !hasItemErrors(again)) [sent, exchange] = [reduced, again];
       }
       if (isSuccess(exchange)) {
         // A batch with a failed item is a fallback: a later candidate may succeed completely.
@@ -296,7 +296,7 @@ export class Baselines {
   }
 
   /** Prepares a call so that it harms no existing data: a delete runs on a new resource, a PUT under an unused ID. */
-  async #onItsOwn(call: Call, label: string): Promise<Call | undefined> {
+  async #isolated(call: Call, label: string): Promise<Call | undefined> {
     const { operation } = call;
     if (operation.method === 'DELETE') return (await this.#onNewResource(call, label)) ?? call;
     if (!isPutCreation(operation, this.#session.operations) || (await isHarmless(this.#session, call))) return call;
@@ -349,13 +349,13 @@ export class Baselines {
    */
   async elsewhere(call: Call, exchange: Exchange, label: string): Promise<Exchange> {
     const { id, method, path } = call.operation;
-    const failures = this.#helpless.get(id) ?? 0;
+    const failures = this.#fruitlessAttempts.get(id) ?? 0;
     const isAction = method === 'POST' && path.includes('{') && !path.endsWith('}');
-    if (exchange.response.status !== 409 || !isAction || failures >= mostHelpless) return exchange;
+    if (exchange.response.status !== 409 || !isAction || failures >= maxFruitlessAttempts) return exchange;
     const target = await this.#onNewResource(call, `elsewhere ${label}`);
     if (target === undefined || target === call) return exchange;
     const other = await this.#session.send(target);
-    this.#helpless.set(id, other.response.status === 409 ? failures + 1 : 0);
+    this.#fruitlessAttempts.set(id, other.response.status === 409 ? failures + 1 : 0);
     return other;
   }
 

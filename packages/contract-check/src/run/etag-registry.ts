@@ -12,7 +12,7 @@ interface KnownTag {
 }
 
 /** Limits that keep memory constant in long runs. */
-const mostAddresses = 1000;
+const maxAddresses = 1000;
 const longestResponse = 10_000;
 
 /**
@@ -21,7 +21,7 @@ const longestResponse = 10_000;
  */
 export class EtagRegistry {
   readonly #document: OpenApiDocument;
-  readonly #seen = new Map<string, KnownTag>();
+  readonly #known = new Map<string, KnownTag>();
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
@@ -42,12 +42,12 @@ export class EtagRegistry {
     if (header === undefined) return [];
     const key = JSON.stringify([request.url, request.headers]);
     const value = ownOf(response.json.value);
-    const before = this.#seen.get(key);
+    const before = this.#known.get(key);
     if (before?.tag !== tag) {
-      this.#seen.delete(key);
-      this.#seen.set(key, { tag, value });
-      const [oldest = key] = this.#seen.keys();
-      if (this.#seen.size > mostAddresses) this.#seen.delete(oldest);
+      this.#known.delete(key);
+      this.#known.set(key, { tag, value });
+      const [oldest = key] = this.#known.keys();
+      if (this.#known.size > maxAddresses) this.#known.delete(oldest);
       return [];
     }
     if (isDeepStrictEqual(before.value, value)) return [];

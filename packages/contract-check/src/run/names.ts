@@ -10,14 +10,14 @@ import { singularKey, wordsOf } from './words.ts';
 
 /** Cache of normalized names. Bounded, because maps can have any number of names. */
 const singulars = new Map<string, string>();
-const mostNames = 10_000;
+const maxNames = 10_000;
 
 /** Normalizes a name: `contactInfos`, `contact_infos` and `ContactInfo` become `contactinfo`. */
 export function singular(name: string): string {
   let known = singulars.get(name);
   if (known === undefined) {
     known = singularKey(wordsOf(name));
-    if (singulars.size < mostNames) singulars.set(name, known);
+    if (singulars.size < maxNames) singulars.set(name, known);
   }
   return known;
 }
@@ -144,7 +144,7 @@ export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0
 
 /** Whether the operation creates the resource that it returns. */
 export function isCreating(operation: Operation): boolean {
-  return operation.method === 'POST' && !isReadingPost(operation) && !isRemoving(operation);
+  return operation.method === 'POST' && !isReadingPost(operation) && !isDeleting(operation);
 }
 
 /** Whether PUT is the only way to create a resource of this collection. */
@@ -164,7 +164,7 @@ export function lastParameter(path: string): string | undefined {
 }
 
 /** A DELETE, or a POST that deletes according to its name or path. */
-export function isRemoving({ method, path, id }: Operation): boolean {
+export function isDeleting({ method, path, id }: Operation): boolean {
   const isNamed = /^(?:bulk|batch)?_?(?:delete|remove)/i.test(id) || /\/(?:delete|remove)[^/]*$/i.test(path);
   return method === 'DELETE' || (method === 'POST' && isNamed);
 }

@@ -29,11 +29,11 @@ export interface Known {
 /** Whether a response describes a new resource. Status 201 is definite; other successes may return an existing one. */
 type Creation = 'yes' | 'unless there' | 'no';
 
-const most = 60;
+const maxIds = 60;
 /** Maximum number of values to return for one parameter. */
-const mostValues = 12;
+const maxValues = 12;
 /** Limit that keeps memory constant in long runs. */
-const mostResources = 2000;
+const maxResources = 2000;
 
 /** Resources found in responses. Provides the IDs that calls need. */
 export class Pool {
@@ -66,7 +66,7 @@ export class Pool {
     const rows = rowsSchema(this.#document, schema);
     const kinds = kindsOfOperation(this.#document, operation);
     const list = rows === undefined ? undefined : rows.member === '' ? value : at(value, `/${rows.member}`);
-    if (Array.isArray(list)) for (const row of list.slice(0, most)) this.#add(row, kinds, path, created);
+    if (Array.isArray(list)) for (const row of list.slice(0, maxIds)) this.#add(row, kinds, path, created);
     else this.#add(value, kinds, path, created);
     this.#mention(value, 0);
     // Nested resources are not selected by this path.
@@ -204,13 +204,13 @@ export class Pool {
       same.splice(same.indexOf(before), 1);
     }
     const all = [...new Set([...kinds, ...(before?.kinds ?? [])])];
-    const isThere = before?.isCreated === false || this.#hasAs(id, all, false);
-    const isNew = (created === 'yes' || (created === 'unless there' && !isThere)) && !isOld(row);
+    const existedBefore = before?.isCreated === false || this.#hasAs(id, all, false);
+    const isNew = (created === 'yes' || (created === 'unless there' && !existedBefore)) && !isOld(row);
     const isCreatedNow = isNew || before?.isCreated === true || this.#hasAs(id, all, true);
     const resource: Known = { kinds: all, path, row, id, isCreated: isCreatedNow };
     this.#resources.unshift(resource);
     if (id !== undefined) this.#byId.set(id, [...same, resource]);
-    const oldest = this.#resources.length > mostResources ? this.#resources.pop() : undefined;
+    const oldest = this.#resources.length > maxResources ? this.#resources.pop() : undefined;
     if (oldest === undefined) return;
     const left = this.#byId.get(oldest.id)?.filter((one) => one !== oldest) ?? [];
     if (left.length > 0) this.#byId.set(oldest.id, left);
@@ -233,7 +233,7 @@ export class Pool {
   #nested(value: unknown, schema: JsonObject | undefined): [string, JsonObject][] {
     if (!isObject(value) || schema === undefined) return [];
     return Object.entries(value).flatMap(([name, member]) => {
-      const list = Array.isArray(member) ? member.slice(0, most) : [member];
+      const list = Array.isArray(member) ? member.slice(0, maxIds) : [member];
       return list
         .filter(isObject)
         .filter((one) => idOf(one) !== undefined)
@@ -247,7 +247,7 @@ export class Pool {
 
   #mention(value: unknown, depth: number): void {
     if (depth > 6) return;
-    if (Array.isArray(value)) for (const item of value.slice(0, most)) this.#mention(item, depth + 1);
+    if (Array.isArray(value)) for (const item of value.slice(0, maxIds)) this.#mention(item, depth + 1);
     if (!isObject(value)) return;
     for (const [name, member] of Object.entries(value)) {
       const kind = kindOfReference(name);
@@ -256,7 +256,7 @@ export class Pool {
       );
       if (kind !== undefined && ids.length > 0) {
         const known = this.#mentioned.get(kind) ?? [];
-        this.#mentioned.set(kind, [...new Set([...ids, ...known])].slice(0, most));
+        this.#mentioned.set(kind, [...new Set([...ids, ...known])].slice(0, maxIds));
       }
       this.#mention(member, depth + 1);
     }
@@ -271,7 +271,7 @@ export class Pool {
         const value = evaluate(expression, request, response);
         if (value === undefined) continue;
         const key = `${link.operationId} ${name.replace(/^(?:path|query|header)\./, '')}`;
-        this.#linked.set(key, [value, ...(this.#linked.get(key) ?? [])].slice(0, most));
+        this.#linked.set(key, [value, ...(this.#linked.get(key) ?? [])].slice(0, maxIds));
       }
     }
   }
@@ -281,7 +281,7 @@ export class Pool {
     const usable = new Set<unknown>();
     for (const source of sources)
       for (const value of source) {
-        if (usable.size === mostValues) return [...usable];
+        if (usable.size === maxValues) return [...usable];
         if (['string', 'number'].includes(typeof value) && !this.#gone.has(String(value))) usable.add(value);
       }
     return [...usable];

@@ -39,7 +39,7 @@ export interface Shown {
 }
 
 /** Maximum number of calls that one run spends on shrinking. */
-const mostShrinkings = 600;
+const maxShrinkings = 600;
 
 interface OperationState {
   requests: number;
@@ -107,7 +107,7 @@ export class Session {
   }
 
   /** Whether this run includes a category of checks. */
-  wants(category: Category): boolean {
+  includesCategory(category: Category): boolean {
     return this.options.checks?.includes(category) ?? true;
   }
 
@@ -151,7 +151,7 @@ export class Session {
       }
       const candidates = this.#judged(exchange).filter(
         ({ cause, category }) =>
-          !this.registry.has(cause) && (isOfContract || category === 'robustness') && this.wants(category),
+          !this.registry.has(cause) && (isOfContract || category === 'robustness') && this.includesCategory(category),
       );
       if (candidates.length > 0) await this.#confirm(candidates, exchange, call, options);
     }
@@ -175,7 +175,7 @@ export class Session {
     again?: () => Promise<readonly Exchange[] | undefined>,
     one?: Shown,
   ): Promise<void> {
-    if (this.registry.has(candidate.cause) || !this.wants(candidate.category)) return;
+    if (this.registry.has(candidate.cause) || !this.includesCategory(candidate.category)) return;
     const confirmed = again === undefined ? exchanges : await again();
     if (confirmed === undefined) return this.registry.noteUnrepeated(candidate);
     const shown = confirmed.length > 0 ? confirmed : exchanges;
@@ -195,7 +195,7 @@ export class Session {
         (kept === undefined || isDeepStrictEqual(at(call, kept), at(smaller, kept))) &&
         breachesOf(this.validators, smaller, this.callerHeaders) === breaches,
       shows: async (smaller) => {
-        if (this.isOver || this.#shrinkings >= mostShrinkings) return undefined;
+        if (this.isOver || this.#shrinkings >= maxShrinkings) return undefined;
         this.#shrinkings += 1;
         const other = await this.#exchange(call.operation, serialize(smaller), {});
         const candidate = found(other);

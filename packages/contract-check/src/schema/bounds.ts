@@ -260,8 +260,8 @@ function* textBounds({ spot, subject }: Bounding, text: string): Generator<Candi
 /** The text with another length, in several variants. */
 function* resized(text: string, length: number, shape: Shape): Generator<string> {
   if (shape.format === 'email' && length > 10) yield longEmail(length);
-  const stretched = stretch(text, length, shape);
-  if (stretched !== undefined) yield stretched;
+  const extended = stretch(text, length, shape);
+  if (extended !== undefined) yield extended;
   const points = [...text];
   const missing = length - points.length;
   if (missing > 0) {

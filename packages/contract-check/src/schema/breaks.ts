@@ -67,7 +67,7 @@ interface Breaking {
 
 /** Longer texts and lists reveal nothing more and exhaust the server's memory. */
 const longest = 1_000_000;
-const mostItems = 20_000;
+const itemLimit = 20_000;
 /** A property name that no contract declares. */
 export const unknownName = 'notInTheContract';
 
@@ -312,16 +312,23 @@ function* textBreaks(breaking: Breaking): Generator<Candidate> {
     if (typeof pattern === 'string') {
       const note = (part: unknown) => `${subject} is ${shortened(part)}, which does not match ${pattern}`;
       const others = { ...shape, patterns: shape.patterns.filter((one) => one !== pattern) };
-      const misfits = (parts: readonly string[]) =>
+      const mismatches = (parts: readonly string[]) =>
         parts
           .filter((part) => regularExpression(pattern)?.test(part) === false)
           .sort((left, right) => Number(fits(right, others)) - Number(fits(left, others)));
-      yield { keyword: 'pattern', source, detail: 'near', pointer, parts: misfits(nearMisses(text)), note };
-      yield { keyword: 'pattern', source, detail: 'ends', pointer, parts: misfits(looseEnds(text)), note };
-      yield { keyword: 'pattern', source, detail: 'inside', pointer, parts: misfits(spaced(text)), note };
-      yield { keyword: 'pattern', source, detail: 'digit', pointer, parts: misfits(others09(text)), note };
-      yield { keyword: 'pattern', source, detail: 'letter', pointer, parts: misfits(othersAz(text)), note };
-      yield { keyword: 'pattern', source, detail: 'far', pointer, parts: misfits(farMisses(text, shape)), note };
+      yield { keyword: 'pattern', source, detail: 'near', pointer, parts: mismatches(nearMisses(text)), note };
+      yield { keyword: 'pattern', source, detail: 'ends', pointer, parts: mismatches(edgeVariants(text)), note };
+      yield { keyword: 'pattern', source, detail: 'inside', pointer, parts: mismatches(spaced(text)), note };
+      yield { keyword: 'pattern', source, detail: 'digit', pointer, parts: mismatches(others09(text)), note };
+      yield { keyword: 'pattern', source, detail: 'letter', pointer, parts: mismatches(othersAz(text)), note };
+      yield {
+        keyword: 'pattern',
+        source,
+        detail: 'far',
+        pointer,
+        parts: mismatches(distantMismatches(text, shape)),
+        note,
+      };
     }
     if (typeof format === 'string') {
       const note = (part: unknown) => `${subject} is ${shortened(part)}, which is not a valid ${format}`;
@@ -334,8 +341,8 @@ function* textBreaks(breaking: Breaking): Generator<Candidate> {
 
 /** The text with another length, in several variants. */
 function* lengthened(text: string, length: number, shape: Shape): Generator<string> {
-  const stretched = stretch(text, length, shape);
-  if (stretched !== undefined) yield stretched;
+  const extended = stretch(text, length, shape);
+  if (extended !== undefined) yield extended;
   const points = [...text];
   if (length <= points.length) {
     yield points.slice(0, length).join('');
@@ -381,7 +388,7 @@ function nearMisses(text: string): string[] {
 }
 
 /** These match a pattern without anchors. */
-function looseEnds(text: string): string[] {
+function edgeVariants(text: string): string[] {
   return [`${text}\n`, ` ${text}`, `${text} `, `!${text}`, `${text}!`, `${text}é`];
 }
 
@@ -404,7 +411,7 @@ function replacedOnce(text: string, which: RegExp, by: readonly string[]): strin
   );
 }
 
-function farMisses(text: string, shape: Shape): string[] {
+function distantMismatches(text: string, shape: Shape): string[] {
   const length = Math.max(1, Math.min(shape.maxLength, lengthOf(text), 200), Math.min(shape.minLength, 10_000));
   return ['!', '?', 'é', 'x', 'X', '0', ' ', '-'].map((point) => point.repeat(length));
 }
@@ -539,7 +546,7 @@ function* listBreaks(breaking: Breaking, list: readonly unknown[]): Generator<Ca
 /** Whether a list of this length is too large to send. */
 export function isTooLarge(list: readonly unknown[], length: number): boolean {
   const size = list.length === 0 ? 20 : JSON.stringify(list[0]).length + 1;
-  return length > mostItems || length * size > 2 * longest;
+  return length > itemLimit || length * size > 2 * longest;
 }
 
 /** The list with another length. */
@@ -640,7 +647,7 @@ function* countBreaks(breaking: Breaking, object: JsonObject, source: JsonObject
     const note = (part: unknown) => `${has(part)}, one less than minProperties`;
     yield { keyword: 'minProperties', source, detail: '', pointer, parts, note };
   }
-  if (typeof maxProperties === 'number' && maxProperties < mostItems) {
+  if (typeof maxProperties === 'number' && maxProperties < itemLimit) {
     const note = (part: unknown) => `${has(part)}, one more than maxProperties`;
     const parts = [widened(breaking, object, maxProperties + 1)].filter((part) => part !== undefined);
     yield { keyword: 'maxProperties', source, detail: '', pointer, parts, note };

@@ -203,8 +203,8 @@ function* hostileNumbers(shape: Shape): Generator<Hostile> {
 
 function* hostileLists(values: Values, direction: Direction, spot: Spot, list: readonly unknown[]): Generator<Hostile> {
   const { shape } = spot;
-  const wished = Math.min(shape.maxItems, longestList);
-  const length = [wished, 1000, 100].find((one) => one <= wished && !isTooLarge(list, one));
+  const targetLength = Math.min(shape.maxItems, longestList);
+  const length = [targetLength, 1000, 100].find((one) => one <= targetLength && !isTooLarge(list, one));
   if (length !== undefined && length > 10) {
     const [part] = lists({ values, direction, spot }, list, length);
     if (part !== undefined) yield { keyword: 'maxItems', part, note: `has ${plural(length, 'item')}` };

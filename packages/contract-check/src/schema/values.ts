@@ -112,8 +112,8 @@ export class Values {
         const generation = this.#generation(direction, size, dice(seed + 7919 * (round * 100 + attempt)));
         const value = this.#generate([schema], '', generation);
         if (this.#accepts(schema, value, direction)) return { value };
-        const mended = this.#mended(schema, value, direction);
-        if (mended !== undefined) return mended;
+        const repaired = this.#repaired(schema, value, direction);
+        if (repaired !== undefined) return repaired;
       }
     }
     const example = shapeOf(this.#document, schema).examples.find((one) => this.#accepts(schema, one, direction));
@@ -238,9 +238,9 @@ export class Values {
     visits: Visits,
   ): Generator<Open> {
     const { value, write, pointer } = open;
-    const isWorth = (schemas: readonly JsonObject[], name: string | number) =>
+    const isWorthVisiting = (schemas: readonly JsonObject[], name: string | number) =>
       schemas.length > 0 &&
-      isNews(
+      isRarelyVisited(
         shapeOf(this.#document, ...schemas),
         typeof name === 'number' ? open.name : name,
         `${pointer}/${name}`,
@@ -248,7 +248,7 @@ export class Values {
       );
     if (Array.isArray(value)) {
       for (const [index, items] of this.#itemsOf(shape, value)) {
-        if (!isWorth(items, index)) continue;
+        if (!isWorthVisiting(items, index)) continue;
         const list = this.#extended(shape, value, index, direction, seed);
         if (list === undefined) continue;
         if (list !== value && !this.#accepts(schema, write(list), direction)) continue;
@@ -267,7 +267,7 @@ export class Values {
     const absent = this.#namesOf(shape, value, seed).filter((name) => !Object.hasOwn(value, name));
     for (const name of [...Object.keys(value), ...absent]) {
       const schemas = memberSchemas(shape, name);
-      if (schemas === undefined || !isWorth(schemas, name)) continue;
+      if (schemas === undefined || !isWorthVisiting(schemas, name)) continue;
       if (isForeign(shapeOf(this.#document, ...schemas), direction)) continue;
       const child = (whole: JsonObject): Open => ({
         schemas,
@@ -308,7 +308,15 @@ export class Values {
       for (const branch of choice.branches.keys()) {
         if (tested.get(choice)?.has(branch) === true) continue;
         const kept = branches.filter((other) => other.choice !== choice).map((other) => [other.choice, other.branch]);
-        const found = this.#takes(open, choice, branch, new Map(kept as [Choice, number][]), schema, direction, seed);
+        const found = this.#valueForBranch(
+          open,
+          choice,
+          branch,
+          new Map(kept as [Choice, number][]),
+          schema,
+          direction,
+          seed,
+        );
         if (found === undefined) continue;
         tested.set(choice, (tested.get(choice) ?? new Set()).add(branch));
         const now: MatchedBranch[] = [{ choice, branch }];
@@ -321,7 +329,7 @@ export class Values {
     }
   }
 
-  #takes(
+  #valueForBranch(
     open: Open,
     choice: Choice,
     branch: number,
@@ -419,7 +427,7 @@ export class Values {
   }
 
   /** The value without optional properties that make it invalid. */
-  #mended(schema: JsonObject, original: unknown, direction: Direction): { readonly value: unknown } | undefined {
+  #repaired(schema: JsonObject, original: unknown, direction: Direction): { readonly value: unknown } | undefined {
     let value = original;
     let tries = 60;
     let breaches = this.#validators.breaches(schema, value, direction).length;
@@ -551,9 +559,9 @@ export class Values {
     const containedCount = shape.contains.reduce((sum, { least }) => sum + least, 0);
     const least = Math.max(shape.minItems, containedCount > 0 ? fixed + containedCount : 0);
     const extra = generation.extent === 'most' ? 2 : generation.roll() % 3;
-    const wished = isLow ? least : Math.max(least, fixed + (shape.items?.includes(nothing) === true ? 0 : extra));
+    const targetLength = isLow ? least : Math.max(least, fixed + (shape.items?.includes(nothing) === true ? 0 : extra));
     const closedAt = shape.items?.includes(nothing) === true ? fixed : Number.POSITIVE_INFINITY;
-    const length = generation.around.length > bottom ? 0 : Math.min(wished, shape.maxItems, closedAt, 20_000);
+    const length = generation.around.length > bottom ? 0 : Math.min(targetLength, shape.maxItems, closedAt, 20_000);
     const special = shape.contains.flatMap(({ schema, least: times }) =>
       Array<JsonObject>(Math.min(times, 100)).fill(schema),
     );
@@ -613,10 +621,10 @@ export class Values {
     const optional = [...shape.properties.keys()].filter(
       (name) => !names.has(name) && !elsewhere.has(name) && isPossible(name),
     );
-    const wished = isLow ? [] : extent === 'most' ? optional : optional.filter(() => roll() % 2 === 0);
-    const most = Math.min(shape.maxProperties, 10_000);
-    for (const name of wished.length + names.size > most ? shuffled(wished, roll) : wished) {
-      if (names.size < most) names.add(name);
+    const chosen = isLow ? [] : extent === 'most' ? optional : optional.filter(() => roll() % 2 === 0);
+    const maxCount = Math.min(shape.maxProperties, 10_000);
+    for (const name of chosen.length + names.size > maxCount ? shuffled(chosen, roll) : chosen) {
+      if (names.size < maxCount) names.add(name);
     }
     const rest = shuffled(
       optional.filter((name) => !names.has(name)),
@@ -626,7 +634,7 @@ export class Values {
     const isMap =
       !shape.closed && shape.properties.size === 0 && (shape.additional.length > 0 || shape.propertyNames.length > 0);
     const free = isLow ? 0 : isMap || shape.patternProperties.length > 0 ? 2 : shape.additional.length > 0 ? 1 : 0;
-    const targetSize = Math.max(shape.minProperties, Math.min(names.size + free, most));
+    const targetSize = Math.max(shape.minProperties, Math.min(names.size + free, maxCount));
     for (let attempt = 0; names.size < targetSize && attempt < targetSize + 20; attempt += 1) {
       const pattern =
         shape.closed || shape.additional.length === 0 ? picked(shape.patternProperties, roll)?.[0] : undefined;
@@ -686,7 +694,7 @@ type Visits = Map<JsonObject, Map<string, number>>;
  * Visits a schema at two places, because recursion is unlimited. Near the root, where servers often handle properties
  * individually, at two places per name.
  */
-function isNews(shape: Shape, name: string, pointer: string, visits: Visits): boolean {
+function isRarelyVisited(shape: Shape, name: string, pointer: string, visits: Visits): boolean {
   const sources = shape.sources.filter(isSignificant);
   const depth = pointer.split('/').filter((segment) => !/^\d*$/.test(segment)).length;
   const count = (source: JsonObject) => {
@@ -1048,8 +1056,8 @@ function patterned(shape: Shape, roll: () => number): string {
     const best = plain[0] ?? matches[0];
     if (best !== undefined) return best;
     for (const text of drawn) {
-      const stretched = stretch(text, least, shape) ?? stretch(text, Math.min(shape.maxLength, least + 2), shape);
-      if (stretched !== undefined) return stretched;
+      const extended = stretch(text, least, shape) ?? stretch(text, Math.min(shape.maxLength, least + 2), shape);
+      if (extended !== undefined) return extended;
     }
   }
   return texts[0] ?? '';

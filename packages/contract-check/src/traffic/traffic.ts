@@ -79,12 +79,12 @@ export class TrafficJudge {
     const findings = this.#registry.findings();
     const operations = this.#judged.map((operation): OperationReport => {
       const { requests, isReached, observations } = this.#tallyOf(operation);
-      const mine = findings.filter(
+      const ownFindings = findings.filter(
         (finding) => finding.operation === operation.id || finding.also.includes(operation.id),
       );
       const tally = (category: Category): Tally => ({
         observations: observations[category],
-        findings: mine.filter((one) => one.category === category).length,
+        findings: ownFindings.filter((one) => one.category === category).length,
       });
       return {
         id: operation.id,

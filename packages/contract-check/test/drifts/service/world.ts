@@ -187,7 +187,7 @@ async function fill(address: string, headers: Headers): Promise<void> {
 
 function expectAllAccepted(result: unknown): void {
   if (!isObject(result) || !isObject(result.summary) || result.summary.failed !== 0) {
-    throw new Error(`Not every row was made: ${JSON.stringify(result)}`);
+    throw new Error(`Not every row was created: ${JSON.stringify(result)}`);
   }
 }
 
@@ -202,7 +202,7 @@ async function send(address: string, method: string, path: string, headers: Head
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+  if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}: ${text}`);
   return JSON.parse(text);
 }
 

@@ -63,7 +63,7 @@ it('creates, returns, updates and deletes a planet', async () => {
 });
 
 it.each([{}, { name: 1 }, { name: 'x', type: 'flat' }, { name: 'x', habitabilityIndex: 1.1 }, { name: 'x', more: 1 }])(
-  'refuses the planet %j',
+  'rejects the planet %j',
   async (body) => {
     expect((await client('POST /planets', { body })).status).toBe(400);
     expect((await client('PUT /planets/1', { body })).status).toBe(400);

@@ -90,7 +90,7 @@ async function multipart(contract: Contract, media: Media, contentType: string, 
   const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } })
     .formData()
     .catch(() => {
-      throw rejection(400, 'the parts of the body cannot be told apart');
+      throw rejection(400, 'the multipart body is malformed');
     });
   const files: Record<string, Upload> = {};
   const value: JsonObject = {};

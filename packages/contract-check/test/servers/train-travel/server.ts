@@ -103,7 +103,7 @@ function page(call: Call<Caller>, all: readonly unknown[]): Result {
 /** @throws Rejection with 400 */
 function pageNumber(query: string): number {
   const text = new URLSearchParams(query).get('page') ?? '1';
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw rejection(400, 'There is no such page.');
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw rejection(400, 'The page does not exist.');
   return Number(text);
 }
 
@@ -172,7 +172,7 @@ function admit(tokens: ReadonlyMap<string, Token>, operation: Operation, { heade
   }
   const scopes = operation.security.flatMap(({ OAuth2 }) => OAuth2 ?? []);
   if (!scopes.every((scope) => token.scopes.includes(scope)))
-    throw rejection(403, `It takes the scope ${scopes.join(', ')}.`);
+    throw rejection(403, `It requires the scope ${scopes.join(', ')}.`);
   return token.caller;
 }
 
@@ -188,7 +188,7 @@ const titles: Readonly<Record<number, string>> = {
 /** 413 and 415 are not declared, so 400 is used. */
 function reject({ status: exact, message }: Rejection, operation: Operation | undefined): Result {
   const status = exact === 413 || exact === 415 ? 400 : exact;
-  const name = (titles[status] ?? 'refused').toLowerCase().replaceAll(' ', '-');
+  const name = (titles[status] ?? 'rejected').toLowerCase().replaceAll(' ', '-');
   const body = { type: `https://example.com/errors/${name}`, title: titles[status], status, detail: message };
   return operation === undefined ? { status, mediaType: 'application/problem+json', body } : { status, body };
 }

@@ -111,7 +111,7 @@ function createJob(call: Call<Caller>, nextId: () => string): Result {
   const { workshop } = call.caller;
   const { doorCode: _, ...input } = call.body.value as JsonObject;
   const toolId = String(input.toolId).toLowerCase();
-  if (!workshop.tools.has(toolId)) throw rejection(422, 'there is no such tool', {}, '/toolId');
+  if (!workshop.tools.has(toolId)) throw rejection(422, 'the tool does not exist', {}, '/toolId');
   workshop.lastNumber += 1;
   const own = { id: nextId(), number: workshop.lastNumber, toolId, createdAt: new Date().toISOString() };
   const job = { ...jobDefaults(), ...input, ...own } as unknown as Job;

@@ -86,14 +86,14 @@ function admit(
   if (token === undefined || token.expired === true) throw unauthorized('the token is not known, or has run out');
   const scopes = operation.security.flatMap(({ bearer }) => bearer ?? []);
   if (!scopes.every((scope) => token.scopes.includes(scope)))
-    throw rejection(403, `it takes the scope ${scopes.join(' and ')}`);
+    throw rejection(403, `it requires the scope ${scopes.join(' and ')}`);
   return token.workshop;
 }
 
 function admitKey(operation: Operation, request: Request, workshop: Workshop): Workshop {
   const key = request.headers['x-api-key'];
   if (key !== undefined && key !== 'device-key') throw unauthorized('the key is not known');
-  if (key === undefined) throw unauthorized('nobody signed in');
+  if (key === undefined) throw unauthorized('the request has no valid credentials');
   if (operation.security.every(({ key: accepted }) => accepted === undefined))
     throw rejection(403, 'a device may only read');
   return workshop;

@@ -27,7 +27,7 @@ export function toolHandlers(nextId: () => string): Record<string, Handler<Calle
 /** @throws Rejection with 404 */
 function toolOf({ caller, values }: Call<Caller>): Tool {
   const tool = caller.workshop.tools.get(String(values.path.toolId).toLowerCase());
-  if (tool === undefined) throw rejection(404, 'there is no such tool');
+  if (tool === undefined) throw rejection(404, 'the tool does not exist');
   return tool;
 }
 

@@ -27,8 +27,8 @@ async function followed(
   const first = await reader.read(settings);
   if (first === undefined) return undefined;
   const pages = [first];
-  const most = Math.ceil(list.rows.length / size) + 2;
-  while (pages.length < most) {
+  const maxPages = Math.ceil(list.rows.length / size) + 2;
+  while (pages.length < maxPages) {
     const next = nextOf(listing, pages.at(-1));
     if (next === undefined) break;
     const exchange = await reader.follow(next, settings, controls.cursor, controls.position);
@@ -74,8 +74,8 @@ function differences(listing: Listing, list: FullList, pages: readonly Page[], s
     ];
   }
   // A page number is not a cursor: without links, the position check covers paging.
-  const hasWay = pages.length > 1 || listing.controls.position === undefined;
-  if (!list.isComplete || !hasWay) return totals;
+  const canContinue = pages.length > 1 || listing.controls.position === undefined;
+  if (!list.isComplete || !canContinue) return totals;
   const known = new Set(keys);
   const lost = list.keys.filter((key) => !known.has(key));
   if (lost.length > 0) {

@@ -31,7 +31,7 @@ async function same({ reader }: Listing, slot: Slot): Promise<Difference[] | und
   if (explicit === undefined || omitted === undefined) return undefined;
   const keyOf = keyFor([...explicit.rows, ...omitted.rows]);
   const keys = { explicit: explicit.rows.map(keyOf), omitted: omitted.rows.map(keyOf) };
-  const others = tellings(explicit, omitted);
+  const others = contradiction(explicit, omitted);
   if (isSameSequence(keys.explicit, keys.omitted) && others === undefined) return [];
   const isSameRows = isSameSequence(keys.explicit, keys.omitted);
   return [
@@ -47,7 +47,7 @@ async function same({ reader }: Listing, slot: Slot): Promise<Difference[] | und
   ];
 }
 
-function tellings(explicit: Page, omitted: Page): { explicit: string; omitted: string } | undefined {
+function contradiction(explicit: Page, omitted: Page): { explicit: string; omitted: string } | undefined {
   const texts = ({ metadata }: Page) => [
     metadata.total === undefined ? 'no total' : `a total of ${metadata.total.value}`,
     metadata.hasMore === undefined ? '' : metadata.hasMore.value ? 'more rows follow' : 'no more rows follow',
@@ -59,15 +59,15 @@ function tellings(explicit: Page, omitted: Page): { explicit: string; omitted: s
 
 /** Without a size, a page must not exceed the maximum size. */
 async function bound({ reader }: Listing, size: Slot): Promise<Difference[] | undefined> {
-  const most = size.shape.maximum ?? Number.POSITIVE_INFINITY;
+  const maximum = size.shape.maximum ?? Number.POSITIVE_INFINITY;
   const page = await reader.read([]);
   if (page === undefined) return undefined;
-  if (page.rows.length <= most) return [];
+  if (page.rows.length <= maximum) return [];
   return [
     {
       check: 'page-size',
       title: `Without \`${size.name}\`, a page exceeds the maximum size`,
-      expected: `at most ${most} rows`,
+      expected: `at most ${maximum} rows`,
       actual: `${page.rows.length} rows`,
       slot: size,
       fix: 'Limit the size of pages also if the request does not specify it.',

@@ -70,10 +70,10 @@ function sortedBy({ properties }: FullList, description: string): Property | und
  */
 function exchanged({ properties }: FullList, name: string, up: Page, down: Page): Omit<Difference, 'slot'>[] {
   const telling = properties.filter((property) => [up, down].every(({ rows }) => distinct(rows, property).length >= 4));
-  const goes = (page: Page, isDescending: boolean) => (property: Property) =>
+  const isOrdered = (page: Page, isDescending: boolean) => (property: Property) =>
     breachOf(page.rows, keyFor(property, isDescending)) === undefined;
-  const wrong = telling.find((property) => goes(up, true)(property) && goes(down, false)(property));
-  if (wrong === undefined || telling.some(goes(up, false)) || telling.some(goes(down, true))) return [];
+  const wrong = telling.find((property) => isOrdered(up, true)(property) && isOrdered(down, false)(property));
+  if (wrong === undefined || telling.some(isOrdered(up, false)) || telling.some(isOrdered(down, true))) return [];
   return [
     {
       check: 'order-ignored',

@@ -63,12 +63,12 @@ function mainKeys(list: FullList, clause: string): OrderKey[] {
     .split(/,?\s+(?:and )?then (?:by )?|,\s*(?:and )?|\s+and\s+/i);
   const keys: OrderKey[] = [];
   for (const item of items) {
-    const isUp = up.test(item);
-    if (keys.length > 0 && (isUp || down.test(item))) {
+    const isAscending = up.test(item);
+    if (keys.length > 0 && (isAscending || down.test(item))) {
       const from = /^(?:both|all)\b/i.test(item) ? 0 : keys.length - 1;
       for (let index = from; index < keys.length; index += 1) {
         const key = keys[index];
-        if (key !== undefined) keys[index] = { ...key, isDescending: !isUp };
+        if (key !== undefined) keys[index] = { ...key, isDescending: !isAscending };
       }
       continue;
     }

@@ -8,7 +8,7 @@ import { walk } from './walk.ts';
 
 /** With fewer rows, paging and order cannot be checked reliably. */
 const expected = 5;
-const mostCreated = 7;
+const maxCreated = 7;
 
 /**
  * Finds enough rows for the checks: selects another parent if this one has too few, and creates rows if an operation
@@ -69,7 +69,7 @@ async function afterCreating(
   creator: Operation,
 ): Promise<FullList | undefined> {
   let list = before;
-  for (let count = 0; count < mostCreated && list.rows.length < expected && !session.isOver; count += 1) {
+  for (let count = 0; count < maxCreated && list.rows.length < expected && !session.isOver; count += 1) {
     const created = await baselines.again(creator, `row ${count} of ${listing.operation.id}`);
     const after = created === undefined ? undefined : await walk(listing);
     if (after === undefined) return list;

@@ -75,7 +75,7 @@ function byMatch(listing: Listing, list: FullList, slot: Slot, match: Match | un
   return [...sure.slice(0, 1), ...both(pairs), ...alike, ...sure.slice(1)];
 }
 
-const mostPairs = 60;
+const maxPairs = 60;
 
 /** Two values at once: matches rows with either, or with both if documented. */
 function several(
@@ -88,7 +88,7 @@ function several(
   const joined = documentedJoin(slot.description);
   const pairs = values
     .flatMap((first) => values.filter((second) => second !== first).map((second) => [first, second]))
-    .slice(0, mostPairs)
+    .slice(0, maxPairs)
     .filter((pair) => listing.reader.callOf([[slot, pair]]) !== undefined)
     .map((pair): Condition => {
       const each = (row: JsonObject) => pair.map((value) => isOf(slot, row, property, value));

@@ -10,7 +10,7 @@ import { searchProbes } from './search.ts';
 import type { Slot } from './slot.ts';
 import { isWhere, whereConditions } from './where.ts';
 
-const mostSimple = 40;
+const maxSimple = 40;
 
 /** Probes for filters: each alone, two combined, and one across pages. */
 export function filterProbes(listing: Listing, list: FullList): Probe[] {
@@ -23,7 +23,7 @@ export function filterProbes(listing: Listing, list: FullList): Probe[] {
   );
   const simple = controls.others.filter((slot) => !wheres.some((where) => where === slot || isInside(slot, where)));
   const bySlot = simple.map((slot) => conditionsOf(listing, list, slot).filter((one) => isSignificant(list, one)));
-  const ranked = interleaved(shuffled(bySlot, session.seedFor(`${operation.id} filters`))).slice(0, mostSimple);
+  const ranked = interleaved(shuffled(bySlot, session.seedFor(`${operation.id} filters`))).slice(0, maxSimple);
   const conditions = [...ranked, ...wheres.flatMap((slot) => whereConditions(listing, list, slot))];
   const sure = conditions.filter((one) => one.second === undefined);
   const pairs = together(list, sure);
@@ -31,7 +31,7 @@ export function filterProbes(listing: Listing, list: FullList): Probe[] {
   const paged = sure
     .filter((one) => reach(list, one).yes > 1 && reach(list, one).no > 0)
     .filter((one, index, all) => all.findIndex(({ slot }) => slot === one.slot) === index)
-    .slice(0, mostPaged);
+    .slice(0, maxPaged);
   return [
     ...paged.map(
       (condition, index): Probe =>
@@ -68,8 +68,8 @@ function interleaved(lists: readonly (readonly Condition[])[]): Condition[] {
   return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
 }
 
-const mostPaged = 4;
-const mostPairs = 5;
+const maxPaged = 4;
+const maxPairs = 5;
 
 /** Pairs of different filters that together return fewer rows than each alone. */
 function together(list: FullList, conditions: readonly Condition[]): Condition[] {
@@ -87,7 +87,7 @@ function together(list: FullList, conditions: readonly Condition[]): Condition[]
       };
       const alone = list.rows.filter((row) => left.holds(row) === true && right.holds(row) === false).length;
       const other = list.rows.filter((row) => left.holds(row) === false && right.holds(row) === true).length;
-      if (alone === 0 || other === 0 || pairs.length >= mostPairs) continue;
+      if (alone === 0 || other === 0 || pairs.length >= maxPairs) continue;
       pairs.push(both);
       for (const { slot } of [left, right]) paired.set(slot, (paired.get(slot) ?? 0) + 1);
     }

@@ -17,7 +17,7 @@ import { distinct, type Property, valueIn } from './properties.ts';
 import type { Page } from './reader.ts';
 import { isSameSequence, isSameSet, shown } from './rows.ts';
 
-const mostProperties = 8;
+const maxProperties = 8;
 
 /** Probes for the order: each property in both directions, the position of nulls, ties, and the order across pages. */
 export function orderProbes(listing: Listing, list: FullList): Probe[] {
@@ -28,7 +28,7 @@ export function orderProbes(listing: Listing, list: FullList): Probe[] {
   const telling = [...new Set(ordering.keys.map(({ property }) => property))].filter((property) =>
     tells(list, property),
   );
-  const chosen = shuffled(telling, listing.session.seedFor(`${listing.operation.id} order`)).slice(0, mostProperties);
+  const chosen = shuffled(telling, listing.session.seedFor(`${listing.operation.id} order`)).slice(0, maxProperties);
   const nulls = ordering.keys.filter(({ nulls, property }) => nulls !== undefined && hasNulls(list, property));
   const pair = tiePair(list, ordering);
   const [first] = chosen;
@@ -74,9 +74,9 @@ function keysOf(
   ordering: Ordering,
   property: Property,
 ): { ascending?: OrderKey; descending?: OrderKey; either?: OrderKey } {
-  const mine = ordering.keys.filter((key) => key.property === property && key.nulls === undefined);
+  const ofProperty = ordering.keys.filter((key) => key.property === property && key.nulls === undefined);
   const [ascending, descending, either] = [false, true, undefined].map((way) =>
-    mine.find((key) => key.isDescending === way),
+    ofProperty.find((key) => key.isDescending === way),
   );
   return { ...(ascending && { ascending }), ...(descending && { descending }), ...(either && { either }) };
 }

@@ -48,8 +48,8 @@ export function totalDifferences(listing: Listing, list: FullList, pages: readon
 
 /** `total` alone may be a sum of money. It is a row count if the list has paging. */
 function isCount({ controls: { size, position, cursor, total } }: Listing, name: string): boolean {
-  const isAlone = /^total$/i.test(name);
-  return !isAlone || [size, position, cursor, total].some((slot) => slot !== undefined);
+  const isBareTotal = /^total$/i.test(name);
+  return !isBareTotal || [size, position, cursor, total].some((slot) => slot !== undefined);
 }
 
 function declaresTotal({ document, operation }: Listing): boolean {

@@ -82,10 +82,10 @@ export async function positions(listing: Listing, list: FullList): Promise<Diffe
       size: requested,
     })),
   );
-  const wrongMore = placed.map((one) => moreDifferences(listing, list, one));
+  const moreFlagDifferences = placed.map((one) => moreDifferences(listing, list, one));
   return [
     ...totalDifferences(listing, list, pages),
-    ...(wrongMore.every((one) => one.length > 0) ? (wrongMore[0] ?? []) : []),
+    ...(moreFlagDifferences.every((one) => one.length > 0) ? (moreFlagDifferences[0] ?? []) : []),
     ...echoDifference(position, requests, explaining),
   ];
 }

@@ -26,7 +26,7 @@ export class Reader {
   constructor(session: Session, call: Call, member: string, left: number) {
     this.session = session;
     this.operation = call.operation;
-    this.base = bare(session, call);
+    this.base = withoutOptional(session, call);
     this.member = member;
     this.left = left;
   }
@@ -105,7 +105,7 @@ function basePath({ options, document }: Session): string {
 }
 
 /** The call without its optional parts. */
-function bare(session: Session, call: Call): Call {
+function withoutOptional(session: Session, call: Call): Call {
   const needed = new Set(call.operation.parameters.filter(({ required }) => required).map(({ name }) => name));
   const query = Object.fromEntries(Object.entries(call.query).filter(([name]) => needed.has(name)));
   let body = call.body;

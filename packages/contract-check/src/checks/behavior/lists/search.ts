@@ -59,7 +59,7 @@ function searched({ rows, properties }: FullList, description: string): Property
   return found.filter((property) => distinct(rows, property).every((value) => typeof value === 'string'));
 }
 
-interface Sought {
+interface LostText {
   readonly text: string;
   readonly lost: readonly string[];
   readonly exchange: Difference['exchanges'][number];
@@ -89,13 +89,13 @@ async function inPlace(
   const easier = plain.map((word) => (isPart && word.length > 4 ? word.slice(1) : word));
   const withCase = anyCase ? await losses(listing, list, search, property, easier) : wrong;
   const isCase = withCase.length === 0;
-  const isPlace = !isCase && (await losses(listing, list, search, property, plain)).length > 1;
+  const isAboutPlace = !isCase && (await losses(listing, list, search, property, plain)).length > 1;
   return [
     {
       check: 'search-lost',
       title: isCase
         ? `A search by \`${search.name}\` is case-sensitive for \`${property.name}\`, contrary to its description`
-        : isPlace
+        : isAboutPlace
           ? `A search by \`${search.name}\` does not find rows by a word in \`${property.name}\``
           : `A search by \`${search.name}\` does not find rows by a part of \`${property.name}\``,
       expected: `rows with ${JSON.stringify(first.text)}`,
@@ -123,10 +123,10 @@ async function losses(
   search: Slot,
   property: Property,
   texts: readonly string[],
-): Promise<Sought[]> {
+): Promise<LostText[]> {
   const { reader, controls } = listing;
   const isPart = documentsPartialMatch(search.description);
-  const found: Sought[] = [];
+  const found: LostText[] = [];
   for (const text of texts) {
     const page = await reader.read([...widest(listing), [search, text]]);
     const isCut = page?.metadata.next !== undefined || page?.metadata.hasMore?.value === true;

@@ -19,7 +19,7 @@ export const vocabulary: readonly { readonly on: string; readonly member: string
   {
     on: 'operation',
     member: 'filters',
-    meaning: 'the property that each parameter filters by, or `false`; `false`: filters are not checked',
+    meaning: 'the property that each parameter filters by, or `false` if none; `false`: filters are not checked',
   },
   { on: 'operation', member: 'default', meaning: '`false`: omitting a parameter does not mean its default' },
   { on: 'operation', member: 'total', meaning: '`false`: a property with the name of a total is not a total' },

@@ -3,8 +3,8 @@ import { propertiesOf } from './properties.ts';
 import type { Page, Settings } from './reader.ts';
 import { keyFor } from './rows.ts';
 
-const mostPages = 5;
-const mostRows = 500;
+const maxPages = 5;
+const maxRows = 500;
 
 /** Reads the whole list with the largest page size; undefined if it cannot be read. */
 export async function walk(listing: Listing, more: Settings = []): Promise<FullList | undefined> {
@@ -14,7 +14,7 @@ export async function walk(listing: Listing, more: Settings = []): Promise<FullL
   if (first === undefined) return undefined;
   const pages: Page[] = [first];
   let isComplete = isLast(listing, first);
-  while (!isComplete && pages.length < mostPages && count(pages) < mostRows && !reader.session.isOver) {
+  while (!isComplete && pages.length < maxPages && count(pages) < maxRows && !reader.session.isOver) {
     const last = pages.at(-1);
     const next = last?.metadata.next;
     if (last === undefined || last.rows.length === 0) break;

@@ -25,7 +25,7 @@ interface Candidate extends Condition {
   readonly value: JsonObject;
 }
 
-const mostSingle = 26;
+const maxSingle = 26;
 
 /** Conditions on single columns that cover each operator and column, and combinations of them. */
 export function whereConditions(listing: Listing, list: FullList, slot: Slot): Condition[] {
@@ -38,7 +38,7 @@ export function whereConditions(listing: Listing, list: FullList, slot: Slot): C
   const chosen: Candidate[] = [];
   const add = (test: (one: Candidate) => boolean) => {
     const found = telling.find(({ candidate }) => !chosen.includes(candidate) && test(candidate));
-    if (found !== undefined && chosen.length < mostSingle) chosen.push(found.candidate);
+    if (found !== undefined && chosen.length < maxSingle) chosen.push(found.candidate);
   };
   const kindOf = ({ operator }: Candidate) => operatorKey(operator);
   for (const operator of new Set(telling.map(({ candidate }) => kindOf(candidate))))

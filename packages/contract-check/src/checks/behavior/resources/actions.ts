@@ -15,7 +15,7 @@ import { memberNames, memberOf, partsOf, responseSchema } from './schema.ts';
 import { createdAndRead } from './update.ts';
 
 /** Checks that an action on a resource is visible when the resource is read. */
-export function acted(harness: ResourceHarness, actions: readonly Operation[]): Observation {
+export function actionEffects(harness: ResourceHarness, actions: readonly Operation[]): Observation {
   return async (label) => {
     const created = await createdAndRead(harness, label);
     if (created === undefined) return undefined;
@@ -23,8 +23,8 @@ export function acted(harness: ResourceHarness, actions: readonly Operation[]): 
     const done = new Set<Operation>();
     let before: After = created;
     // An action may require another one first. Actions that end the resource come last.
-    for (let isNews = true; isNews; ) {
-      isNews = false;
+    for (let hasNew = true; hasNew; ) {
+      hasNew = false;
       for (const action of [...actions].sort((one, other) => Number(isEnd(one)) - Number(isEnd(other)))) {
         if (done.has(action) || harness.session.isOver) continue;
         const exchange = await act(harness, action, created.resource, label);
@@ -32,13 +32,14 @@ export function acted(harness: ResourceHarness, actions: readonly Operation[]): 
         const after = await harness.shown(created.resource);
         done.add(action);
         if (after === undefined) continue;
-        isNews = true;
-        if (action.method === 'DELETE') found.push(...undone(harness, action, created.row, before, exchange, after));
+        hasNew = true;
+        if (action.method === 'DELETE')
+          found.push(...undoneChange(harness, action, created.row, before, exchange, after));
         else
           found.push(
             ...otherwise(harness, action, created.resource, exchange, after),
-            ...unheeded(harness, action, exchange, after),
-            ...idle(harness, action, before.row, exchange, after),
+            ...ignoredAction(harness, action, exchange, after),
+            ...idleAction(harness, action, before.row, exchange, after),
             ...untagged(harness, action, before, exchange, after),
           );
         before = after;
@@ -50,7 +51,7 @@ export function acted(harness: ResourceHarness, actions: readonly Operation[]): 
             : await act(harness, action, created.resource, `${label} second`, true);
         const now = second !== undefined && isSuccess(second) ? await harness.shown(created.resource) : undefined;
         if (second === undefined || now === undefined) continue;
-        found.push(...unheeded(harness, action, second, now));
+        found.push(...ignoredAction(harness, action, second, now));
         before = now;
       }
     }
@@ -112,7 +113,7 @@ function withOthers({ session }: ResourceHarness, action: Operation, body: unkno
 }
 
 /** Checks that a DELETE action restores the original value, if there was one to remove. */
-function undone(
+function undoneChange(
   harness: ResourceHarness,
   action: Operation,
   first: JsonObject,
@@ -145,7 +146,7 @@ function undone(
  * Checks that sent values are stored: references, and properties named in the path, such as `odometer_km` for
  * `/odometer`.
  */
-function unheeded(harness: ResourceHarness, action: Operation, exchange: Exchange, after: After): Difference[] {
+function ignoredAction(harness: ResourceHarness, action: Operation, exchange: Exchange, after: After): Difference[] {
   const { read } = harness.resourceType;
   const schema = read === undefined ? undefined : responseSchema(read);
   const sent = sentIn(exchange);
@@ -193,19 +194,19 @@ function untagged(
   exchange: Exchange,
   after: After,
 ): Difference[] {
-  const [was, is] = [before, after].map((one) => one.exchange.response.headers.etag);
+  const [previous, is] = [before, after].map((one) => one.exchange.response.headers.etag);
   const { read } = harness.resourceType;
   const hasMoved = Object.keys(after.row).some(
     (name) => !isFleeting.test(name) && isScalar(after.row[name]) && after.row[name] !== before.row[name],
   );
-  if (read === undefined || was === undefined || was !== is || !hasMoved) return [];
+  if (read === undefined || previous === undefined || previous !== is || !hasMoved) return [];
   return [
     {
       check: 'etag-stays',
       operation: read,
       about: action.id,
       title: `${action.id} changes the resource, but not its ETag`,
-      expected: `an ETag other than ${was}`,
+      expected: `an ETag other than ${previous}`,
       actual: String(is),
       fix: 'Change the ETag with every change, by any operation.',
       exchanges: [before.exchange, exchange, after.exchange],
@@ -248,7 +249,7 @@ function isItself(harness: ResourceHarness, resource: Resource, result: JsonObje
 }
 
 /** Reports an action that is named after a state but does not change the state. */
-function idle(
+function idleAction(
   harness: ResourceHarness,
   action: Operation,
   before: JsonObject,

@@ -5,7 +5,7 @@ import { isSame } from './compare.ts';
 import { hasEnum, targetOf } from './schema.ts';
 
 /** Other valid values for a scalar property, most likely accepted first. References are not changed. */
-export function anothers(
+export function otherValues(
   session: Session,
   schemas: readonly JsonObject[],
   value: unknown,

@@ -4,9 +4,9 @@ import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import {
+  isDeleting,
   isOwnId,
   isReadingPost,
-  isRemoving,
   kindOfPath,
   kindOfReference,
   lastParameter,
@@ -49,7 +49,7 @@ export function bulksOf({ session: { document, operations } }: CheckContext): Bu
       itemOf(document, memberOf(document, [schema], name)).some((item) =>
         partsOf(document, item).some(
           ({ properties, type }) =>
-            isObject(properties) || (isRemoving(operation) && /ids$/i.test(name) && /string|integer/.test(`${type}`)),
+            isObject(properties) || (isDeleting(operation) && /ids$/i.test(name) && /string|integer/.test(`${type}`)),
         ),
       );
     const lists = memberNames(document, schema).filter(isList);
@@ -58,7 +58,7 @@ export function bulksOf({ session: { document, operations } }: CheckContext): Bu
       return [];
     const declared = declaredKind(
       operation,
-      isRemoving(operation) ? 'deletes' : operation.method === 'PUT' ? 'updates' : 'creates',
+      isDeleting(operation) ? 'deletes' : operation.method === 'PUT' ? 'updates' : 'creates',
     );
     const kind = typeof declared === 'string' ? declared.toLowerCase() : kindOfPath(operation.path);
     if (declared === false || kind === undefined) return [];

@@ -47,10 +47,10 @@ async function echoOf(harness: ResourceHarness, label: string, filling: Filling)
       ...(shown === undefined ? [] : unlike.map((one) => notStored(harness, resource, one, shown.exchange))),
     ];
   }
-  const exchange = await readSoon(harness, resource);
+  const exchange = await readWithRetry(harness, resource);
   if (exchange === undefined) return inResponse;
   if (isGone(exchange))
-    return isReadSurely(harness, resource) ? [...inResponse, lost(harness, resource, exchange)] : inResponse;
+    return isReadableFor(harness, resource) ? [...inResponse, lost(harness, resource, exchange)] : inResponse;
   if (!isSuccess(exchange) || !isObject(exchange.response.json?.value)) return inResponse;
   const row = resourceIn(exchange);
   const stored = unlikesOf(harness, resource, row, responseSchema(read, exchange.response.status));
@@ -188,13 +188,13 @@ export function isGone({ response }: Exchange): boolean {
 }
 
 /** Whether more than names indicates that a created resource can be read. */
-function isReadSurely(harness: ResourceHarness, { created }: Resource): boolean {
-  const { read, isReadSure } = harness.resourceType;
-  return isReadSure || harness.isReadable || (read !== undefined && locationIn(read, created) !== undefined);
+function isReadableFor(harness: ResourceHarness, { created }: Resource): boolean {
+  const { read, hasCertainRead } = harness.resourceType;
+  return hasCertainRead || harness.isReadable || (read !== undefined && locationIn(read, created) !== undefined);
 }
 
 /** Some servers are eventually consistent. */
-async function readSoon(harness: ResourceHarness, resource: Resource): Promise<Exchange | undefined> {
+async function readWithRetry(harness: ResourceHarness, resource: Resource): Promise<Exchange | undefined> {
   const read = await harness.read(resource);
   if (read === undefined || !isGone(read)) return read;
   await new Promise((resolve) => setTimeout(resolve, 300));

@@ -73,7 +73,7 @@ export function keyed(
         );
       return found;
     }
-    if (isAnother(first, replay))
+    if (isOtherResource(first, replay))
       differs(
         'key-another',
         'A repeated request with the same key returns another resource',
@@ -97,7 +97,7 @@ export function keyed(
         differs('key-reused', 'The same key is accepted with another body', '409 or 422', first, reused);
     }
     const separate = await send(fresh, other);
-    if (isSuccess(separate) && hasId(first) && !isAnother(first, separate))
+    if (isSuccess(separate) && hasId(first) && !isOtherResource(first, separate))
       differs(
         'key-mixed',
         'A request with another key returns the resource of the first request',
@@ -119,7 +119,7 @@ function hasId(exchange: Exchange): boolean {
   return idOf(resourceIn(exchange)) !== undefined;
 }
 
-function isAnother(first: Exchange, second: Exchange): boolean {
+function isOtherResource(first: Exchange, second: Exchange): boolean {
   const [one, other] = [idOf(resourceIn(first)), idOf(resourceIn(second))];
   return one !== undefined && other !== undefined && String(one) !== String(other);
 }

@@ -267,11 +267,11 @@ class Library {
   #onItem(kind: string, id: string, incoming: IncomingRequest): Reply {
     const { method, tenant } = incoming;
     const rows = this.#rows(kind);
-    const mayAll =
+    const hasFullAccess =
       (method === 'GET' && this.#has('other tenant reads')) ||
       (method === 'PATCH' && this.#has('other tenant changes')) ||
       (method === 'DELETE' && this.#has('other tenant deletes'));
-    const found = rows.find(({ row, tenant: of }) => row.id === id && (of === tenant || mayAll));
+    const found = rows.find(({ row, tenant: of }) => row.id === id && (of === tenant || hasFullAccess));
     if (found === undefined && method === 'GET' && this.#has('unknown is 200'))
       return {
         status: 200,

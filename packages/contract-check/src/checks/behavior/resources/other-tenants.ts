@@ -89,17 +89,17 @@ export function unshared(context: CheckContext, { read, name, list }: Reading): 
   return async () => {
     if (!isPrivate(read) || !isPrivate(list)) return undefined;
     const known = context.baselines.of(read)?.call;
-    const mine = (await readCollection(context, list))?.rows ?? [];
-    const theirs = await listAs(context, list, 'otherTenant');
-    if (known === undefined || theirs === undefined || mine.length === 0) return undefined;
+    const ownRows = (await readCollection(context, list))?.rows ?? [];
+    const otherRows = await listAs(context, list, 'otherTenant');
+    if (known === undefined || otherRows === undefined || ownRows.length === 0) return undefined;
     const idOf = (row: JsonObject) => row[name] ?? row[Object.keys(row).find(isOwnId) ?? ''];
-    const others = new Set(theirs.rows.map(idOf));
+    const others = new Set(otherRows.rows.map(idOf));
     // Lists with a common row may be shared by all tenants.
-    const ids = mine.map(idOf).filter((id) => id !== undefined);
+    const ids = ownRows.map(idOf).filter((id) => id !== undefined);
     if (ids.length === 0) return undefined;
     const shared = ids.find((id) => others.has(id));
     const call = { ...known, path: { ...known.path, [name]: shared ?? ids[0] } };
-    if (shared !== undefined) return unreadable(context, read, list, call, theirs.exchange);
+    if (shared !== undefined) return unreadable(context, read, list, call, otherRows.exchange);
     const own = await context.session.send(call);
     const asOther = await context.session.send(call, { identity: 'otherTenant' });
     if (!isSuccess(own)) return undefined;
@@ -113,7 +113,7 @@ export function unshared(context: CheckContext, { read, name, list }: Reading): 
         expected: '404 or 403 without data',
         actual: `${asOther.response.status} ${asOther.response.text.slice(0, 120)}`,
         fix: 'Restrict every query to the tenant of the caller.',
-        exchanges: [theirs.exchange, own, asOther],
+        exchanges: [otherRows.exchange, own, asOther],
       },
     ];
   };
@@ -125,7 +125,7 @@ async function unreadable(
   read: Operation,
   list: Operation,
   call: Call,
-  theirs: Exchange,
+  otherExchange: Exchange,
 ): Promise<Difference[]> {
   const asOther = await session.send(call, { identity: 'otherTenant' });
   if (!isGone(asOther) && asOther.response.status !== 403) return [];
@@ -138,7 +138,7 @@ async function unreadable(
       expected: 'only resources that the tenant can also read one by one',
       actual: `a row in the list, but ${asOther.response.status} for its id`,
       fix: 'Restrict every query to the tenant of the caller.',
-      exchanges: [theirs, asOther],
+      exchanges: [otherExchange, asOther],
     },
   ];
 }

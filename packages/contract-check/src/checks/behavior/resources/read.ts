@@ -58,7 +58,7 @@ export function readingsOf({ session: { document, operations } }: CheckContext):
 }
 
 /** Maximum number of additional rows to read. */
-const mostMore = 8;
+const maxExtraReads = 8;
 
 /**
  * Checks that a row of a list agrees with the read of it, and that the read returns the requested resource
@@ -87,7 +87,7 @@ export function agreed(context: CheckContext, { read, name, list }: Reading): Ob
     }
     // Some properties occur only in some resources. Their responses are checked as usual.
     if (label.endsWith('one'))
-      for (const row of rows.filter((one) => !chosen.includes(one)).slice(0, mostMore))
+      for (const row of rows.filter((one) => !chosen.includes(one)).slice(0, maxExtraReads))
         await session.send({ ...known, path: { ...known.path, [name]: idIn(row, name) } });
     // Volatile properties count only if the list has not changed in between.
     const later = found.some(({ moves }) => moves) ? ((await readCollection(context, list))?.rows ?? []) : [];

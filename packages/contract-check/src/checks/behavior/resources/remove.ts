@@ -65,11 +65,11 @@ export function removed(harness: ResourceHarness): Observation {
       });
     if (gone && list !== undefined && before !== undefined) {
       const now = await harness.list(list);
-      const was = before.rows.find((row) => harness.isOf(created.resource, row));
+      const previous = before.rows.find((row) => harness.isOf(created.resource, row));
       const is = now?.rows.find((row) => harness.isOf(created.resource, row));
       // A row marked as deleted may remain, unless such rows must be requested with a parameter.
       const isRequested = list.parameters.some((one) => isOfDeleted(one) && one.schema.default !== true);
-      if (was !== undefined && is !== undefined && (isRequested || isSameRow(was, is)))
+      if (previous !== undefined && is !== undefined && (isRequested || isSameRow(previous, is)))
         differences.push({
           check: 'delete-listed',
           operation: list,

@@ -11,7 +11,7 @@ import type { Identity, SendOptions, Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../checks.ts';
 import { hasItemErrors } from '../../outcome.ts';
 import { addressesOf } from './address.ts';
-import { anothers } from './another.ts';
+import { otherValues } from './another.ts';
 import { type Collection, readCollection } from './collection.ts';
 import { resourceIn } from './resource-in.ts';
 import type { ResourceType } from './resource-types.ts';
@@ -147,7 +147,7 @@ export class ResourceHarness {
     let changed = body;
     for (const name of Object.keys(body)) {
       const members = memberOf(this.document, [schema], name);
-      const replacement = anothers(this.session, members, changed[name], name, seed)
+      const replacement = otherValues(this.session, members, changed[name], name, seed)
         .map((value) => ({ ...changed, [name]: value }))
         .find((one) => this.session.validators.accepts(schema, one, 'request'));
       changed = replacement ?? changed;
@@ -208,12 +208,16 @@ export class ResourceHarness {
     const call = this.callOn(operation, resource);
     if (call === undefined) return undefined;
     const { mediaType } = call;
-    const allHeaders = await this.#demanded(operation, resource, headers);
+    const allHeaders = await this.#withRequiredHeaders(operation, resource, headers);
     return this.session.send({ ...call, body, mediaType, raw: { headers: allHeaders } }, { identity });
   }
 
   /** Updates a resource without a precondition, even if the operation requires one. */
-  async changeBare(operation: Operation, resource: Resource, body: unknown): Promise<Exchange | undefined> {
+  async changeWithoutPrecondition(
+    operation: Operation,
+    resource: Resource,
+    body: unknown,
+  ): Promise<Exchange | undefined> {
     const call = this.callOn(operation, resource);
     return call === undefined ? undefined : this.session.send({ ...call, body });
   }
@@ -227,7 +231,7 @@ export class ResourceHarness {
     const call = remove === undefined ? undefined : this.callOn(remove, resource);
     if (remove === undefined || call === undefined) return undefined;
     const known = this.context.baselines.of(remove)?.call;
-    const allHeaders = await this.#demanded(remove, resource, headers);
+    const allHeaders = await this.#withRequiredHeaders(remove, resource, headers);
     return this.session.send({ ...call, body: known?.body, raw: { headers: allHeaders } }, { identity });
   }
 
@@ -247,14 +251,16 @@ export class ResourceHarness {
   }
 
   /** Adds a precondition if the operation requires one. */
-  async #demanded(
+  async #withRequiredHeaders(
     operation: Operation,
     resource: Resource,
     headers: Readonly<Record<string, string>>,
   ): Promise<Readonly<Record<string, string>>> {
-    const demanded = operation.parameters.find(({ in: place, name }) => place === 'header' && /^if-match$/i.test(name));
+    const condition = operation.parameters.find(
+      ({ in: place, name }) => place === 'header' && /^if-match$/i.test(name),
+    );
     const isNeeded =
-      demanded !== undefined && (demanded.required || operation.responses.some(({ status }) => status === '428'));
+      condition !== undefined && (condition.required || operation.responses.some(({ status }) => status === '428'));
     if (!isNeeded || 'if-match' in headers) return headers;
     const etag = (await this.read(resource))?.response.headers.etag;
     return etag === undefined ? headers : { ...headers, 'if-match': etag };

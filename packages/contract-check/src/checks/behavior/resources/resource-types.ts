@@ -22,7 +22,7 @@ export interface ResourceType {
   readonly create: Operation;
   readonly read: Operation | undefined;
   /** Whether paths, links or the contract, not only names, indicate that created resources can be read there. */
-  readonly isReadSure: boolean;
+  readonly hasCertainRead: boolean;
   readonly updates: readonly Operation[];
   readonly remove: Operation | undefined;
   readonly lists: readonly Operation[];
@@ -58,7 +58,7 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
     collection,
     create,
     read,
-    isReadSure: sure !== undefined,
+    hasCertainRead: sure !== undefined,
     updates,
     remove,
     lists: listsOf(document, operations, collection, read, kind),

@@ -1,8 +1,8 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Baseline } from '../../../run/baseline.ts';
-import { isCreating, isRemoving } from '../../../run/names.ts';
+import { isCreating, isDeleting } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
-import { acted } from './actions.ts';
+import { actionEffects } from './actions.ts';
 import { bulked, bulkRemoved, bulksOf } from './bulk.ts';
 import { counted } from './counts.ts';
 import { defaulted, echoed } from './create.ts';
@@ -46,7 +46,7 @@ export async function checkResources(context: CheckContext): Promise<void> {
   }
   const bulks = bulksOf(context);
   for (const bulk of bulks) {
-    if (!isRemoving(bulk.operation)) {
+    if (!isDeleting(bulk.operation)) {
       await probe(session, bulk.operation, 'bulk', bulked(context, bulk));
       continue;
     }
@@ -74,7 +74,7 @@ async function checkBranches(context: CheckContext, resourceType: ResourceType, 
   const branches = await baselines.branches(resourceType.create);
   for (const [index, call] of branches.slice(0, 4).entries()) {
     const harness = new ResourceHarness(context, resourceType, { ...baseline, call });
-    if ((await harness.start()) === undefined || !(harness.isReadable || resourceType.isReadSure)) continue;
+    if ((await harness.start()) === undefined || !(harness.isReadable || resourceType.hasCertainRead)) continue;
     await probe(session, resourceType.create, `echo branch ${index}`, echoed(harness));
     await probe(session, resourceType.create, `default branch ${index}`, defaulted(harness));
   }
@@ -89,7 +89,7 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
   const harness = new ResourceHarness(context, resourceType, baseline);
   if ((await harness.start()) === undefined) return;
   // A call that creates nothing may return properties with the same names and other meanings.
-  if (harness.isReadable || resourceType.isReadSure || baseline.exchange.response.status === 201) {
+  if (harness.isReadable || resourceType.hasCertainRead || baseline.exchange.response.status === 201) {
     await probe(session, create, 'echo', echoed(harness));
     await probe(session, create, 'default', defaulted(harness));
     await probe(session, create, 'owned', ownedInCreation(harness));
@@ -122,7 +122,7 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
   if (read !== undefined) await probe(session, read, 'modified', readUnmodified(harness));
   await probe(session, create, 'elsewhere', misplaced(harness), concerned);
   const [action] = actions;
-  if (action !== undefined) await probe(session, action, 'actions', acted(harness, actions), actions);
+  if (action !== undefined) await probe(session, action, 'actions', actionEffects(harness, actions), actions);
   if (remove === undefined) return;
   await probe(session, remove, 'delete', removed(harness));
   await probe(session, remove, 'delete unchanged', removedUnchanged(harness));

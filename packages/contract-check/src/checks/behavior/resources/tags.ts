@@ -169,7 +169,7 @@ async function guarded(
     );
   return [
     ...found,
-    ...(await demanded(harness, update, created.resource, second, differs)),
+    ...(await missingPrecondition(harness, update, created.resource, second, differs)),
     ...(await anyTagAccepted(harness, update, created.resource, second, differs)),
   ];
 }
@@ -204,7 +204,7 @@ async function anyTagAccepted(
   ];
 }
 
-async function demanded(
+async function missingPrecondition(
   harness: ResourceHarness,
   update: Operation,
   resource: Resource,
@@ -212,11 +212,11 @@ async function demanded(
   differs: Differs,
 ): Promise<Difference[]> {
   if (!declares(update, 428)) return [];
-  const bare = await harness.changeBare(update, resource, body);
-  return bare !== undefined && isSuccess(bare)
+  const withoutPrecondition = await harness.changeWithoutPrecondition(update, resource, body);
+  return withoutPrecondition !== undefined && isSuccess(withoutPrecondition)
     ? [
         differs('if-match-missing', update, 'An update without If-Match is accepted, but 428 is declared', '428', [
-          bare,
+          withoutPrecondition,
         ]),
       ]
     : [];

@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isOwnId, kindOfReference } from '../../../run/names.ts';
-import { anothers } from './another.ts';
+import { otherValues } from './another.ts';
 import { isNothing, isSame, isServerOwned, unlikes } from './compare.ts';
 import { innerSchemas, isScalar } from './create.ts';
 import { type Difference, type Observation, text } from './probe.ts';
@@ -15,7 +15,7 @@ import { keepsTheRest } from './resource-types.ts';
 import { hasFlag, itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema, targetOf } from './schema.ts';
 
 /** Maximum number of properties to update separately. */
-const mostMembers = 20;
+const maxMembers = 20;
 
 interface Created {
   readonly resource: Resource;
@@ -132,7 +132,7 @@ export function changesOf(
       ? objectsLike(harness, members, now, seed + index)
       : Array.isArray(now)
         ? listsLike(harness, members, now, seed + index)
-        : anothers(session, members, now, name, seed + index);
+        : otherValues(session, members, now, name, seed + index);
     // If the update merges, tries the property alone first.
     const bases = isMerged ? [{}, whole] : [whole];
     const bodiesWith = (all: readonly unknown[]) =>
@@ -144,11 +144,11 @@ export function changesOf(
       isMerged && isScalar(now) ? empty.flatMap((value) => bodiesWith([value]).filter(accepts).slice(0, 1)) : [];
     return body === undefined ? [] : [{ body, clears }];
   });
-  const sets = bodies.map(({ body }) => body).slice(0, mostMembers);
+  const sets = bodies.map(({ body }) => body).slice(0, maxMembers);
   // Values are cleared last, because cleared values cannot show whether they are kept.
   return [
     ...sets,
-    ...bodies.flatMap(({ clears }) => clears).slice(0, mostMembers),
+    ...bodies.flatMap(({ clears }) => clears).slice(0, maxMembers),
     ...together(harness, schema, sets, seed),
   ];
 }
@@ -165,7 +165,7 @@ function together(
     const members = memberOf(harness.document, [schema], name);
     return [
       name,
-      isScalar(value) ? (anothers(harness.session, members, value, name, seed + 77)[0] ?? value) : value,
+      isScalar(value) ? (otherValues(harness.session, members, value, name, seed + 77)[0] ?? value) : value,
     ] as const;
   });
   const body = Object.fromEntries(entries);
@@ -181,7 +181,7 @@ function objectsLike(
 ): JsonObject[] {
   return Object.entries(now).flatMap(([name, value]) => {
     const inner = memberOf(harness.document, members, name);
-    return anothers(harness.session, inner, value, name, seed)
+    return otherValues(harness.session, inner, value, name, seed)
       .slice(0, 1)
       .map((other) => ({ ...now, [name]: other }));
   });

@@ -11,11 +11,11 @@ export const vocabulary: readonly { readonly on: string; readonly member: string
     member: 'creates',
     meaning: 'the type of the resources that it creates; `false`: it creates none',
   },
-  { on: 'operation', member: 'reads', meaning: 'the type of the resource that it reads by id; `false`: it reads none' },
+  { on: 'operation', member: 'reads', meaning: 'the type of the resource that it reads by ID; `false`: it reads none' },
   {
     on: 'operation',
     member: 'lists',
-    meaning: 'the type of the resources that it lists; `false`: created resources need not be in it',
+    meaning: 'the type of the resources that it lists; `false`: created resources need not be listed',
   },
   {
     on: 'operation',
@@ -38,7 +38,7 @@ export const vocabulary: readonly { readonly on: string; readonly member: string
     meaning: '`true`: deleted resources can still be read, marked as deleted; `false`: they cannot',
   },
   { on: 'operation', member: 'acts', meaning: '`false`: its effect on the resource of its path is not checked' },
-  { on: 'operation', member: 'echo', meaning: '`false`: values can be returned in another form than they were sent' },
+  { on: 'operation', member: 'echo', meaning: '`false`: values can be returned in another form than sent' },
   { on: 'operation', member: 'idempotent', meaning: '`false`: a repeated key does not replay the response' },
   { on: 'operation', member: 'safe', meaning: '`false`: it changes what other operations return' },
   { on: 'operation', member: 'private', meaning: '`false`: other tenants can read and change what it creates' },
