@@ -28,7 +28,7 @@ const paths = Object.entries(types).map(([family, example]) => [
       parameters: [{ in: 'path', name: 'type', required: true, schema: { type: 'string', minLength: 1 }, example }],
       responses: {
         200: { description: 'The schema.', content: { 'application/json': { schema } } },
-        404: { description: 'There is no such type.' },
+        404: { description: 'Unknown type.' },
       },
     },
   },

@@ -62,7 +62,10 @@ const contract = {
       post: {
         operationId: 'lookup-kind',
         parameters: [{ in: 'path', name: 'kind', required: true, schema: { type: 'string', enum: ['a', 'b'] } }],
-        responses: { '200': { description: 'What is known of it.', content: json({ type: 'array' }) }, ...rejections },
+        responses: {
+          '200': { description: 'Known resources of this kind.', content: json({ type: 'array' }) },
+          ...rejections,
+        },
       },
     },
     ...resource('boxes', 'box', { type: 'string', minLength: 1, maxLength: 30 }, ['put']),
@@ -101,16 +104,16 @@ beforeAll(async () => {
         return reply(201, shown(fresh, body));
       }
       const at = `${collection}/${name}`;
-      const isThere = created.has(at) || existed(name);
+      const exists = created.has(at) || existed(name);
       // Existing data can be changed here; the test proves that the check does not.
-      if (request.method !== 'GET' && isThere && !created.has(at)) harmed.push(`${request.method} ${at}`);
-      if (!isThere && request.method !== 'PUT') return reply(404);
+      if (request.method !== 'GET' && exists && !created.has(at)) harmed.push(`${request.method} ${at}`);
+      if (!exists && request.method !== 'PUT') return reply(404);
       if (request.method === 'DELETE') {
         created.delete(at);
         return reply(204);
       }
       if (request.method !== 'GET') created.set(at, body);
-      return reply(isThere ? 200 : 201, shown(name, Object(created.get(at))));
+      return reply(exists ? 200 : 201, shown(name, Object(created.get(at))));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

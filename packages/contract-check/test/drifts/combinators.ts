@@ -82,7 +82,7 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
   }
 
   /** One call, and the JSON of its response. */
-  async function tell(url: string, world: World, operation: string, expected?: RequestInput): Promise<JsonObject> {
+  async function callJson(url: string, world: World, operation: string, expected?: RequestInput): Promise<JsonObject> {
     const reply = await send(url, sample(operation, world, expected));
     const body = jsonOf(reply);
     return { ...(isObject(body) ? body : { body }), '(status)': reply.status };
@@ -158,12 +158,12 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
     what: string,
     where: Where,
     isWrong: Test,
-    mend: Change,
+    repair: Change,
     shown: Showing,
   ): Own {
     const change = (incoming: IncomingRequest) => {
       if (!valuesAt(incoming, where).some(isWrong)) return incoming;
-      return changeAt(incoming, where, (value) => (isWrong(value) ? mend(value) : value));
+      return changeAt(incoming, where, (value) => (isWrong(value) ? repair(value) : value));
     };
     return request(operation, kind, what, change, shown);
   }
@@ -241,9 +241,9 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
   return {
     expecting,
     drift,
-    seenBy: requiring,
-    look: observe,
-    tell,
+    requiring,
+    observe,
+    callJson,
     response,
     member,
     header,

@@ -44,7 +44,7 @@ describe('the suite of the service', () => {
     expect(new Set(serviceDrifts.map(({ operation }) => operation)).size).toBe(34);
   });
 
-  it.each(shown(serviceDrifts))('is observable: $name', (drift) => prove(drift, stage.front, world));
+  it.each(shown(serviceDrifts))('is observable: $name', (drift) => prove(drift, stage.proxy, world));
 
   it.each(serviceSample)('is found by the check: %s', (name) => expectCaught(stage, serviceDrifts, name));
 });
@@ -58,7 +58,7 @@ describe('the suite of the workshop', () => {
   });
   afterAll(() => workshop?.close());
 
-  it.each(shown(workshopDrifts))('is observable: $name', (drift) => prove(drift, workshop.front, shop));
+  it.each(shown(workshopDrifts))('is observable: $name', (drift) => prove(drift, workshop.proxy, shop));
 
   it.each(workshopSample)('is found by the check: %s', (name) => expectCaught(workshop, workshopDrifts, name));
 });

@@ -14,12 +14,12 @@ export type Next = (incoming: IncomingRequest) => Promise<Reply>;
 export type Alter = (incoming: IncomingRequest, next: Next) => Promise<Reply | undefined> | Reply | undefined;
 
 /** A proxy that can alter the requests and responses of a server. */
-export interface Front {
+export interface AlteringProxy {
   readonly url: string;
   /** Sets the alteration; undefined passes everything on. */
   use(alter: Alter | undefined): void;
   /** Sets the server behind the proxy. */
-  aim(target: string): Promise<void>;
+  setTarget(target: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-export async function openFront(target: string, operations: readonly Operation[]): Promise<Front> {
+export async function openProxy(target: string, operations: readonly Operation[]): Promise<AlteringProxy> {
   let pool = new Pool(target, { connections: 16 });
   const find = finder(operations);
   let alter: Alter | undefined;
@@ -95,7 +95,7 @@ export async function openFront(target: string, operations: readonly Operation[]
     use(expected) {
       alter = expected;
     },
-    async aim(other) {
+    async setTarget(other) {
       const before = pool;
       pool = new Pool(other, { connections: 16 });
       await before.destroy();

@@ -3,12 +3,12 @@ import type { Finding } from '../../src/finding/finding.ts';
 import type { Auth } from '../../src/options.ts';
 import type { Report } from '../../src/report/report.ts';
 import type { Drift } from './drift.ts';
-import type { Front } from './front.ts';
+import type { AlteringProxy } from './front.ts';
 
 /** The servers of drifts: one server for all of them, and a separate world for each run. */
 export interface Stage<World> {
   readonly spec: string;
-  readonly front: Front;
+  readonly proxy: AlteringProxy;
   createWorld(): Promise<World>;
   authOf(world: World): Auth | undefined;
 }
@@ -29,7 +29,7 @@ export async function checkCorrect<World>(
   seed: number,
   only?: readonly string[],
 ): Promise<Report> {
-  stage.front.use(undefined);
+  stage.proxy.use(undefined);
   return checkOn(stage, await stage.createWorld(), seed, only);
 }
 
@@ -45,7 +45,7 @@ export async function judge<World>(
   known: ReadonlySet<string> = new Set(),
 ): Promise<Verdict<World>> {
   const world = await stage.createWorld();
-  stage.front.use(drift.alter(world));
+  stage.proxy.use(drift.alter(world));
   try {
     const report = await checkOn(stage, world, seed, [drift.operation, ...(drift.needs ?? [])]);
     const { findings: all, operations, requests, milliseconds } = report;
@@ -53,12 +53,12 @@ export async function judge<World>(
     const findings = all.filter(({ operation, cause }) => !known.has(`${operation} ${cause}`));
     return { drift, findings, isReached, requests, milliseconds };
   } finally {
-    stage.front.use(undefined);
+    stage.proxy.use(undefined);
   }
 }
 
 function checkOn<World>(
-  { spec, front, authOf }: Stage<World>,
+  { spec, proxy, authOf }: Stage<World>,
   world: World,
   seed: number,
   only?: readonly string[],
@@ -66,7 +66,7 @@ function checkOn<World>(
   const auth = authOf(world);
   return check({
     spec,
-    url: front.url,
+    url: proxy.url,
     seed,
     ...(auth === undefined ? {} : { auth }),
     ...(only === undefined ? {} : { only }),

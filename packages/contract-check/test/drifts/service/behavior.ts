@@ -15,6 +15,7 @@ import {
 } from '../message.ts';
 import { type RequestInput, send } from '../wire.ts';
 import {
+  callJson,
   drift,
   expecting,
   header,
@@ -26,7 +27,6 @@ import {
   request,
   requiring,
   type ServiceDrift,
-  tell,
 } from './combinators.ts';
 import { sample } from './samples.ts';
 import type { World } from './world.ts';
@@ -40,7 +40,7 @@ const firstPages =
       const expected = { pageSize: 1, includeTotal: true, ...body, ...(cursor === undefined ? {} : { cursor }) };
       const inQuery = Object.entries(expected).map(([name, value]) => [name, String(value)] as const);
       const isGet = sample(operation, world).method === 'GET';
-      const returned = await tell(
+      const returned = await callJson(
         url,
         world,
         operation,
@@ -58,7 +58,7 @@ const firstPages =
     return pages;
   };
 const ids = (operation: string, expected: RequestInput) => async (url: string, world: World) => {
-  const returned = await tell(url, world, operation, expected);
+  const returned = await callJson(url, world, operation, expected);
   return [returned['(status)'], returned.total, rowsOf(returned).map((row) => row.id)];
 };
 const where = (condition: object, more: object = {}): RequestInput => ({ body: { where: condition, ...more } });
@@ -85,7 +85,12 @@ function remembering<Memory extends object>(
 }
 
 /** A request of the same caller to another operation. */
-function aside(incoming: IncomingRequest, world: World, operation: string, expected: RequestInput): IncomingRequest {
+function otherRequest(
+  incoming: IncomingRequest,
+  world: World,
+  operation: string,
+  expected: RequestInput,
+): IncomingRequest {
   const other = sample(operation, world, expected);
   return {
     ...other,
@@ -516,8 +521,8 @@ function rename(value: unknown, from: string, name: string): unknown {
 
 /** Creates a client, and reads it at the `Location` of the response. */
 const createdClient = (body: object) => async (url: string, world: World) => {
-  const created = await tell(url, world, 'onboardClient', { body: { name: world.unique(), address: {}, ...body } });
-  const read = await tell(url, world, 'getClient', { path: { id: String(created.clientId) } });
+  const created = await callJson(url, world, 'onboardClient', { body: { name: world.unique(), address: {}, ...body } });
+  const read = await callJson(url, world, 'getClient', { path: { id: String(created.clientId) } });
   return [
     created['(status)'],
     read['(status)'],
@@ -528,11 +533,11 @@ const createdClient = (body: object) => async (url: string, world: World) => {
 };
 const createdType = (body: object) => async (url: string, world: World) => {
   const name = world.unique();
-  const created = await tell(url, world, 'createCustomRecordType', {
+  const created = await callJson(url, world, 'createCustomRecordType', {
     body: { name, fields: [{ name: 'note', type: 'STRING' }], ...body },
   });
-  const read = await tell(url, world, 'getCustomRecordType', { path: { name } });
-  const list = await tell(url, world, 'listCustomRecordTypes');
+  const read = await callJson(url, world, 'getCustomRecordType', { path: { name } });
+  const list = await callJson(url, world, 'listCustomRecordTypes');
   const names = (type: JsonObject) => (Array.isArray(type.fields) ? type.fields.map((field) => field.name) : undefined);
   return [
     created['(status)'],
@@ -549,7 +554,7 @@ const changedType =
   async (url: string, world: World) => {
     const name = world.unique();
     const common = { displayName: 'Before', description: 'Before' };
-    await tell(url, world, 'createCustomRecordType', {
+    await callJson(url, world, 'createCustomRecordType', {
       body: { name, ...common, fields: [{ name: 'note', type: 'STRING' }] },
     });
     const before = await observe(url, world, 'getCustomRecordType', { path: { name } });
@@ -558,29 +563,29 @@ const changedType =
   };
 const deletedType = async (url: string, world: World) => {
   const name = world.unique();
-  await tell(url, world, 'createCustomRecordType', { body: { name, fields: [{ name: 'note', type: 'STRING' }] } });
-  const { active } = await tell(url, world, 'deactivateCustomRecordType', { path: { name } });
-  return [active, (await tell(url, world, 'getCustomRecordType', { path: { name } })).active];
+  await callJson(url, world, 'createCustomRecordType', { body: { name, fields: [{ name: 'note', type: 'STRING' }] } });
+  const { active } = await callJson(url, world, 'deactivateCustomRecordType', { path: { name } });
+  return [active, (await callJson(url, world, 'getCustomRecordType', { path: { name } })).active];
 };
 const createdContact = (body: object) => async (url: string, world: World) => {
-  const created = await tell(url, world, 'upsertContacts', {
+  const created = await callJson(url, world, 'upsertContacts', {
     body: { contacts: [{ lastName: world.unique(), ...body }] },
   });
   const [first] = Array.isArray(created.succeeded) ? created.succeeded : [];
-  const read = await tell(url, world, 'getContact', { path: { id: String(first?.id) } });
+  const read = await callJson(url, world, 'getContact', { path: { id: String(first?.id) } });
   return [read['(status)'], read.firstName, read.phone];
 };
 const key = (world: World) => ({ 'idempotency-key': world.unique() });
 const twice = (operation: string) => async (url: string, world: World) => {
   const expected = { headers: key(world), body: jsonOf(sample(operation, world)) };
-  const both = [await tell(url, world, operation, expected), await tell(url, world, operation, expected)];
+  const both = [await callJson(url, world, operation, expected), await callJson(url, world, operation, expected)];
   return [both.map((one) => one['(status)']), new Set(both.map((one) => one.clientId ?? one.id)).size];
 };
 const record = (attributes: object, systemRef: string) => ({
   body: { records: [{ type: 'Opportunity', systemRef, attributes }] },
 });
 const recordNamed = async (url: string, world: World, systemRef: string) =>
-  rowsOf(await tell(url, world, 'lookupRecords', { body: { pageSize: 100 } })).find(
+  rowsOf(await callJson(url, world, 'lookupRecords', { body: { pageSize: 100 } })).find(
     (row) => row.systemRef === systemRef,
   );
 
@@ -672,8 +677,8 @@ const writes = [
         },
       ),
       async (url, world) => {
-        const { clientId } = await tell(url, world, 'onboardClient');
-        const found = await tell(url, world, 'searchClients', where({ id: { _eq: clientId } }));
+        const { clientId } = await callJson(url, world, 'onboardClient');
+        const found = await callJson(url, world, 'searchClients', where({ id: { _eq: clientId } }));
         return rowsOf(found).length;
       },
     ),
@@ -816,7 +821,7 @@ const writes = [
         },
       ),
       async (url, world) => {
-        await tell(url, world, 'listCustomRecordTypes');
+        await callJson(url, world, 'listCustomRecordTypes');
         return createdType({})(url, world);
       },
     ),
@@ -928,7 +933,9 @@ const writes = [
     },
     async (url, world) => {
       const name = world.unique();
-      await tell(url, world, 'createCustomRecordType', { body: { name, fields: [{ name: 'note', type: 'STRING' }] } });
+      await callJson(url, world, 'createCustomRecordType', {
+        body: { name, fields: [{ name: 'note', type: 'STRING' }] },
+      });
       const change = sample('updateCustomRecordType', world, { path: { name }, body: { description: 'After' } });
       // The version is preceded by a digest of the row.
       return (await send(url, change)).headers.etag?.replace(/^"[0-9a-f]+-/, '"');
@@ -996,7 +1003,7 @@ const writes = [
       },
       async (url, world) => {
         const note = world.unique();
-        await tell(url, world, 'updateRecords', record({ note }, 'OPP-1'));
+        await callJson(url, world, 'updateRecords', record({ note }, 'OPP-1'));
         const row = await recordNamed(url, world, 'OPP-1');
         return isObject(row?.attributes) && row.attributes.note === note;
       },
@@ -1020,8 +1027,15 @@ const writes = [
         return reply;
       },
       async (url, world) => {
-        await tell(url, world, 'upsertRecords', record({ stage: 'LEAD', client: { systemRef: 'crm-88213' } }, 'OPP-8'));
-        await tell(url, world, 'deleteRecords', { body: { records: [{ type: 'Opportunity', systemRef: 'OPP-8' }] } });
+        await callJson(
+          url,
+          world,
+          'upsertRecords',
+          record({ stage: 'LEAD', client: { systemRef: 'crm-88213' } }, 'OPP-8'),
+        );
+        await callJson(url, world, 'deleteRecords', {
+          body: { records: [{ type: 'Opportunity', systemRef: 'OPP-8' }] },
+        });
         return (await recordNamed(url, world, 'OPP-8'))?.active;
       },
     ),
@@ -1044,7 +1058,9 @@ const reads = [
       const { systemRef, paymentTermsDays } = object(reply);
       const attributes = { paymentTermsDays: (Number(paymentTermsDays) + 1) % 120 };
       await next(
-        aside(incoming, world, 'updateRecords', { body: { records: [{ type: 'Client', systemRef, attributes }] } }),
+        otherRequest(incoming, world, 'updateRecords', {
+          body: { records: [{ type: 'Client', systemRef, attributes }] },
+        }),
       );
       return reply;
     },
@@ -1059,12 +1075,12 @@ const reads = [
       if (incoming.operation !== 'getContact' || reply.status !== 200) return reply;
       const { pmsRef, version } = object(reply);
       await next(
-        aside(incoming, world, 'upsertContacts', { body: { contacts: [{ pmsRef, title: `Read ${version}` }] } }),
+        otherRequest(incoming, world, 'upsertContacts', { body: { contacts: [{ pmsRef, title: `Read ${version}` }] } }),
       );
       return reply;
     },
     async (url, world) => {
-      const [one, other] = [await tell(url, world, 'getContact'), await tell(url, world, 'getContact')];
+      const [one, other] = [await callJson(url, world, 'getContact'), await callJson(url, world, 'getContact')];
       return one.version === other.version;
     },
   ),
@@ -1077,11 +1093,14 @@ const reads = [
       if (incoming.operation !== 'getTaxRegions' || reply.status !== 200) return reply;
       const code = `US-${randomBytes(5).toString('hex').toUpperCase()}`;
       const attributes = { name: code, code, country: 'US', ratePercent: '1', appliesToServices: true };
-      await next(aside(incoming, world, 'upsertRecords', { body: { records: [{ type: 'TaxRegion', attributes }] } }));
+      await next(
+        otherRequest(incoming, world, 'upsertRecords', { body: { records: [{ type: 'TaxRegion', attributes }] } }),
+      );
       return reply;
     },
     async (url, world) => {
-      const count = async () => (await tell(url, world, 'getTaxRegions', { query: { includeTotal: 'true' } })).total;
+      const count = async () =>
+        (await callJson(url, world, 'getTaxRegions', { query: { includeTotal: 'true' } })).total;
       const before = await count();
       return (await count()) === before;
     },
@@ -1119,8 +1138,8 @@ const reads = [
       },
     ),
     async (url, world) => {
-      await tell(url, world, 'getClient');
-      return (await tell(url, world, 'getClient', { path: { id: world.ids.otherClient } })).name;
+      await callJson(url, world, 'getClient');
+      return (await callJson(url, world, 'getClient', { path: { id: world.ids.otherClient } })).name;
     },
   ),
   requiring(
@@ -1134,7 +1153,7 @@ const reads = [
 ];
 
 async function terms(url: string, world: World): Promise<unknown> {
-  return (await tell(url, world, 'getClient', { path: { id: world.ids.otherClient } })).paymentTermsDays;
+  return (await callJson(url, world, 'getClient', { path: { id: world.ids.otherClient } })).paymentTermsDays;
 }
 
 export const semantics = expecting(

@@ -211,35 +211,35 @@ const parameters = [
     'getClient',
     'format',
     'an id that is no UUID leads to some client',
-    (incoming, { ids }) => mendPath(incoming, uuid, ids.client),
+    (incoming, { ids }) => repairPath(incoming, uuid, ids.client),
     { path: { id: 'nonsense' } },
   ),
   request(
     'getContact',
     'pattern',
     'an id of another version leads to some contact',
-    (incoming, { ids }) => mendPath(incoming, uuid, ids.contact),
+    (incoming, { ids }) => repairPath(incoming, uuid, ids.contact),
     { path: { id: '9b2d6a1e-5f3c-4c1b-8a4f-5d2e9b60f101' } },
   ),
   request(
     'listContactsByClient',
     'format',
     'an id that is no UUID leads to some client',
-    (incoming, { ids }) => mendPath(incoming, uuid, ids.client),
+    (incoming, { ids }) => repairPath(incoming, uuid, ids.client),
     { path: { clientId: '17' } },
   ),
   request(
     'getRecordSchema',
     'pattern',
     'an invalid name returns some type',
-    (incoming, { type }) => mendPath(incoming, typeName, type),
+    (incoming, { type }) => repairPath(incoming, typeName, type),
     { path: { type: 'opportunity' } },
   ),
   request(
     'lookupRecords',
     'maxLength',
     'a name that is too long leads to some type',
-    (incoming, { type }) => mendPath(incoming, typeName, type),
+    (incoming, { type }) => repairPath(incoming, typeName, type),
     { path: { type: 'X'.repeat(64) } },
   ),
 ];
@@ -796,11 +796,11 @@ function knownQuery(incoming: IncomingRequest, names: readonly string[]): Incomi
 }
 
 /** Replaces the last segment of a path if it has the wrong format. */
-function mendPath(incoming: IncomingRequest, form: RegExp, mended: string): IncomingRequest {
+function repairPath(incoming: IncomingRequest, form: RegExp, replacement: string): IncomingRequest {
   const segments = incoming.path.split('/');
   return form.test(segments.at(-1) ?? '')
     ? incoming
-    : { ...incoming, path: [...segments.slice(0, -1), mended].join('/') };
+    : { ...incoming, path: [...segments.slice(0, -1), replacement].join('/') };
 }
 
 function jsonText(incoming: IncomingRequest, name: string, pattern: RegExp): boolean {

@@ -15,13 +15,13 @@ const {
   ignore,
   instead,
   loosen,
-  look: observe,
+  observe,
   member,
   otherDefault,
   page,
   request,
-  seenBy: requiring,
-  tell,
+  requiring,
+  callJson,
   tighten,
 } = combinatorsOf<Shop>({ sample, rejected, problem });
 
@@ -58,7 +58,7 @@ const inspection =
     body: { kind: 'inspection', toolId: shop.ids.tool, title: shop.unique(), marks: [9, 'pass', false], ...more },
   });
 const names = (operation: string, query: Readonly<Record<string, string>>) => async (url: string, shop: Shop) => {
-  const returned = await tell(url, shop, operation, { query });
+  const returned = await callJson(url, shop, operation, { query });
   return [
     returned['(status)'],
     returned.total,
@@ -361,7 +361,7 @@ const acceptance = expecting(
   ],
 );
 
-const beside = expecting(
+const undeclaredEndpoints = expecting(
   ['undeclared endpoints', 'robustness', 'invalid input', 'valid input'],
   [
     instead(
@@ -540,8 +540,8 @@ const semantics = expecting(
       'header.idempotency-key',
       async (url, shop) => {
         const expected = { headers: { 'idempotency-key': shop.unique() }, body: jsonOf(sample('createTool', shop)) };
-        const { id } = await tell(url, shop, 'createTool', expected);
-        return (await tell(url, shop, 'createTool', expected)).id === id;
+        const { id } = await callJson(url, shop, 'createTool', expected);
+        return (await callJson(url, shop, 'createTool', expected)).id === id;
       },
     ),
     requiring(['getTool'], ignore('createTool', 'lost', 'a note is not stored', 'body/note', tool({ note: 'sharp' }))),
@@ -585,7 +585,7 @@ const semantics = expecting(
             : reply;
         },
         withTool((url, shop, path) =>
-          tell(url, shop, 'changeTool', { path, body: { price: 77 } }).then(({ price }) => price),
+          callJson(url, shop, 'changeTool', { path, body: { price: 77 } }).then(({ price }) => price),
         ),
       ),
     ),
@@ -595,8 +595,8 @@ const semantics = expecting(
       'what is left out is cleared',
       (incoming) => changeAt(incoming, 'body/note', (note) => note ?? null),
       async (url, shop) => {
-        const { id } = await tell(url, shop, 'createTool', tool({ note: 'sharp' })(shop));
-        return (await tell(url, shop, 'changeTool', { path: { toolId: String(id) }, body: { price: 2 } })).note;
+        const { id } = await callJson(url, shop, 'createTool', tool({ note: 'sharp' })(shop));
+        return (await callJson(url, shop, 'changeTool', { path: { toolId: String(id) }, body: { price: 2 } })).note;
       },
     ),
     request(
@@ -612,9 +612,9 @@ const semantics = expecting(
               headers: { ...incoming.headers, 'content-type': 'application/merge-patch+json' },
             },
       async (url, shop) => {
-        const { id } = await tell(url, shop, 'createTool', tool({ keeper: 'a@example.org' })(shop));
+        const { id } = await callJson(url, shop, 'createTool', tool({ keeper: 'a@example.org' })(shop));
         const path = { toolId: String(id) };
-        return (await tell(url, shop, 'replaceTool', { path })).keeper;
+        return (await callJson(url, shop, 'replaceTool', { path })).keeper;
       },
     ),
     drift(
@@ -646,9 +646,9 @@ const semantics = expecting(
           : next(incoming);
       },
       async (url, shop) => {
-        const { id } = await tell(url, shop, 'createJob');
+        const { id } = await callJson(url, shop, 'createJob');
         await send(url, sample('deleteJob', shop, { path: { jobId: String(id) } }));
-        return (await tell(url, shop, 'getJob', { path: { jobId: String(id) } }))['(status)'];
+        return (await callJson(url, shop, 'getJob', { path: { jobId: String(id) } }))['(status)'];
       },
     ),
     requiring(
@@ -682,8 +682,8 @@ const semantics = expecting(
           return reply;
         },
       async (url, shop) => {
-        const { id } = await tell(url, shop, 'createTool');
-        const read = async () => (await tell(url, shop, 'getTool', { path: { toolId: String(id) } })).note;
+        const { id } = await callJson(url, shop, 'createTool');
+        const read = async () => (await callJson(url, shop, 'getTool', { path: { toolId: String(id) } })).note;
         const before = await read();
         return (await read()) === before;
       },
@@ -696,6 +696,6 @@ export const workshopDrifts: readonly Drift<Shop>[] = [
   ...responses,
   ...rejections,
   ...acceptance,
-  ...beside,
+  ...undeclaredEndpoints,
   ...semantics,
 ];

@@ -6,7 +6,7 @@ import type { Judge } from './validate.ts';
 import { readXml } from './xml.ts';
 
 /** Deeper documents are rejected: walking them recursively could overflow the stack. */
-const maximalDepth = 100;
+const maxDepth = 100;
 
 /** A file of a multipart body. The body's value contains its bytes as a text of one character per byte. */
 export interface Upload {
@@ -134,7 +134,7 @@ async function upload(media: Media, name: string, part: File): Promise<Upload> {
 function rejectDeep(value: Json | undefined): void {
   let level: (Json | undefined)[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maximalDepth) throw rejection(400, `the body is nested deeper than ${maximalDepth} levels`);
+    if (depth > maxDepth) throw rejection(400, `the body is nested deeper than ${maxDepth} levels`);
     level = level.flatMap((item) => (item !== null && typeof item === 'object' ? Object.values(item) : []));
   }
 }

@@ -176,10 +176,10 @@ function matrix(parameter: Parameter, raw: string): Texts {
   if (parameter.explode && isObject(parameter.schema)) return assignments(parts);
   const prefix = `${parameter.name}=`;
   if (parts.some((part) => !part.startsWith(prefix))) throw malformed(parameter);
-  const rests = parts.map((part) => part.slice(prefix.length));
-  if (parameter.explode && isArray(parameter.schema)) return rests.map(decode);
-  if (rests.length !== 1) throw malformed(parameter);
-  return delimited(parameter, rests[0] ?? '', ',');
+  const remainders = parts.map((part) => part.slice(prefix.length));
+  if (parameter.explode && isArray(parameter.schema)) return remainders.map(decode);
+  if (remainders.length !== 1) throw malformed(parameter);
+  return delimited(parameter, remainders[0] ?? '', ',');
 }
 
 function malformed(parameter: Parameter) {

@@ -228,8 +228,8 @@ function updateUser(store: Store, call: Call<undefined>): Result {
 /** @throws Rejection with 401 or 403 */
 function admit({ security }: Operation, { headers }: Request): undefined {
   const needed = security.flatMap(({ petstore_auth }) => (petstore_auth === undefined ? [] : [petstore_auth]));
-  const takesKey = security.some(({ api_key }) => api_key !== undefined);
-  if (security.length === 0 || (takesKey && headers.api_key === apiKey)) return;
+  const acceptsKey = security.some(({ api_key }) => api_key !== undefined);
+  if (security.length === 0 || (acceptsKey && headers.api_key === apiKey)) return;
   const token = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
   const granted = Object.hasOwn(scopes, token) ? scopes[token] : undefined;
   if (needed.length === 0 || granted === undefined) {

@@ -14,7 +14,7 @@ export function jobHandlers(nextId: () => string): Record<string, Handler<Caller
     getJob: (call) => ({ status: 200, body: jobOf(call) }),
     deleteJob,
     createReport: (call) => createReport(call, nextId),
-    getReport: (call) => ({ status: 200, body: shown(reportOf(call)) }),
+    getReport: (call) => ({ status: 200, body: presented(reportOf(call)) }),
     deleteReport,
     getRows,
   };
@@ -128,14 +128,14 @@ function createReport(call: Call<Caller>, nextId: () => string): Result {
   const { subject, months = 12 } = call.body.value as { subject: string; months?: number };
   const report = { id: nextId(), subject, months, createdAt: new Date().toISOString() };
   call.caller.workshop.reports.set(report.id, report);
-  return { status: 202, headers: { location: `/reports/${report.id}`, 'retry-after': '1' }, body: shown(report) };
+  return { status: 202, headers: { location: `/reports/${report.id}`, 'retry-after': '1' }, body: presented(report) };
 }
 
 function isDone(report: Report): boolean {
   return Date.now() - Date.parse(report.createdAt) >= reportDelay;
 }
 
-function shown(report: Report) {
+function presented(report: Report) {
   const { createdAt, ...rest } = report;
   const done = isDone(report);
   return { ...rest, state: done ? 'done' : 'pending', rows: done ? `/reports/${report.id}/rows` : null, createdAt };

@@ -5,7 +5,7 @@ import { type Rejection, rejection } from '../kit/rejection.ts';
 import { type Options, type Request, type Result, type Started, serve } from '../kit/serve.ts';
 import { jobHandlers } from './jobs.ts';
 import { findBoxes } from './places.ts';
-import { counter, emptyWorkshop, furnishedWorkshop, type Workshop } from './store.ts';
+import { counter, emptyWorkshop, sampleWorkshop, type Workshop } from './store.ts';
 import { type Caller, toolHandlers } from './tools.ts';
 
 const specification = fileURLToPath(new URL('openapi.yaml', import.meta.url));
@@ -35,7 +35,7 @@ let contract: Promise<Contract> | undefined;
 export async function start(options: Options = {}): Promise<Started> {
   contract ??= readContract(specification);
   const nextId = counter();
-  const workshop = furnishedWorkshop(nextId);
+  const workshop = sampleWorkshop(nextId);
   const all = ['read', 'write'];
   const tokens = new Map<string, Token>([
     ['caller-token', { scopes: all, workshop }],

@@ -93,7 +93,7 @@ export function emptyWorkshop(): Workshop {
 }
 
 /** A workshop with initial data. */
-export function furnishedWorkshop(nextId: () => string): Workshop {
+export function sampleWorkshop(nextId: () => string): Workshop {
   const workshop = emptyWorkshop();
   const createdAt = '2025-01-01T00:00:00.000Z';
   const times = { createdAt, updatedAt: createdAt };

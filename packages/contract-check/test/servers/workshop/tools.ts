@@ -7,7 +7,7 @@ import type { Photo, Tool, Workshop } from './store.ts';
 export type Caller = { readonly workshop: Workshop };
 
 /** Maximum number of stored keys. */
-const maximalReplays = 10_000;
+const maxReplays = 10_000;
 
 export function toolHandlers(nextId: () => string): Record<string, Handler<Caller>> {
   return {
@@ -111,7 +111,7 @@ function remember(
 ) {
   workshop.replays.set(key, replay);
   const [oldest] = workshop.replays.keys();
-  if (workshop.replays.size > maximalReplays && oldest !== undefined) workshop.replays.delete(oldest);
+  if (workshop.replays.size > maxReplays && oldest !== undefined) workshop.replays.delete(oldest);
 }
 
 function toolFrom(input: JsonObject, fixed: Pick<Tool, 'id' | 'createdAt' | 'updatedAt'>): Tool {
@@ -141,7 +141,7 @@ function tags(text: string): string[] {
 }
 
 /** @throws Rejection with 412 if the caller's version is not the current one. */
-function demandVersion(call: Call<Caller>, tool: Tool): void {
+function requireVersion(call: Call<Caller>, tool: Tool): void {
   const known = call.values.header['If-Match'];
   if (typeof known !== 'string') return;
   const etag = etagOf(call.caller.workshop, tool);
@@ -153,13 +153,13 @@ function demandVersion(call: Call<Caller>, tool: Tool): void {
 
 function replaceTool(call: Call<Caller>): Result {
   const tool = toolOf(call);
-  demandVersion(call, tool);
+  requireVersion(call, tool);
   return store(call, tool, toolFrom(call.body.value as JsonObject, { ...tool, updatedAt: tool.updatedAt }));
 }
 
 function changeTool(call: Call<Caller>): Result {
   const tool = toolOf(call);
-  demandVersion(call, tool);
+  requireVersion(call, tool);
   const merged = merge(tool as unknown as JsonObject, call.body.value as JsonObject);
   return store(call, tool, { note: null, ...merged } as unknown as Tool);
 }
@@ -197,7 +197,7 @@ function sorted(tool: Tool): string {
 function deleteTool(call: Call<Caller>): Result {
   const { workshop } = call.caller;
   const tool = toolOf(call);
-  demandVersion(call, tool);
+  requireVersion(call, tool);
   if ([...workshop.jobs.values()].some((job) => job.toolId === tool.id)) {
     throw rejection(409, 'there are jobs for this tool');
   }
