@@ -1,19 +1,19 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-/** What became of one drift, as a row of the table. */
+/** The result of one drift, a row of the table. */
 export interface DriftRow {
   readonly suite: string;
-  /** The part of the suite, such as `responses`. */
+  /** The category, such as `responses`. */
   readonly part: string;
   readonly operation: string;
   readonly kind: string;
   readonly what: string;
-  /** The checks that found it; none, where it was missed. */
+  /** The checks that found it; empty if it was missed. */
   readonly checks: readonly string[];
 }
 
-/** What the check said of the server as it is, without any drift. */
+/** Findings on the correct server. */
 export interface Correct {
   readonly seeds: number;
   readonly findings: number;
@@ -30,7 +30,7 @@ export async function writeDriftTable(suite: string, rows: readonly DriftRow[], 
   await writeFile(file, `${before}\n\n${driftTable(suite, rows, correct)}\n\n${text.slice(text.indexOf(end))}`);
 }
 
-/** As Markdown: how many of each part were caught, and under it each drift. */
+/** Markdown: the number of found drifts of each category, and a row for each drift. */
 export function driftTable(suite: string, rows: readonly DriftRow[], { seeds, findings }: Correct): string {
   const caught = rows.filter(({ checks }) => checks.length > 0).length;
   const operations = new Set(rows.map(({ operation }) => operation)).size;

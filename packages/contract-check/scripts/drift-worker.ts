@@ -1,4 +1,4 @@
-/** A process of `drifts.ts`: opens the stage of one suite and does the jobs that it is given, one after another. */
+/** A worker process of `drifts.ts`: opens the stage of one suite, and runs its jobs one after another. */
 import type { Finding } from '../src/finding/finding.ts';
 import type { Drift } from '../test/drifts/drift.ts';
 import { checkCorrect, judge } from '../test/drifts/run.ts';
@@ -6,15 +6,15 @@ import { serviceDrifts } from '../test/drifts/service/drifts.ts';
 import { type OpenStage, openServiceStage, openWorkshopStage } from '../test/drifts/stages.ts';
 import { workshopDrifts } from '../test/drifts/workshop/drifts.ts';
 
-/** To check the correct server under a seed, or the server with the drift of a name, but for what is found without it. */
+/** Checks the correct server under a seed, or the server with one drift. Known findings do not count. */
 export type Job =
   | { readonly seed: number }
   | { readonly drift: string; readonly seed: number; readonly known: readonly string[] };
 
-/** What was found, and what it took. */
+/** Findings and cost of a job. */
 export interface Done {
   readonly findings: readonly Pick<Finding, 'operation' | 'check' | 'category' | 'cause' | 'title' | 'actual'>[];
-  /** Whether the drift's operation was called with success at all. */
+  /** Whether a call of the drift's operation succeeded. */
   readonly isReached: boolean;
   readonly requests: number;
   readonly milliseconds: number;

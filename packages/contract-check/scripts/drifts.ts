@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Switches on every drift of the suites, one at a time, and looks whether the check finds it; and checks the correct servers
- * under many seeds, where it must find nothing. Exits with 1 where either is not so.
+ * Checks the server with each drift of the suites, one at a time, and checks the correct servers under many seeds.
+ * Exits with 1 if a drift is not found, or if a correct server has a finding.
  */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -33,7 +33,7 @@ await run('workshop', workshopDrifts);
 await run('service', serviceDrifts);
 process.exit(failed ? 1 : 0);
 
-/** A drift, but for what switches it on. */
+/** A drift without functions, so that it can be sent to a worker. */
 type Named = Omit<Drift<never>, 'alter' | 'probe'>;
 
 async function run(suite: string, drifts: readonly Named[]): Promise<void> {
@@ -84,13 +84,13 @@ async function start(suite: string): Promise<ChildProcess[]> {
   const workers = Array.from({ length: Number(options.workers) }, () => fork(file, [suite]));
   for (const worker of workers)
     worker.on('exit', (code) => {
-      if (code !== 0) throw new Error(`A worker ended with ${code}: what it says of it stands above.`);
+      if (code !== 0) throw new Error(`A worker exited with ${code}; see its output above.`);
     });
   await Promise.all(workers.map((worker) => once(worker, 'message')));
   return workers;
 }
 
-/** Gives each worker the next job as soon as it has done one. */
+/** Gives each worker its next job as soon as it finishes one. */
 async function each<Mine extends Job>(
   workers: readonly ChildProcess[],
   jobs: readonly Mine[],

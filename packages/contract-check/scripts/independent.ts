@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Runs the check on the servers that others wrote, once for each of their drifts, and says which it finds. A drift is found by
- * what is not found on the correct server. Exits with 1 where the correct server is accused.
+ * Checks the servers by other authors, once for each of their drifts. A drift is found if the check reports a cause
+ * that it does not report for the correct server. Exits with 1 if a correct server has a finding.
  */
 import { fork } from 'node:child_process';
 import { availableParallelism } from 'node:os';
@@ -21,7 +21,7 @@ async function work({ suite, drift }: { suite: Suite; drift?: string }): Promise
 async function runAll(): Promise<number> {
   if (chosen !== undefined && !(chosen in suites)) {
     console.error(
-      `There is no suite ${chosen}: say ${Object.keys(suites).join(' or ')}, and names of its drifts, or nothing.`,
+      `Unknown suite ${chosen}. Pass ${Object.keys(suites).join(' or ')}, optionally followed by names of drifts, or nothing.`,
     );
     return 2;
   }
@@ -36,7 +36,7 @@ async function runAll(): Promise<number> {
   }
   let isClean = true;
   for (const suite of expected) {
-    const accused = await asked({ suite });
+    const accused = await inWorker({ suite });
     if (accused === undefined) return 2;
     const causes = new Set(accused.map(({ cause }) => cause));
     isClean &&= causes.size === 0;
@@ -47,8 +47,8 @@ async function runAll(): Promise<number> {
     const waiting = [...drifts];
     const one = async () => {
       for (let drift = waiting.shift(); drift !== undefined; drift = waiting.shift()) {
-        // A check that came to no end has found nothing.
-        const findings = (await asked({ suite, drift: drift.name })) ?? [];
+        // A check that did not finish has found nothing.
+        const findings = (await inWorker({ suite, drift: drift.name })) ?? [];
         const found = findings.filter(({ cause }) => !causes.has(cause));
         done += 1;
         if (found.length === 0) missed.push(drift.name);
@@ -68,8 +68,11 @@ interface Found {
   readonly cause: string;
 }
 
-/** What a process of its own finds: a server that hangs takes nobody with it. Undefined where the process ended before. */
-function asked(job: { suite: Suite; drift?: string }): Promise<Found[] | undefined> {
+/**
+ * The findings of a check in a separate process, so that a hanging server blocks no other check. Undefined if the
+ * process ends early.
+ */
+function inWorker(job: { suite: Suite; drift?: string }): Promise<Found[] | undefined> {
   return new Promise((resolve) => {
     const worker = fork(fileURLToPath(import.meta.url));
     worker.once('message', (found: Found[]) => {
@@ -79,7 +82,7 @@ function asked(job: { suite: Suite; drift?: string }): Promise<Found[] | undefin
     worker.once('exit', (code) => {
       if (code !== null)
         console.error(
-          `The check of ${job.drift ?? `${job.suite}, correct,`} ended with ${code}: its last words stand above.`,
+          `The check of ${job.drift ?? `${job.suite}, correct,`} exited with ${code}; see its output above.`,
         );
       resolve(undefined);
     });

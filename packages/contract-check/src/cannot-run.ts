@@ -1,2 +1,2 @@
-/** A reason why the check cannot run, with what to do. */
+/** The check cannot run. The message explains why, and what to do. */
 export class CannotRun extends Error {}

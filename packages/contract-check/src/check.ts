@@ -11,9 +11,9 @@ import { cleanUp } from './run/clean-up.ts';
 import { Session } from './run/session.ts';
 
 /**
- * Compares a server with its contract: finds a call that succeeds for each operation, then changes one thing at a time.
+ * Compares a server with its contract: finds a successful call for each operation, then changes one part at a time.
  *
- * @throws CannotRun where the document cannot be read, or the server is not there.
+ * @throws CannotRun if the document cannot be read, or the server does not respond.
  */
 export async function check(options: CheckOptions): Promise<Report> {
   const started = performance.now();
@@ -27,7 +27,7 @@ export async function check(options: CheckOptions): Promise<Report> {
     const baselines = new Baselines(session);
     await baselines.find(progress('Finding a request that succeeds for each operation'));
     for (const { phase, finds, run } of checks) {
-      if (finds.some((category) => session.wants(category))) {
+      if (finds.some((category) => session.includesCategory(category))) {
         await run({ session, baselines, onProgress: progress(phase) });
       }
     }
@@ -69,7 +69,7 @@ async function reachable(session: Session, url: string): Promise<void> {
   await signedIn(() => session.signIn());
 }
 
-/** Even a request without credentials calls the auth module, to know which headers to leave out. */
+/** Every request calls the auth module, even one without credentials, to know which headers to omit. */
 async function signedIn<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -82,12 +82,12 @@ function reportOf(session: Session, url: string, milliseconds: number): Report {
   const findings = session.registry.findings();
   const operations: OperationReport[] = session.judged.map((operation) => {
     const state = session.stateOf(operation);
-    const mine = findings.filter(
+    const ownFindings = findings.filter(
       (finding) => finding.operation === operation.id || finding.also.includes(operation.id),
     );
     const tally = (category: Category): Tally => ({
       observations: state.observations[category],
-      findings: mine.filter((finding) => finding.category === category).length,
+      findings: ownFindings.filter((finding) => finding.category === category).length,
     });
     return {
       id: operation.id,

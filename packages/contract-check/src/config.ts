@@ -1,4 +1,4 @@
-/** Combines the command's options and the configuration file. */
+/** Combines command-line options and the configuration file. */
 
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -69,26 +69,35 @@ const schema = {
     quiet: { type: 'boolean' },
     headers: { type: 'object', additionalProperties: { type: 'string' } },
     values: { type: 'object' },
-    // Or a module's object, whose functions JSON Schema does not know.
+    // May also be an object with functions, which JSON Schema cannot describe.
     auth: { type: ['string', 'object'] },
   },
 };
 
 /**
- * What a run is asked to do: the flags, and what they leave open from the configuration file.
+ * The settings of a run, from flags and the configuration file. Flags take precedence.
  *
- * @throws CannotRun with a sentence where a file cannot be read or says something else than it may.
+ * @throws CannotRun if a file cannot be read or is invalid.
  */
 export async function settingsOf(flags: Flags, directory = process.cwd()): Promise<Settings> {
   const { header, config: file, ...own } = flags;
   const config = await configOf(file, directory);
-  const { auth: given, minCoverage, quiet = false, html, junit, json, sarif, ...options } = { ...config, ...own };
+  const {
+    auth: configuredAuth,
+    minCoverage,
+    quiet = false,
+    html,
+    junit,
+    json,
+    sarif,
+    ...options
+  } = { ...config, ...own };
   const { spec, headers = {}, values = {} } = options;
   if (spec === undefined)
     throw new CannotRun('No contract is specified. Pass --spec FILE, or set "spec" in the configuration.');
   const sent = { ...headers, ...header };
   const secrets: Secret[] = [...secretsOfHeaders(sent), ...secretsOfValues(values)];
-  const auth = await authOf(given, directory);
+  const auth = await authOf(configuredAuth, directory);
   return {
     options: {
       ...options,
@@ -108,8 +117,8 @@ function remember(secrets: Secret[], secret: Secret): void {
     secrets.push(secret);
 }
 
-async function configOf(given: string | undefined, directory: string): Promise<Config> {
-  const found = given ?? defaultFiles.find((name) => existsSync(join(directory, name)));
+async function configOf(requestedFile: string | undefined, directory: string): Promise<Config> {
+  const found = requestedFile ?? defaultFiles.find((name) => existsSync(join(directory, name)));
   if (found === undefined) return {};
   const file = resolve(directory, found);
   return relativeTo(dirname(file), checked(await contentOf(file, found), found));
@@ -150,11 +159,11 @@ function relativeTo(directory: string, config: Config): Config {
   return { ...config, ...Object.fromEntries(changed) };
 }
 
-async function authOf(given: Auth | string | undefined, directory: string): Promise<Auth | undefined> {
-  if (given === undefined) return undefined;
-  if (typeof given !== 'string') return signingIn(given, 'The "auth" of the configuration');
-  const module = await authModule(given, directory);
-  return signingIn(module.default, `The auth module ${given}`);
+async function authOf(configured: Auth | string | undefined, directory: string): Promise<Auth | undefined> {
+  if (configured === undefined) return undefined;
+  if (typeof configured !== 'string') return signingIn(configured, 'The "auth" of the configuration');
+  const module = await authModule(configured, directory);
+  return signingIn(module.default, `The auth module ${configured}`);
 }
 
 async function authModule(path: string, directory: string): Promise<{ default?: unknown }> {

@@ -1,38 +1,38 @@
-/** Remembers which credentials a run was given, so that no report shows them. */
+/** Records the credentials of a run, so that reports can mask them. */
 import type { Auth } from './options.ts';
 import { isSecretName, type Secret, variableOf } from './report/mask.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
 const identities = ['caller', 'expired', 'forbidden', 'otherTenant'] as const;
-/** What a header of any name holds is a credential when it is that long and no id. */
-const longEnough = 24;
+/** A header value of this length that is not an ID is treated as a credential, regardless of its name. */
+const minSecretLength = 24;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** An auth that does the same, and tells of each credential that it hands out. */
+/** Wraps an auth module, and records every credential that it returns. */
 export function remembering(auth: Auth, remember: (secret: Secret) => void): Auth {
   const { values } = auth;
   const entries = identities.flatMap((identity) => {
     if (auth[identity] === undefined) return [];
     const headers = async () => {
-      const given = (await auth[identity]?.()) ?? {};
-      for (const secret of secretsOfHeaders(given, identity === 'caller' ? '' : `${variableOf(identity)}_`))
+      const received = (await auth[identity]?.()) ?? {};
+      for (const secret of secretsOfHeaders(received, identity === 'caller' ? '' : `${variableOf(identity)}_`))
         remember(secret);
-      return given;
+      return received;
     };
     return [[identity, headers] as const];
   });
   const kept = {
     values: async () => {
-      const given = (await auth.values?.()) ?? {};
-      for (const secret of secretsOfValues(given)) remember(secret);
-      return given;
+      const received = (await auth.values?.()) ?? {};
+      for (const secret of secretsOfValues(received)) remember(secret);
+      return received;
     },
   };
   return { ...Object.fromEntries(entries), ...(values === undefined ? {} : kept) } as Auth;
 }
 
-/** @param prefix of the variables: `OTHER_TENANT_`. */
+/** @param prefix of the variables, such as `OTHER_TENANT_`. */
 export function secretsOfHeaders(headers: Headers, prefix = ''): Secret[] {
   return Object.entries(headers).flatMap(([name, value]) =>
     secretsOfHeader(name.toLowerCase(), value).map((secret) => ({ ...secret, variable: prefix + secret.variable })),
@@ -48,7 +48,7 @@ export function secretsOfValues(values: Readonly<Record<string, unknown>>): Secr
 function secretsOfHeader(name: string, value: string): Secret[] {
   if (name === 'authorization' || name === 'proxy-authorization') return secretsOfAuthorization(value);
   if (name === 'cookie') return value.split(';').flatMap(secretOfCookie);
-  const isSecret = isSecretName(name) || (value.length >= longEnough && !uuid.test(value));
+  const isSecret = isSecretName(name) || (value.length >= minSecretLength && !uuid.test(value));
   return isSecret ? [{ value, variable: variableOf(name) }] : [];
 }
 

@@ -1,13 +1,15 @@
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 
-/** An object of a parsed file. Not read-only: a 3.0 document is rewritten as 3.1 in place, so that its objects keep their places. */
+/**
+ * An object of a parsed file. Mutable, because a 3.0 document is converted to 3.1 in place, so that its objects keep
+ * their locations.
+ */
 export type JsonObject = Record<string, unknown>;
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** One segment of a JSON Pointer (RFC 6901). */
 export function escapeSegment(segment: string): string {
   return segment.replaceAll('~', '~0').replaceAll('/', '~1');
 }
@@ -16,7 +18,7 @@ export function unescapeSegment(segment: string): string {
   return segment.replaceAll('~1', '/').replaceAll('~0', '~');
 }
 
-/** What is at a JSON Pointer; undefined where nothing does. */
+/** The value at a JSON Pointer; undefined if there is none. */
 export function at(value: unknown, pointer: string): unknown {
   let current = value;
   for (const key of pointer.split('/').slice(1).map(unescapeSegment)) {
@@ -27,7 +29,7 @@ export function at(value: unknown, pointer: string): unknown {
   return current;
 }
 
-/** A copy of the value with a property at a pointer whose parent is there. */
+/** A copy of the value with a member at a pointer. Its parent must exist. */
 export function put(value: unknown, pointer: string, member: unknown): unknown {
   const copy = structuredClone(value);
   const end = pointer.lastIndexOf('/');
@@ -38,14 +40,14 @@ export function put(value: unknown, pointer: string, member: unknown): unknown {
   return copy;
 }
 
-/** Whether a value is nested so deeply that walking through it would take more stack than there may be. */
+/** Whether a value is nested too deeply for recursion. */
 export function isDeep(value: unknown, depth = 100): boolean {
   if (depth === 0) return true;
   if (Array.isArray(value)) return value.some((item) => isDeep(item, depth - 1));
   return isObject(value) && Object.values(value).some((member) => isDeep(member, depth - 1));
 }
 
-/** How long a value is where it is written. */
+/** The length of the serialized value. */
 export function sizeOf(value: unknown): number {
   return JSON.stringify(value)?.length ?? 0;
 }

@@ -19,7 +19,7 @@ import type { ProxyOptions, RunningProxy } from './traffic/proxy.ts';
 
 export const exitCodes = { same: 0, drift: 1, couldNotRun: 2 } as const;
 
-/** What the command runs. Loaded on demand, so that `--help` and invalid options respond quickly. */
+/** The modules that the command uses. Loaded on demand, so that `--help` and invalid options respond quickly. */
 export interface Work {
   check(options: CheckOptions): Promise<Report>;
   judgeHar(options: CheckOptions & { readonly har: string }): Promise<Report>;
@@ -80,7 +80,7 @@ export async function run(
 ): Promise<number> {
   let code: number = exitCodes.same;
   const program = programOf(surroundings, async (flags) => {
-    code = await carryOut(flags, work, surroundings);
+    code = await execute(flags, work, surroundings);
   });
   try {
     await program.parseAsync(args, { from: 'user' });
@@ -134,7 +134,7 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
     .action(action);
 }
 
-async function carryOut(
+async function execute(
   { color, har, proxy, ...flags }: CommandFlags,
   work: Work,
   surroundings: Surroundings,
@@ -145,7 +145,7 @@ async function carryOut(
   const ending = (report: Report) => conclude(report, settings, color, surroundings);
   const interruption = new AbortController();
   const interrupt = () => {
-    // Whoever presses it twice does not want to wait for the last response.
+    // A second signal exits immediately.
     if (interruption.signal.aborted) process.exit(exitCodes.couldNotRun);
     interruption.abort();
   };
@@ -174,7 +174,7 @@ async function carryOut(
 
 const interrupted = 'The run was interrupted. The report is incomplete.';
 
-/** Stands between a client and the server until it is interrupted. */
+/** Runs the proxy until it is interrupted. */
 async function passing(options: CheckOptions, port: number, work: Work, stderr: Stream): Promise<Report> {
   const { url, signal } = options;
   if (url === undefined) throw new CannotRun('--proxy requires the URL of the server. Pass --url.');
@@ -187,43 +187,44 @@ async function passing(options: CheckOptions, port: number, work: Work, stderr: 
   return proxy.stop();
 }
 
-/** Prints and writes the report. */
 async function conclude(
   report: Report,
   { outputs, secrets, minCoverage, quiet }: Settings,
   color: boolean,
   { stdout, stderr, directory }: Surroundings,
 ): Promise<number> {
-  // Where a program reads the standard output, the person who started it reads the other one.
+  // If standard output is JSON, the report for the user goes to standard error.
   const stream = outputs.json === '-' ? stderr : stdout;
-  const look = { secrets, directory, width: stream.columns ?? 120, color: color && isColored(stream) };
+  const presentation = { secrets, directory, width: stream.columns ?? 120, color: color && isColored(stream) };
   const covered = partOf(report.coverage.total);
   const isCovered = covered * 100 >= (minCoverage ?? 0);
-  for (const [file, content] of await contentsOf(report, outputs, look)) {
+  for (const [file, content] of await contentsOf(report, outputs, presentation)) {
     await (file === '-' ? write(stdout, content) : store(resolve(directory, file), content));
   }
   if (!isCovered)
     await write(stream, `Coverage is ${percentText(covered)}, below the minimum of ${minCoverage} %.\n\n`);
-  await write(stream, quiet ? renderVerdict(report, look) : renderTerminal(report, look));
+  await write(stream, quiet ? renderVerdict(report, presentation) : renderTerminal(report, presentation));
   return report.findings.length === 0 && isCovered ? exitCodes.same : exitCodes.drift;
 }
 
-/** What Node itself thinks of a stream: whether it is a terminal, NO_COLOR, FORCE_COLOR. */
+/** Whether Node.js uses colors for a stream, considering NO_COLOR and FORCE_COLOR. */
 function isColored(stream: Stream): boolean {
   return styleText('red', 'text', { stream }) !== 'text';
 }
 
-/** The reports that are requested. Their modules are loaded for that only. */
+/** The requested reports. Their modules are loaded on demand. */
 async function contentsOf(
   report: Report,
   { html, junit, json, sarif }: Outputs,
-  look: Presentation,
+  presentation: Presentation,
 ): Promise<[file: string, content: string][]> {
   const contents: [string, string][] = [];
-  if (html !== undefined) contents.push([html, (await import('./report/html.ts')).renderHtml(report, look)]);
-  if (junit !== undefined) contents.push([junit, (await import('./report/junit.ts')).renderJunit(report, look)]);
-  if (json !== undefined) contents.push([json, (await import('./report/json.ts')).renderJson(report, look)]);
-  if (sarif !== undefined) contents.push([sarif, (await import('./report/sarif.ts')).renderSarif(report, look)]);
+  if (html !== undefined) contents.push([html, (await import('./report/html.ts')).renderHtml(report, presentation)]);
+  if (junit !== undefined)
+    contents.push([junit, (await import('./report/junit.ts')).renderJunit(report, presentation)]);
+  if (json !== undefined) contents.push([json, (await import('./report/json.ts')).renderJson(report, presentation)]);
+  if (sarif !== undefined)
+    contents.push([sarif, (await import('./report/sarif.ts')).renderSarif(report, presentation)]);
   return contents;
 }
 
@@ -263,7 +264,7 @@ function address(value: string): string {
   throw new InvalidArgumentError('It must be a URL that starts with http:// or https://.');
 }
 
-/** The name of a category on the command line, where a space would have to be quoted. */
+/** The name of a category on the command line, where spaces would require quotes. */
 function hyphenated(name: Category): string {
   return name.replaceAll(' ', '-');
 }

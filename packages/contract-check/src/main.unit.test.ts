@@ -1,4 +1,4 @@
-/** The command, as a process of its own. */
+/** Tests of the command. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ let folder: string;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'contract-check-command-'));
   const reports = new URL('report/test-report.ts', import.meta.url).href;
-  // A process of the command, with a check that waits until it is interrupted.
+  // A command whose check waits until it is interrupted.
   await writeFile(
     join(folder, 'waiting.ts'),
     `import { run } from ${JSON.stringify(new URL('main.ts', import.meta.url).href)};
@@ -41,7 +41,6 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** A process of the command. */
 function start(args: string[], environment: Record<string, string> = {}, file = main): ChildProcess {
   const { NO_COLOR, FORCE_COLOR, DEBUG, ...rest } = process.env;
   return spawn(process.execPath, [file, ...args], { cwd: folder, env: { ...rest, ...environment } });
@@ -56,14 +55,14 @@ async function finish(child: ChildProcess) {
   return { code, stdout, stderr };
 }
 
-/** The command in this process, with a check that sends nothing. */
+/** Runs the command in this process, with a fake check. */
 async function command(args: string[], check = async (_: CheckOptions) => reportWith({ findings: [] })) {
   const [stdout, stderr] = [new PassThrough(), new PassThrough()];
-  const notHere = () => Promise.reject(new Error('This is not asked for.'));
+  const unexpected = () => Promise.reject(new Error('Unexpected call.'));
   const outputs = [text(stdout), text(stderr)] as const;
   const code = await run(
     args,
-    { check, judgeHar: notHere, startProxy: notHere },
+    { check, judgeHar: unexpected, startProxy: unexpected },
     { stdout, stderr, directory: folder },
   );
   stdout.end();
@@ -77,18 +76,18 @@ async function findings({ auth }: CheckOptions) {
 }
 
 async function failing({ auth }: CheckOptions): Promise<never> {
-  throw new Error(`The server said ${(await auth?.caller())?.Authorization}.`);
+  throw new Error(`The server returned ${(await auth?.caller())?.Authorization}.`);
 }
 
-/** What the check is requested. */
+/** The options that the command passes to the check. */
 async function optionsAfter(args: string[]): Promise<unknown> {
-  let asked: unknown;
+  let received: unknown;
   const { code, stderr } = await command(args, async (options) => {
-    asked = JSON.parse(JSON.stringify(options));
+    received = JSON.parse(JSON.stringify(options));
     return reportWith({ findings: [] });
   });
   expect(code, stderr).toBe(0);
-  return asked;
+  return received;
 }
 
 describe('the command', () => {
@@ -141,7 +140,7 @@ describe('the command', () => {
     const args = ['--spec', 'a.yaml', '--auth', 'auth.ts'];
     const { code, stderr } = await command(args, failing);
     expect(stderr).toBe(
-      'contract-check: Error: The server said Bearer $TOKEN. This is a bug in contract-check. Set DEBUG=1 to print the stack trace.\n',
+      'contract-check: Error: The server returned Bearer $TOKEN. This is a bug in contract-check. Set DEBUG=1 to print the stack trace.\n',
     );
     expect(code).toBe(2);
     process.env.DEBUG = '1';

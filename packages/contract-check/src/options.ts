@@ -8,7 +8,10 @@ export interface CheckOptions {
   readonly url?: string;
   /** The same seed sends the same requests to the same server. */
   readonly seed?: number;
-  /** Operation ids, `METHOD /path`, paths or tags; `*` matches any text. Only these are checked; others can be called to create data. */
+  /**
+   * Operation IDs, `METHOD /path`, paths or tags; `*` matches any text. Only these are checked; others can be called to
+   * create data.
+   */
   readonly only?: readonly string[];
   readonly exclude?: readonly string[];
   /** Categories to check. Default: all. A mock has no state, so its behavior cannot be checked. */

@@ -19,9 +19,12 @@ export interface DescribeOptions {
   readonly exclude?: readonly string[];
   /** Called once before the first test: starts the server, and returns its URL and how to sign in. */
   readonly options: () => Promise<Omit<CheckOptions, 'spec' | 'only' | 'exclude'>>;
-  /** Ids of operations that are not implemented yet. The test of one that is reached fails, so that the list stays correct. */
+  /**
+   * IDs of operations that are not implemented yet. The test of a listed operation fails once it is implemented, so
+   * that the list stays correct.
+   */
   readonly notReached?: readonly string[];
-  /** The share of the contract in percent that the run must cover: a test of its own. */
+  /** Minimum coverage of the contract, in percent. Adds a test. */
   readonly minCoverage?: number;
   /** Timeout of the whole run in milliseconds. Default: ten minutes. */
   readonly timeout?: number;
@@ -71,8 +74,8 @@ export async function describeContract(
 }
 
 /**
- * A matcher for tests of one's own: `expect(response).toMatchContract('getClient')` judges a response of `fetch` by all that the
- * contract says of that operation's responses. Extend `expect` by it once, in a setup file:
+ * Matchers for Vitest. `expect(response).toMatchContract('getClient')` checks a response of `fetch` against the
+ * responses that the operation declares. Extend `expect` once, in a setup file:
  *
  *     expect.extend(await contractMatchers('openapi.yaml'));
  */

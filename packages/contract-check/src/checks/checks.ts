@@ -6,7 +6,6 @@ import { checkResources } from './behavior/resources/resources.ts';
 import { probeOperations } from './probe.ts';
 import { checkUndeclaredEndpoints } from './undeclared-endpoints.ts';
 
-/** What a check works with. */
 export interface CheckContext {
   readonly session: Session;
   readonly baselines: Baselines;
@@ -14,14 +13,14 @@ export interface CheckContext {
 }
 
 export interface Check {
-  /** What a person reads while it goes on. */
+  /** Shown to the user while the check runs. */
   readonly phase: string;
-  /** What it finds: it is left out where none of these is requested. */
+  /** The categories that it reports. The check is skipped if none of them is requested. */
   readonly finds: readonly Category[];
   run(context: CheckContext): Promise<void>;
 }
 
-/** All checks, in their order. What judges the state comes first: probes leave data behind that no caller would make. */
+/** All checks in their order. Behavior is checked first, because probes leave unusual data behind. */
 export const checks: readonly Check[] = [
   { phase: 'Checking lists: paging, order, filters, search', finds: ['behavior'], run: checkLists },
   {

@@ -6,7 +6,7 @@ import type { Candidate } from '../judge/judge.ts';
 import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
-import { isMaking, isRemoving } from '../run/names.ts';
+import { isCreating, isDeleting } from '../run/names.ts';
 import { renewedAround } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { isHarmless } from '../run/unknown-id.ts';
@@ -27,21 +27,21 @@ import { inParallel } from './parallel.ts';
 import { type CallPlace, isDistinguishable, placesOf, pointerInCall } from './places.ts';
 import { sampled } from './sample.ts';
 
-/** A request that breaks the contract in one thing. */
+/** A request that violates the contract in exactly one way. */
 interface Probe {
   readonly keyword: string;
-  /** Where, as a person names it. */
+  /** The location, for display. */
   readonly at: string;
   readonly note: string;
   readonly place: Candidate['place'];
   readonly call: Call;
-  /** The place whose value was broken: one of the baseline, or of a branch. */
+  /** The place that is invalid, in the baseline or in a branch. */
   readonly base?: CallPlace;
-  /** A JSON Pointer to what is broken in that place; the place itself, where none is given. */
+  /** JSON Pointer to the invalid part of the place; the whole place if omitted. */
   readonly pointer?: string;
 }
 
-/** For every constraint of every place, a request that breaks just that one; each must be rejected. */
+/** Sends a request for every constraint that violates only that one. Each must be rejected. */
 export async function checkInvalidInput(
   context: CheckContext,
   operation: Operation,
@@ -66,7 +66,7 @@ export async function checkInvalidInput(
     if (session.isOver || !(await isHarmless(session, probe.call, baseline.call))) return;
     const exchange = await send(context, probe, `${index}`);
     session.observed(operation, 'invalid input');
-    session.coverage.tried(operation, probe.place);
+    session.coverage.recordConstraint(operation, probe.place);
     if (isRejected(exchange)) {
       if (![401, 403, 404, 429].includes(exchange.response.status)) {
         statuses.add(exchange.response.status);
@@ -79,9 +79,9 @@ export async function checkInvalidInput(
     if (!isAccepted(exchange)) return;
     const again = async () => {
       const second = await send(context, probe, `${index} again`);
-      // What it created the first time is in the way of the second.
+      // The resource that the first call created or deleted prevents the second.
       if (isAccepted(second)) return [second];
-      const isGone = isRemoving(operation) && ([404, 410].includes(second.response.status) || hasItemErrors(second));
+      const isGone = isDeleting(operation) && ([404, 410].includes(second.response.status) || hasItemErrors(second));
       return second.response.status === 409 || isGone ? [exchange] : undefined;
     };
     const found = (other: Exchange) => (isAccepted(other) ? finding(operation, probe, other) : undefined);
@@ -91,11 +91,14 @@ export async function checkInvalidInput(
       ...(probe.base === undefined ? {} : { kept: pointerInCall(probe.base, probe.pointer ?? '') }),
     });
   });
-  await reportUnseen(session, operation, probes, halfRejected, codes);
+  await reportUnvalidated(session, operation, probes, halfRejected, codes);
   return { statuses, codes };
 }
 
-/** Sends a probe; once more in other words, where what is there already hides whether its form was looked at. */
+/**
+ * Sends a probe. If it conflicts with existing data, retries with fresh texts, because a conflict can hide the missing
+ * validation.
+ */
 async function send({ session, baselines }: CheckContext, { call, base }: Probe, label: string): Promise<Exchange> {
   let exchange = await session.send(call);
   if (exchange.response.status !== 409 || base === undefined) return exchange;
@@ -107,10 +110,10 @@ async function send({ session, baselines }: CheckContext, { call, base }: Probe,
 }
 
 /**
- * A server that rejects breaks of items as a whole, and does one of them all the same, has not seen it: also where the item
- * then fails for another reason.
+ * If the server rejects invalid items with the whole request but processes this one, it did not validate it, even if
+ * the item then fails for another reason.
  */
-async function reportUnseen(
+async function reportUnvalidated(
   session: Session,
   operation: Operation,
   probes: readonly Probe[],
@@ -129,7 +132,7 @@ async function reportUnseen(
   }
 }
 
-/** Whether an item's error is one of those that come with a rejection, or names what is broken. */
+/** Whether an item error has a code known from rejections, or names the invalid property. */
 function tellsOf(exchange: Exchange, { at }: Probe, codes: ReadonlySet<string>): boolean {
   const errors = JSON.stringify(itemErrorsIn(exchange)).toLowerCase();
   const [name = ''] = at
@@ -139,8 +142,8 @@ function tellsOf(exchange: Exchange, { at }: Probe, codes: ReadonlySet<string>):
   return errors.includes(name.toLowerCase()) || [...codes].some((code) => errors.includes(`"${code.toLowerCase()}"`));
 }
 
-/** Breaks of one place in a run; another seed takes others. */
-const most = 400;
+/** Maximum number of violations per place. Another seed selects others. */
+const maxProbes = 400;
 
 function probesAt(context: CheckContext, place: CallPlace): Probe[] {
   const { session } = context;
@@ -151,7 +154,7 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
   );
   return sampled(
     breaks,
-    session.options.probes ?? most,
+    session.options.probes ?? maxProbes,
     session.seedFor(`breaks ${place.name}`),
     ({ keyword, place: at }) => `${keyword} ${at?.file} ${at?.pointer}`,
   ).map((one) => ({
@@ -159,20 +162,20 @@ function probesAt(context: CheckContext, place: CallPlace): Probe[] {
     at: `${place.name}${general(one.pointer)}`,
     note: one.note,
     place: one.place,
-    call: place.with(knownButBroken(context, place, one.value)),
+    call: place.with(withBrokenKnownIds(context, place, one.value)),
     base: place,
     pointer: one.pointer,
   }));
 }
 
-/** The broken value with ids that the server knows, where it is made up in whole or in part; a broken id stays broken. */
-function knownButBroken(
+/** Replaces made-up IDs with existing ones. An ID that is the violation stays invalid. */
+function withBrokenKnownIds(
   { session }: CheckContext,
   { parameter, schema, call: { operation } }: CallPlace,
   value: unknown,
 ): unknown {
   if (parameter !== undefined) return value;
-  const known = withKnownIds(session, operation, value, isMaking(operation));
+  const known = withKnownIds(session, operation, value, isCreating(operation));
   const breaches = (one: unknown) =>
     session.validators
       .breaches(schema, one, 'request')
@@ -181,7 +184,7 @@ function knownButBroken(
   return breaches(known) === breaches(value) ? known : value;
 }
 
-/** What several branches have in common is broken in the first of them. */
+/** Branches share constraints: each is violated in the first branch that has it. */
 function oncePerConstraint(probes: readonly Probe[]): Probe[] {
   const seen = new Map<string, object | undefined>();
   return probes.filter(({ keyword, at, place, base }) => {
@@ -191,22 +194,22 @@ function oncePerConstraint(probes: readonly Probe[]): Probe[] {
   });
 }
 
-/** Requests that leave out what is required. */
+/** Requests that omit required parts. */
 function absences({ session }: CheckContext, call: Call): Probe[] {
   const { operation } = call;
   const probes = placesOf(session, call)
     .filter(({ parameter }) => parameter?.required === true && parameter.in !== 'path')
-    // What the identity sends by itself is taken out as a whole.
+    // A header that the identity sends must be removed explicitly.
     .map((place): Probe => {
       const name = place.parameter?.name ?? '';
       const without = place.with(undefined);
-      const isGiven = place.parameter?.in === 'header' && session.givenHeaders.includes(name.toLowerCase());
+      const isCallerHeader = place.parameter?.in === 'header' && session.callerHeaders.includes(name.toLowerCase());
       return {
         keyword: 'required',
         at: place.name,
         note: `${place.name} is missing`,
         place: place.parameter && session.document.placeOf(place.parameter.node, 'required'),
-        call: isGiven ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without,
+        call: isCallerHeader ? { ...without, raw: { ...without.raw, headers: { [name]: null } } } : without,
         base: place,
       };
     });
@@ -221,10 +224,10 @@ function absences({ session }: CheckContext, call: Call): Probe[] {
   return [...probes, none];
 }
 
-/** How many properties of a response are sent where a body does not take them. */
-const mostReturned = 6;
+/** Maximum number of response properties to send in a body that does not allow them. */
+const maxReturned = 6;
 
-/** A closed body with a property that responses have and it has not: what the server decides on cannot be sent. */
+/** Read-only properties from the response, sent in a body that allows no additional properties. */
 function returnedMembers({ session }: CheckContext, { call, exchange }: Baseline): Probe[] {
   const place = placesOf(session, call).find(({ parameter }) => parameter === undefined);
   const response = exchange.response.json?.value;
@@ -242,7 +245,7 @@ function returnedMembers({ session }: CheckContext, { call, exchange }: Baseline
         breaches.length > 0 && breaches.every(({ keyword, pointer }) => keyword === closing && pointer === `/${name}`)
       );
     })
-    .slice(0, mostReturned)
+    .slice(0, maxReturned)
     .map(({ name, whole }) => ({
       keyword: closing,
       at: `body/${name}`,
@@ -253,7 +256,7 @@ function returnedMembers({ session }: CheckContext, { call, exchange }: Baseline
     }));
 }
 
-/** A word that a property may have where it is returned, and not where it is sent: a state that only the server can bring about. */
+/** Enum values that only responses allow: a state that only the server can set. */
 function returnedWords({ session }: CheckContext, { call }: Baseline): Probe[] {
   const { document, validators } = session;
   const place = placesOf(session, call).find(({ parameter }) => parameter === undefined);
@@ -282,7 +285,7 @@ function returnedWords({ session }: CheckContext, { call }: Baseline): Probe[] {
   });
 }
 
-/** A body of one branch with a property of another, where it does not take it. */
+/** A body of one branch with a property of another branch that it does not allow. */
 function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Probe[] {
   const places = calls.flatMap((call) => placesOf(session, call).filter(({ parameter }) => parameter === undefined));
   const probes = places.flatMap((place) =>
@@ -299,7 +302,7 @@ function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Pro
       !session.validators.accepts(place.schema, whole, 'request') && isDistinguishable(session, place, whole, true),
   );
   return [...new Map(broken.map((probe) => [`${calls.indexOf(probe.place.call)} ${probe.name}`, probe])).values()]
-    .slice(0, 4 * mostReturned)
+    .slice(0, 4 * maxReturned)
     .map(({ place, name, whole }) => ({
       keyword: 'oneOf',
       at: `body/${name}`,
@@ -310,11 +313,11 @@ function membersOfOthers({ session }: CheckContext, calls: readonly Call[]): Pro
     }));
 }
 
-/** A caller that reads nothing of what the operation can return, where 406 is declared for it (RFC 9110, 15.5.7). */
+/** An `Accept` header that the operation cannot satisfy, if 406 is declared (RFC 9110, 15.5.7). */
 function unreadable({ session }: CheckContext, call: Call): Probe[] {
   const response = call.operation.responses.find(({ status }) => status === '406');
   if (response === undefined) return [];
-  const accept = 'application/vnd.nobody-writes-this';
+  const accept = 'application/vnd.unsupported-by-any-server';
   return [
     {
       keyword: 'accept',
@@ -326,7 +329,7 @@ function unreadable({ session }: CheckContext, call: Call): Probe[] {
   ];
 }
 
-/** Bodies that are not what their media type says, and media types that the operation does not take. */
+/** Bodies that do not match their media type, and undeclared media types. */
 function bodyProbes({ session }: CheckContext, operation: Operation, call: Call): Probe[] {
   const { body } = operation;
   if (body === undefined || call.body === undefined || call.mediaType === undefined) return [];

@@ -1,7 +1,7 @@
 import type { Exchange } from '../http/call.ts';
 import { isObject, type JsonObject } from '../json.ts';
 
-/** How a server tells that a request breaks the contract, learnt from its rejections: a status, and a code where it has one. */
+/** How the server reports contract violations, learned from its rejections: statuses, and error codes if any. */
 export interface Rejection {
   readonly statuses: ReadonlySet<number>;
   readonly codes: ReadonlySet<string>;
@@ -11,7 +11,7 @@ export function isRejected({ response }: Exchange): boolean {
   return response.status >= 400 && response.status < 500;
 }
 
-/** The word by which an error says what it is: a problem's `type` or `code`, or `error.code`. */
+/** The error code of a response: a problem's `type` or `code`, or `error.code`. */
 export function codeOf({ response }: Exchange): string | undefined {
   const body = response.json?.value;
   if (!isObject(body)) return undefined;
@@ -21,7 +21,7 @@ export function codeOf({ response }: Exchange): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The words by which the single errors of a response say what they are. */
+/** The codes of the individual errors in a response. */
 export function detailCodesOf({ response }: Exchange): string[] {
   const body = response.json?.value;
   const lists = isObject(body) ? Object.values(body).filter((member) => Array.isArray(member)) : [];
@@ -32,8 +32,8 @@ export function detailCodesOf({ response }: Exchange): string[] {
 }
 
 /**
- * Whether an error that says where it is says another place than the one that was probed: then the request was rejected for how
- * its parts go together, which is no matter of this constraint.
+ * Whether the errors in a response point to other fields than the probed one. Then the request was rejected for a rule
+ * between fields, not for this constraint.
  */
 export function pointsElsewhere({ response }: Exchange, probed: readonly string[]): boolean {
   const places = placesIn(response.json?.value, 0);
@@ -43,7 +43,7 @@ export function pointsElsewhere({ response }: Exchange, probed: readonly string[
   return !places.some((place) => {
     const segments = segmentsOf(place);
     const [named] = segments.slice(-1);
-    // An error at the list or object that the value is in is about the value, too.
+    // An error at the list or object that contains the value counts as well.
     return named === undefined || expected.includes(named) || (last !== undefined && segments.includes(last));
   });
 }
@@ -64,7 +64,7 @@ function placesIn(value: unknown, depth: number): string[] {
   });
 }
 
-/** The names in a pointer, a dotted path or a list of keys, without the numbers and without the word for the whole. */
+/** The names in a pointer, a dotted path or a list of keys, without indexes and without a prefix such as `body`. */
 function segmentsOf(place: string): string[] {
   return place
     .split(/[^A-Za-z0-9_$-]+/)
@@ -81,25 +81,27 @@ function plain(segment: string): string {
   return segment.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase();
 }
 
-/** Whether a response rejects the form of a request, and not what it would do: only that can contradict the contract. */
+/**
+ * Whether a response rejects the format of a request, rather than its effect. Only that can contradict the contract.
+ */
 export function rejectsForm(exchange: Exchange, { statuses, codes }: Rejection): boolean {
   const { status } = exchange.response;
-  // Where requests are rejected as a whole for their form, an item is rejected for what it says.
+  // If the server rejects malformed requests as a whole, an item error has another reason.
   if (![400, 413, 414, 415, 422, 431].includes(status)) return statuses.size === 0 && hasItemErrors(exchange);
   if (statuses.size > 0 && !statuses.has(status)) return false;
   const code = codeOf(exchange);
   if (code !== undefined && codes.size > 0 && !codes.has(code)) return false;
   const details = detailCodesOf(exchange);
-  // A rule of its own comes with a code of its own, which no breach of the schema came with.
+  // A code that no schema violation returned belongs to another rule.
   return details.length === 0 || codes.size < 2 || details.some((one) => codes.has(one));
 }
 
-/** Whether a call that succeeded as a whole says of one of its items that it did not. */
+/** Whether a successful response reports failed items. */
 export function hasItemErrors(exchange: Exchange): boolean {
   return itemErrorsIn(exchange).length > 0;
 }
 
-/** What a call that succeeded as a whole says of items that did not. */
+/** The errors of failed items in a successful response. */
 export function itemErrorsIn({ response }: Exchange): unknown[] {
   if (response.status < 200 || response.status > 299) return [];
   const visit = (value: unknown, depth: number): unknown[] => {
@@ -121,14 +123,14 @@ export function isAccepted(exchange: Exchange): boolean {
   return status >= 200 && status < 400 && !hasItemErrors(exchange);
 }
 
-/** What became of one of the items that a call was about. */
+/** The result of one item of a bulk call. */
 export interface ItemResult {
   readonly index: number;
   readonly row: JsonObject;
   readonly isFailure: boolean;
 }
 
-/** The results of a response by the index of their items; undefined where it says nothing of each. */
+/** Item results by index; undefined if the response does not list items. */
 export function itemResultsIn(exchange: Exchange | undefined): ItemResult[] | undefined {
   const body = exchange?.response.json?.value;
   const lists = Array.isArray(body) ? [['', body] as const] : Object.entries(isObject(body) ? body : {});
@@ -144,7 +146,7 @@ export function itemResultsIn(exchange: Exchange | undefined): ItemResult[] | un
   return found.length === 0 ? undefined : found;
 }
 
-/** A batch may tell what failed in a list of its own. */
+/** Some bulk responses list failures separately. */
 function isListOfFailures(name: string): boolean {
   return /fail|error|reject/i.test(name);
 }

@@ -1,4 +1,4 @@
-/** Runs work for each item, a few at a time, in order of their beginning. */
+/** Runs work for each item, a few at a time, and starts them in order. */
 export async function inParallel<Item>(
   items: readonly Item[],
   atOnce: number,

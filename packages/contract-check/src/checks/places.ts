@@ -5,28 +5,26 @@ import type { JsonObject } from '../json.ts';
 import { escapeSegment, isObject } from '../json.ts';
 import type { Session } from '../run/session.ts';
 
-/** A place in a call that has a schema: a parameter, or the body. */
 export interface CallPlace {
-  /** As a person names it: `query.pageSize`, `the body`. */
+  /** For display: `query.pageSize`, `body`. */
   readonly name: string;
   readonly schema: JsonObject;
   readonly parameter: Parameter | undefined;
-  /** Whether it is a body whose properties are sent as texts. */
+  /** Whether the properties of the body are sent as texts. */
   readonly isForm: boolean;
-  /** The value there in the baseline, or a valid one where the baseline leaves it out; undefined where none is known. */
+  /** The value in the baseline, or a valid one if the baseline omits it; undefined if none is known. */
   readonly value: unknown;
-  /** The call that it is a place of. */
   readonly call: Call;
-  /** The call with another value there. */
+  /** The call with another value in this place. */
   with(value: unknown): Call;
 }
 
-/** Where something in a place is in its call, as a JSON Pointer. */
+/** Converts a pointer within a place to a pointer within its call. */
 export function pointerInCall({ parameter }: CallPlace, pointer: string): string {
   return parameter === undefined ? `/body${pointer}` : `/${groupOf(parameter)}/${escapeSegment(parameter.name)}`;
 }
 
-/** The places of a call that can be changed by themselves. */
+/** The places of a call that can be changed independently. */
 export function placesOf(session: Session, call: Call): CallPlace[] {
   const { operation } = call;
   const parameters = operation.parameters
@@ -37,7 +35,7 @@ export function placesOf(session: Session, call: Call): CallPlace[] {
   return body === undefined ? parameters : [...parameters, body];
 }
 
-/** Headers that OpenAPI has described elsewhere: a parameter of that name is to be ignored. */
+/** OpenAPI ignores parameters with these names; it describes the headers elsewhere. */
 function isTransport(name: string): boolean {
   return ['accept', 'content-type', 'authorization'].includes(name.toLowerCase());
 }
@@ -79,8 +77,8 @@ export function groupOf({ in: place }: Parameter): 'path' | 'query' | 'headers' 
 }
 
 /**
- * Whether a value can be told apart once it is text, and can be sent there at all: `"12"` for a number is 12 again in a
- * query, an empty path segment is another path, and a header carries no line feed.
+ * Whether a value can be sent in this place and is still distinguishable as text: `"12"` for a number is a valid 12 in
+ * a query, an empty path segment changes the path, and a header cannot contain a line feed.
  */
 export function isDistinguishable(session: Session, place: CallPlace, value: unknown, isBreak: boolean): boolean {
   const { parameter, schema, isForm } = place;
@@ -91,7 +89,7 @@ export function isDistinguishable(session: Session, place: CallPlace, value: unk
   return isSent && (!isBreak || !session.validators.accepts(schema, readBack(session, schema, value), 'request'));
 }
 
-/** A form has properties, and these have texts; a list is a property said several times. */
+/** A form contains text properties; a list is a repeated property. */
 function canBeForm(value: unknown): boolean {
   const isText = (member: unknown) =>
     ['number', 'boolean'].includes(typeof member) || (typeof member === 'string' && member.isWellFormed());
@@ -110,7 +108,7 @@ function canBeParameter(session: Session, parameter: Parameter, value: unknown):
   const members = Array.isArray(value) ? value : isObject(value) ? Object.values(value) : [value];
   if (isComposite && members.some((member) => typeof member === 'object')) return false;
   const texts = members.map(textOf);
-  // Where each property has a pair of its own, none can be taken for two.
+  // With a pair for each property, separators in values are unambiguous.
   const isApart = parameter.style === 'deepObject' || (parameter.style === 'form' && parameter.explode);
   if (isComposite && (texts.length === 0 || texts.some((text) => text === '' || (!isApart && /[,|; .=&]/.test(text)))))
     return false;
@@ -118,7 +116,7 @@ function canBeParameter(session: Session, parameter: Parameter, value: unknown):
 }
 
 function canCarry(parameter: Parameter, text: string): boolean {
-  // Half a surrogate pair has no UTF-8, and so no place in an address.
+  // An unpaired surrogate cannot be encoded in a URL.
   if (!text.isWellFormed()) return false;
   if (parameter.in === 'path')
     return text !== '' && !/^\.{1,2}$/.test(text) && !text.includes('\0') && !/[/\\]/.test(text) && text.length < 4000;
@@ -134,7 +132,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** The value as a server reads it from text, in the type that the schema asks for. */
+/** Parses text as a server does, into the type of the schema. */
 function readBack(session: Session, schema: JsonObject, value: unknown): unknown {
   const described = session.document.object(schema);
   if (Array.isArray(value)) {

@@ -7,12 +7,12 @@ import { checkRobustness } from './robustness.ts';
 import { checkCredentials } from './security.ts';
 import { checkValidInput } from './valid-input.ts';
 
-/** Probes each operation for itself: one thing of its baseline is changed at a time. */
+/** Probes each operation separately, changing one part of its baseline at a time. */
 export async function probeOperations(context: CheckContext): Promise<void> {
   const { session, baselines, onProgress } = context;
   let done = 0;
   await inParallel(session.judged, 2, async (operation) => {
-    const baseline = session.isOver ? undefined : await baselines.alive(operation);
+    const baseline = session.isOver ? undefined : await baselines.usable(operation);
     if (baseline !== undefined) await probe(context, operation, baseline);
     done += 1;
     onProgress(done, session.judged.length);
@@ -21,9 +21,9 @@ export async function probeOperations(context: CheckContext): Promise<void> {
 
 async function probe(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {
   const { session } = context;
-  // How the server rejects must be known before it can be told what it rejects wrongly.
+  // Valid input can be judged only once it is known how the server rejects invalid input.
   const rejection = await checkInvalidInput(context, operation, baseline);
-  if (session.wants('invalid input')) await checkCredentials(context, operation, baseline);
-  if (session.wants('valid input')) await checkValidInput(context, operation, baseline, rejection);
-  if (session.wants('robustness')) await checkRobustness(context, operation, baseline);
+  if (session.includesCategory('invalid input')) await checkCredentials(context, operation, baseline);
+  if (session.includesCategory('valid input')) await checkValidInput(context, operation, baseline, rejection);
+  if (session.includesCategory('robustness')) await checkRobustness(context, operation, baseline);
 }

@@ -10,7 +10,7 @@ import { inParallel } from './parallel.ts';
 import { isDistinguishable, placesOf } from './places.ts';
 import { sampled } from './sample.ts';
 
-/** Valid but hostile values, and bodies that are broken in odd ways. Whatever the response is, it is no fault and no silence. */
+/** Valid but hostile values, and malformed bodies. No response may be a server fault or missing. */
 export async function checkRobustness(context: CheckContext, operation: Operation, baseline: Baseline): Promise<void> {
   const { session } = context;
   const { call } = baseline;
@@ -21,7 +21,7 @@ export async function checkRobustness(context: CheckContext, operation: Operatio
           hostileOf(session.document, session.validators, place.schema, place.value).filter(({ value }) =>
             isDistinguishable(session, place, value, false),
           ),
-          Math.min(most, session.options.probes ?? most),
+          Math.min(maxProbes, session.options.probes ?? maxProbes),
           session.seedFor(`hostile ${operation.id} ${place.name}`),
           ({ keyword, pointer }) => `${keyword} ${pointer}`,
         ).map(({ value }) => place.with(value)),
@@ -41,20 +41,20 @@ export async function checkRobustness(context: CheckContext, operation: Operatio
   await inParallel([...broken, ...rawTexts(call), ...oddPaths(call)], atOnce, (probe) => send(probe, false));
 }
 
-/** The call with an odd text in all of its body at once, in the body with the most in it of those that are known to be taken. */
+/** Places an unusual text in every string of the largest body that is known to be accepted. */
 async function everywhere({ session, baselines }: CheckContext, { call }: Baseline): Promise<Call[]> {
   const { operation, mediaType } = call;
   const schema = operation.body?.contents.find((one) => one.mediaType === mediaType)?.schema;
-  if (schema === undefined || call.body === undefined || (session.options.probes ?? most) < most) return [];
+  if (schema === undefined || call.body === undefined || (session.options.probes ?? maxProbes) < maxProbes) return [];
   const known = [call, ...(await baselines.variants(operation))];
   const [fullest = call] = known.sort((one, other) => sizeOf(other.body) - sizeOf(one.body));
   return [...hostileEverywhere(session.validators, schema, fullest.body)].map((body) => ({ ...fullest, body }));
 }
 
-/** Hostile values of one place in a run; another seed takes others. */
-const most = 80;
+/** Maximum number of hostile values per place. Another seed selects others. */
+const maxProbes = 80;
 
-/** Bodies in which one text or number is what JSON can write and no value of JavaScript can be. */
+/** Bodies with a text or number that JSON allows and JavaScript cannot represent. */
 function rawTexts(call: Call): Call[] {
   if (!isObject(call.body) || call.mediaType === undefined || !isJson(call.mediaType)) return [];
   const { body } = call;
@@ -75,7 +75,7 @@ function withText(call: Call, body: string): Call {
   return { ...call, raw: { headers: { 'content-type': call.mediaType ?? 'application/json' }, body } };
 }
 
-/** Paths and queries that no value of a schema can express. */
+/** Paths and queries that no schema value can express. */
 function oddPaths(call: Call): Call[] {
   const { operation } = call;
   const names = [...operation.path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '');

@@ -1,7 +1,4 @@
-/**
- * Some of many, the same for the same seed: one of each kind before a second of any, so that a smaller share still touches
- * everything.
- */
+/** Selects items deterministically by seed: one of each kind before a second of any kind. */
 export function sampled<Item>(
   items: readonly Item[],
   limit: number,
@@ -23,7 +20,7 @@ export function sampled<Item>(
     .map(({ item }) => item);
 }
 
-/** A number that looks like chance and depends on nothing else. */
+/** A deterministic hash that scatters values. */
 function scattered(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x45d9f3b);
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x45d9f3b);

@@ -8,7 +8,7 @@ import type { Session } from '../run/session.ts';
 import type { CheckContext } from './checks.ts';
 import { itemErrorsIn } from './outcome.ts';
 
-/** Who may not call: nobody, a forged or worn-out credential, and a caller without the rights. */
+/** Checks that requests without valid credentials or permissions are rejected. */
 export async function checkCredentials(
   { session }: CheckContext,
   operation: Operation,
@@ -28,14 +28,14 @@ export async function checkCredentials(
     await session.report(finding(session, operation, attempt, exchange), [exchange], async () => {
       const again = await send();
       if (isServed(again)) return [again];
-      // What is deleted cannot be deleted a second time.
+      // A deleted resource cannot be deleted again.
       return operation.method === 'DELETE' && [404, 409, 410].includes(again.response.status) ? [exchange] : undefined;
     });
     if (operation.method === 'DELETE') return;
   }
 }
 
-/** Whether a caller was let in: also where what it requested then failed for other reasons. */
+/** Whether the caller was authorized, even if the request then failed for another reason. */
 function isServed(exchange: Exchange): boolean {
   const { status } = exchange.response;
   const errors = JSON.stringify(itemErrorsIn(exchange));
@@ -67,7 +67,7 @@ function attempts(session: Session, operation: Operation): Attempt[] {
       expected: rejected,
     },
   ];
-  // All at once: where there are alternatives, one that is right is enough.
+  // All credentials are forged together: with alternatives, one valid credential is sufficient.
   const credentials = Object.entries(session.credentials);
   for (const { who, forge } of forgeries) {
     const forged = credentials.map(([name, value]) => [name, forge(value)] as const);
@@ -100,7 +100,7 @@ function attempts(session: Session, operation: Operation): Attempt[] {
   return created;
 }
 
-/** Whether the contract asks for a right: a scope, roles, or a 403 that it declares. */
+/** Whether the contract requires a permission: a scope, or a declared 403. */
 function needsRights(operation: Operation): boolean {
   const hasScopes = operation.security.some((alternative) =>
     Object.values(alternative).some((scopes) => scopes.length > 0),
@@ -108,15 +108,15 @@ function needsRights(operation: Operation): boolean {
   return hasScopes || operation.responses.some(({ status }) => status === '403');
 }
 
-/** Ways to change a credential, so that it is still of its form; undefined where one cannot be changed so. */
+/** Ways to forge a credential that keep its format; undefined if one does not apply. */
 const forgeries: readonly { readonly who: string; forge(value: string): string | undefined }[] = [
-  { who: 'with a forged credential', forge: (value) => withSecret(value, turnedAt) },
+  { who: 'with a forged credential', forge: (value) => withSecret(value, changedAt) },
   { who: 'with a malformed credential', forge: (value) => withSecret(value, () => 'not-a-credential') },
   { who: 'with a credential under another scheme', forge: withOtherScheme },
   { who: 'with an unsigned token', forge: (value) => withSecret(value, withoutSignature) },
 ];
 
-/** The header's value with another secret after its scheme. */
+/** Replaces the secret after the scheme. */
 function withSecret(value: string, change: (secret: string) => string | undefined): string | undefined {
   const space = value.indexOf(' ');
   const changed = change(value.slice(space + 1));
@@ -128,13 +128,16 @@ function withOtherScheme(value: string): string | undefined {
   return secret === undefined ? undefined : `${/^basic$/i.test(scheme ?? '') ? 'Bearer' : 'Basic'} ${secret}`;
 }
 
-/** One character in the last quarter is another: in a token, that is the signature; and it is not the very last, of which some bits count for nothing. */
-function turnedAt(secret: string): string {
+/**
+ * Changes one character in the last quarter, which is the signature of a token. The last character is avoided, because
+ * some of its bits are ignored.
+ */
+function changedAt(secret: string): string {
   const index = Math.floor(secret.length * 0.85);
   return `${secret.slice(0, index)}${secret[index] === 'A' ? 'B' : 'A'}${secret.slice(index + 1)}`;
 }
 
-/** The same token under `alg: none` (RFC 8725, 3.1): its claims are right, and nobody vouches for them. */
+/** The token with `alg: none` (RFC 8725, 3.1): valid claims without a signature. */
 function withoutSignature(token: string): string | undefined {
   const parts = token.split('.');
   if (parts.length !== 3) return undefined;

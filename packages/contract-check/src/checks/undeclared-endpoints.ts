@@ -11,7 +11,7 @@ import type { CheckContext } from './checks.ts';
 import { isAccepted, isRejected } from './outcome.ts';
 import { inParallel } from './parallel.ts';
 
-/** What the server has next to the contract: other methods, other paths, other spellings of a path, other parameters. */
+/** Finds endpoints that are not in the contract: undeclared methods, paths, path spellings and parameters. */
 export async function checkUndeclaredEndpoints(context: CheckContext): Promise<void> {
   const { session, baselines, onProgress } = context;
   const known = session.judged.filter((operation) => baselines.of(operation) !== undefined);
@@ -35,15 +35,18 @@ export async function checkUndeclaredEndpoints(context: CheckContext): Promise<v
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** Methods that many servers handle by themselves, and may: only faults count, and a TRACE that echoes (RFC 9110, 9.3.8). */
+/**
+ * Methods that many frameworks handle automatically. Only server faults and a TRACE that echoes (RFC 9110, 9.3.8) are
+ * reported.
+ */
 const quiet = ['HEAD', 'OPTIONS', 'TRACE'] as const;
 
-/** A method that the contract does not have for a path is 405, and `Allow` names those that it has (RFC 9110, 15.5.6). */
+/** An undeclared method must return 405 with `Allow` listing the declared methods (RFC 9110, 15.5.6). */
 async function otherMethods({ session, baselines }: CheckContext, operation: Operation): Promise<void> {
   const baseline = baselines.of(operation);
   if (baseline === undefined) return;
   const target = serialize(baseline.call).target.split('?')[0] ?? '';
-  // A path may be taken by a template beside its own; `Allow` may leave those methods out.
+  // Another path template may match, too. `Allow` may omit its methods.
   const declared = new Set(matching(session.operations, target).map(({ method }) => method));
   const own = new Set(session.operations.filter(({ path }) => path === operation.path).map(({ method }) => method));
   for (const method of quiet) {
@@ -52,9 +55,9 @@ async function otherMethods({ session, baselines }: CheckContext, operation: Ope
     const exchange = await session.sendRaw(wire, undefined);
     session.observed(operation, 'undeclared endpoints');
     const isTraced = method === 'TRACE' && exchange.response.status < 400;
-    const isFault = exchange.response.status >= 500 && exchange.response.status !== 501;
+    const isServerError = exchange.response.status >= 500 && exchange.response.status !== 501;
     const wrong =
-      isTraced || isFault
+      isTraced || isServerError
         ? methodFinding(session.document.placeOf(operation.node), operation, method, own, exchange)
         : undefined;
     if (wrong !== undefined) await session.report(wrong, [exchange]);
@@ -109,7 +112,7 @@ function methodFinding(
       cause: `undeclared-operation ${method} ${operation.path}`,
     };
   }
-  // A server may tell who may call before it tells what there is.
+  // A server may check permissions before it routes the request.
   if ([401, 403, 429].includes(response.status)) return undefined;
   if (response.status !== 405) {
     return {
@@ -145,7 +148,7 @@ function methodFinding(
   };
 }
 
-/** Operations whose path takes this concrete one. */
+/** Operations whose path template matches a concrete path. */
 function matching(operations: readonly Operation[], target: string): Operation[] {
   return operations.filter(({ path }) => pathPattern(path).test(target));
 }
@@ -155,12 +158,12 @@ function bodyHeaders(method: string): Record<string, string> {
 }
 
 async function isCatchAll({ session }: CheckContext): Promise<boolean> {
-  const target = `/nobody-knows-${Math.abs(session.seedFor('catch-all'))}`;
+  const target = `/undeclared-path-${Math.abs(session.seedFor('catch-all'))}`;
   const exchange = await session.sendRaw({ method: 'GET', target, headers: { accept: '*/*' }, body: undefined });
   return exchange.response.status < 400 && exchange.response.status > 0;
 }
 
-/** What often is next to a collection, or below a resource, and is left out of contracts. */
+/** Common paths next to a collection or below a resource that contracts often omit. */
 const usual = [
   'search',
   'count',
@@ -203,16 +206,16 @@ async function otherPaths({ session, baselines }: CheckContext, operations: read
     const exchange = await session.sendRaw(wire);
     session.observed(operation, 'undeclared endpoints');
     const { status } = exchange.response;
-    const isThere = status > 0 && status < 400;
-    const isFault = status >= 500 && status !== 501;
-    if (!isThere && !isFault) return;
+    const succeeds = status > 0 && status < 400;
+    const isServerError = status >= 500 && status !== 501;
+    if (!succeeds && !isServerError) return;
     const shown = general(path, operation);
     await session.report(
       {
-        check: isThere ? 'undeclared-operation' : 'server-error',
-        category: isThere ? 'undeclared endpoints' : 'robustness',
+        check: succeeds ? 'undeclared-operation' : 'server-error',
+        category: succeeds ? 'undeclared endpoints' : 'robustness',
         operation: operation.id,
-        title: isThere
+        title: succeeds
           ? `${method} ${shown} returns ${status}, but is not in the contract`
           : `${method} ${shown} fails with ${status}`,
         expected: 'only the paths of the contract',
@@ -230,7 +233,7 @@ async function otherPaths({ session, baselines }: CheckContext, operations: read
   });
 }
 
-/** A path without the ids of this run. */
+/** The path with IDs replaced by parameter names. */
 function general(path: string, { path: template }: Operation): string {
   const known = template.split('/');
   return path
@@ -251,7 +254,7 @@ const lists = [
   '/routes',
 ];
 
-/** Where the server gives its own list of operations, it must be the contract's. */
+/** If the server publishes its own list of operations, it must match the contract. */
 async function ownRouteList({ session }: CheckContext): Promise<void> {
   for (const target of lists) {
     if (session.isOver) return;
@@ -291,7 +294,7 @@ function shape(method: string, path: string): string {
   return `${method} ${path.replace(/\/$/, '').replaceAll(/\{[^}]+\}|:[A-Za-z_]\w*/g, '{}')}`;
 }
 
-/** The operations of an OpenAPI document, or of a plain list of methods and paths. */
+/** The operations in an OpenAPI document, or in a plain list of methods and paths. */
 function routesOf(value: unknown): { method: string; path: string }[] {
   if (Array.isArray(value)) {
     return value
@@ -309,8 +312,8 @@ function routesOf(value: unknown): { method: string; path: string }[] {
 }
 
 /**
- * What no contract says and every server does in one way: whether a trailing slash is another path, and whether a parameter
- * that nobody declared is rejected. An operation that does it otherwise than most differs from what its callers know.
+ * Behavior that contracts do not describe but servers handle consistently: trailing slashes and undeclared parameters.
+ * An operation that deviates from the others is reported.
  */
 interface Habit {
   readonly check: string;
@@ -344,31 +347,32 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
   const readers = session.operations.filter(
     (operation) => (operation.method === 'GET' || isReadingPost(operation)) && baselines.of(operation) !== undefined,
   );
-  // Those that are not judged vote too: one operation alone has no habit.
+  // Operations out of scope count too, because the majority needs several operations.
   const judged = readers.filter((operation) => session.isJudged(operation));
   const others = readers.filter((operation) => !session.isJudged(operation)).slice(0, Math.max(0, 7 - judged.length));
-  const votes: { operation: Operation; exchange: Exchange; isTaken: boolean }[] = [];
+  const votes: { operation: Operation; exchange: Exchange; isAcceptedHere: boolean }[] = [];
   for (const operation of [...judged, ...others]) {
     const baseline = baselines.of(operation);
     if (baseline === undefined || session.isOver) continue;
-    const asItIs = serialize(baseline.call);
-    // What was there when the call was found may be gone by now.
-    const before = await session.sendRaw(asItIs, undefined);
+    const unchanged = serialize(baseline.call);
+    // The resource of the baseline may have been deleted since.
+    const before = await session.sendRaw(unchanged, undefined);
     if (!isAccepted(before)) continue;
-    const wire = habit.change(asItIs);
+    const wire = habit.change(unchanged);
     const exchange = await session.sendRaw(wire, undefined);
     if (isAccepted(exchange) && exchange.response.text !== before.response.text && session.isJudged(operation)) {
-      await anotherResponse(session, operation, habit, asItIs, wire, before, exchange);
+      await anotherResponse(session, operation, habit, unchanged, wire, before, exchange);
     }
     session.observed(operation, habit.check === 'trailing-slash' ? 'undeclared endpoints' : 'invalid input');
-    if (isAccepted(exchange) || isRejected(exchange)) votes.push({ operation, exchange, isTaken: isSuccess(exchange) });
+    if (isAccepted(exchange) || isRejected(exchange))
+      votes.push({ operation, exchange, isAcceptedHere: isSuccess(exchange) });
     else if (exchange.response.status >= 500 && exchange.response.status !== 501)
-      votes.push({ operation, exchange, isTaken: true });
+      votes.push({ operation, exchange, isAcceptedHere: true });
   }
-  const taken = votes.filter(({ isTaken }) => isTaken);
-  const isRejecting = taken.length * 2 < votes.length;
-  const odd = isRejecting ? taken : votes.filter(({ isTaken }) => !isTaken);
-  // A habit is what nearly all do; where opinions differ, there is none.
+  const accepting = votes.filter(({ isAcceptedHere }) => isAcceptedHere);
+  const isRejecting = accepting.length * 2 < votes.length;
+  const odd = isRejecting ? accepting : votes.filter(({ isAcceptedHere }) => !isAcceptedHere);
+  // Without a clear majority there is nothing to deviate from.
   if (votes.length < 3 || odd.length === 0 || odd.length > Math.max(1, votes.length / 4)) return;
   for (const { operation, exchange } of odd) {
     if (!session.isJudged(operation)) continue;
@@ -391,12 +395,12 @@ async function byHabit({ session, baselines }: CheckContext, habit: Habit): Prom
   }
 }
 
-/** A response that is another where the request means the same; confirmed by asking both ways once more. */
+/** Reports a response that changes although the requests are equivalent. Both requests are repeated to confirm it. */
 async function anotherResponse(
   session: Session,
   operation: Operation,
   habit: Habit,
-  asItIs: WireRequest,
+  unchanged: WireRequest,
   changed: WireRequest,
   before: Exchange,
   after: Exchange,
@@ -413,7 +417,7 @@ async function anotherResponse(
     cause: `${habit.check} ${operation.id} otherwise`,
   };
   await session.report(candidate, [before, after], async () => {
-    const first = await session.sendRaw(asItIs, undefined);
+    const first = await session.sendRaw(unchanged, undefined);
     const second = await session.sendRaw(changed, undefined);
     const isStable = first.response.text === before.response.text && second.response.text === after.response.text;
     return isStable ? [first, second] : undefined;

@@ -5,7 +5,7 @@ import { at, isObject, put, unescapeSegment } from '../json.ts';
 import { type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
-import { isMaking, isOwnId, kindOfReference } from '../run/names.ts';
+import { isCreating, isOwnId, kindOfReference } from '../run/names.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { isHarmless, unlikelyIds } from '../run/unknown-id.ts';
@@ -18,8 +18,8 @@ import { type CallPlace, isDistinguishable, placesOf, pointerInCall } from './pl
 import { sampled } from './sample.ts';
 
 /**
- * Values on the boundary of every constraint must not be rejected for their form. A server may reject them for other reasons,
- * which no schema can say; so a rejection counts only where an ordinary value at the same place is not rejected.
+ * Boundary values of every constraint must not be rejected as invalid. A server may reject them for reasons that no
+ * schema can express, so a rejection counts only if an ordinary value in the same place is accepted.
  */
 export async function checkValidInput(
   context: CheckContext,
@@ -28,14 +28,17 @@ export async function checkValidInput(
   rejection: Rejection,
 ): Promise<void> {
   const { session, baselines } = context;
-  const asItIs = new Map<CallPlace, Bound>();
+  const unchanged = new Map<CallPlace, Bound>();
   const inBranches = (await baselines.branches(operation)).flatMap((call) =>
     placesOf(session, call).filter(({ parameter }) => parameter === undefined),
   );
   const all = placesOf(session, baseline.call).flatMap((place) => {
-    const given = givenAt(context, place);
-    if (given !== undefined) asItIs.set(place, given);
-    return [...(given === undefined ? [] : [given]), ...boundsAt(context, place)].map((bound) => ({ place, bound }));
+    const present = presentAt(context, place);
+    if (present !== undefined) unchanged.set(place, present);
+    return [...(present === undefined ? [] : [present]), ...boundsAt(context, place)].map((bound) => ({
+      place,
+      bound,
+    }));
   });
   const probes = oncePerBound([
     ...all,
@@ -47,7 +50,7 @@ export async function checkValidInput(
       sendReady(context, place.with(value), keptIn(place, bound), `${index} ${label}`);
     const exchange = await send(bound.value, 'bound');
     session.observed(operation, 'valid input');
-    session.coverage.tried(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
+    session.coverage.recordConstraint(operation, bound.place, bound.keyword === 'enum' ? bound.chosen : undefined);
     if (isAccepted(exchange) || !rejectsForm(exchange, rejection)) return;
     const probed = [
       ...(place.parameter === undefined ? [] : [place.parameter.name]),
@@ -55,26 +58,29 @@ export async function checkValidInput(
     ];
     if (pointsElsewhere(exchange, probed)) return;
     if (isDocumentedRelation(session.document, place.schema, bound.pointer, exchange)) return;
-    // An optional parameter is beside its absence, which the baseline has shown to be taken.
+    // The baseline shows that an optional parameter can be omitted, so the comparison is with its absence.
     const isInvented = isInventedId(place, bound);
     const beside = bound.neighbour ?? place.value;
     const ordinary = isInvented ? withAnotherId(session, place, bound, beside) : beside;
-    let neighbour = bound === asItIs.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
+    let neighbour = bound === unchanged.get(place) ? baseline.exchange : await send(ordinary, 'neighbour');
     let [keyword, pointer, note] = [bound.keyword, bound.pointer, bound.note];
-    // An id that no server has to know must be taken as it is before one can say that another is rejected for its form.
-    const isTaken = (other: Exchange) => isAccepted(other) || (hasItemErrors(other) && !rejectsForm(other, rejection));
+    // A made-up ID must be accepted in its original form before another form can be blamed.
+    const isProcessed = (other: Exchange) =>
+      isAccepted(other) || (hasItemErrors(other) && !rejectsForm(other, rejection));
     const isRejectedOtherwise = !isInvented && [404, 409, 412].includes(neighbour.response.status);
-    if (!isTaken(neighbour) && !isRejectedOtherwise) {
+    if (!isProcessed(neighbour) && !isRejectedOtherwise) {
       if (!rejectsForm(neighbour, rejection)) return;
-      // What is rejected whatever its value is beside its absence, too.
-      const absent = await absentAt(session, place, bound, all, async (value) => isTaken(await send(value, 'without')));
+      // If every value is rejected, compare with leaving it out.
+      const absent = await absentAt(session, place, bound, all, async (value) =>
+        isProcessed(await send(value, 'without')),
+      );
       if (absent === undefined) return;
       [keyword, pointer, note] = ['type', absent, 'it has any value'];
       neighbour = baseline.exchange;
     }
     const where = `${place.name}${general(pointer)}`;
     if (session.registry.has(`accept-${keyword} ${operation.id} ${where}`)) return;
-    if (await isTakenElsewhere(context, operation, place, bound, rejection, `${index}`)) return;
+    if (await isAcceptedElsewhere(context, operation, place, bound, rejection, `${index}`)) return;
     const found = (other: Exchange): Candidate => ({
       check: `accept-${keyword}`,
       category: 'valid input',
@@ -104,15 +110,15 @@ export async function checkValidInput(
 }
 
 /**
- * The topmost part that a body leaves out on the way to a bound, and that is rejected whatever is in it; undefined where there is
- * none, or where it is taken with something else in it.
+ * The topmost part on the way to a bound that the body omits and that is rejected with any content; undefined if there
+ * is none, or if some content is accepted.
  */
 async function absentAt(
   session: Session,
   place: CallPlace,
   bound: Bound,
   all: readonly BoundProbe[],
-  isTaken: (value: unknown) => Promise<boolean>,
+  isProcessed: (value: unknown) => Promise<boolean>,
 ): Promise<string | undefined> {
   const segments = bound.pointer.split('/').slice(1);
   const paths = segments.map((_segment, index) => `/${segments.slice(0, index + 1).join('/')}`);
@@ -125,19 +131,19 @@ async function absentAt(
         at(one.bound.value, path) !== undefined &&
         (next === undefined ? one.bound.pointer !== bound.pointer : at(one.bound.value, next) === undefined),
     );
-    if (await someOf(others.slice(0, 4), (other) => isTaken(other.bound.value))) continue;
-    // Of an item nothing can be said but by what is in it.
+    if (await someOf(others.slice(0, 4), (other) => isProcessed(other.bound.value))) continue;
+    // An array item can only be judged by its content.
     if (/\/\d+$/.test(path)) continue;
-    if (!mayBeGiven(session, at(bound.value, path), path)) return undefined;
-    // What is next to it may be to blame.
+    if (!isSelfContained(session, at(bound.value, path), path)) return undefined;
+    // A sibling may cause the rejection.
     const rest = withoutAt(bound.value, path);
     const isValid = session.validators.accepts(place.schema, rest, 'request');
-    return isValid && !isDeepStrictEqual(rest, place.value) && !(await isTaken(rest)) ? undefined : path;
+    return isValid && !isDeepStrictEqual(rest, place.value) && !(await isProcessed(rest)) ? undefined : path;
   }
   return undefined;
 }
 
-/** The value without what is at a pointer, and without what is empty then. */
+/** Removes the value at a pointer, and parents that become empty. */
 function withoutAt(value: unknown, pointer: string): unknown {
   const copy = structuredClone(value);
   const end = pointer.lastIndexOf('/');
@@ -154,25 +160,25 @@ async function someOf<Item>(items: readonly Item[], is: (item: Item) => Promise<
   return false;
 }
 
-/** What stays as it is of a body when it is told anew: all of it may change around a parameter. */
+/** The part of a body that fresh texts must not change. For a parameter, the whole body may change. */
 function keptIn({ parameter }: CallPlace, { pointer }: Bound): string | undefined {
   return parameter === undefined ? pointer : undefined;
 }
 
-/** Whether nothing in a value has to be what the server knows or has handed out. */
-function mayBeGiven({ pool }: Pick<Session, 'pool'>, value: unknown, pointer: string): boolean {
+/** Whether no part of a value has to refer to data on the server. */
+function isSelfContained({ pool }: Pick<Session, 'pool'>, value: unknown, pointer: string): boolean {
   const name = pointer.split('/').findLast((segment) => !/^\d+$/.test(segment)) ?? '';
   const isReference = kindOfReference(name) !== undefined || isOwnId(name) || pool.mayRefer(name);
-  if (isHandedOut.test(name) || isReference) return false;
-  if (Array.isArray(value)) return value.every((item) => mayBeGiven({ pool }, item, pointer));
+  if (isServerCreated.test(name) || isReference) return false;
+  if (Array.isArray(value)) return value.every((item) => isSelfContained({ pool }, item, pointer));
   if (!isObject(value)) return true;
-  return Object.entries(value).every(([key, member]) => mayBeGiven({ pool }, member, `/${key}`));
+  return Object.entries(value).every(([key, member]) => isSelfContained({ pool }, member, `/${key}`));
 }
 
-/** Names of what a server hands out, and takes back only as it was. */
-const isHandedOut = /cursor|token|continu|after|before|match|since|signature|key$/i;
+/** Names of values that only the server creates, such as cursors. */
+const isServerCreated = /cursor|token|continu|after|before|match|since|signature|key$/i;
 
-/** What a response says, without what is of this one request. */
+/** The response without values that differ between requests. */
 function reasonOf({ response }: Exchange): string {
   return `${response.status} ${response.text.replaceAll(/[\da-f-]{8,}|\d+/gi, '')}`;
 }
@@ -182,7 +188,7 @@ interface BoundProbe {
   readonly bound: Bound;
 }
 
-/** What several branches have in common is tried in the first of them. */
+/** Branches share constraints: each is tested in the first branch that has it. */
 function oncePerBound(probes: readonly BoundProbe[]): BoundProbe[] {
   const seen = new Map<string, CallPlace>();
   return probes.filter(({ place, bound }) => {
@@ -193,10 +199,10 @@ function oncePerBound(probes: readonly BoundProbe[]): BoundProbe[] {
 }
 
 /**
- * Whether the value is taken where the rest of the request is another: then it is not the value that was rejected, but what it
- * is beside, and that is a rule that no schema has to say.
+ * Whether the value is accepted in another request. Then the rejection comes from a rule between fields, which schemas
+ * cannot express.
  */
-async function isTakenElsewhere(
+async function isAcceptedElsewhere(
   context: CheckContext,
   operation: Operation,
   place: CallPlace,
@@ -205,7 +211,7 @@ async function isTakenElsewhere(
   label: string,
 ): Promise<boolean> {
   const { session, baselines } = context;
-  // A text on its boundary would not be one in other words.
+  // Fresh texts would move a scalar off its boundary.
   const isScalar = !['object', 'undefined'].includes(typeof at(bound.value, bound.pointer));
   const kept = isScalar ? keptIn(place, bound) : undefined;
   const calls: { readonly call: Call; readonly pointer: string | undefined }[] = [
@@ -236,27 +242,24 @@ async function isTakenElsewhere(
   return false;
 }
 
-/**
- * An optional parameter with an ordinary value. One that must be what the server has handed out before, as a cursor, has no
- * ordinary value.
- */
-function givenAt({ session }: CheckContext, place: CallPlace): Bound | undefined {
+/** An optional parameter with an ordinary value; undefined for values that only the server creates, such as cursors. */
+function presentAt({ session }: CheckContext, place: CallPlace): Bound | undefined {
   const { parameter, value } = place;
   if (parameter === undefined || parameter.required || value === undefined) return undefined;
-  if (isHandedOut.test(parameter.name)) return undefined;
+  if (isServerCreated.test(parameter.name)) return undefined;
   if (!isDistinguishable(session, place, value, false)) return undefined;
   return {
     keyword: 'type',
     pointer: '',
     place: session.document.placeOf(parameter.node),
     value,
-    note: 'it is given',
+    note: 'it is sent',
     neighbour: undefined,
     chosen: undefined,
   };
 }
 
-/** An id of something else, made up: no server has to know it, whatever its form. */
+/** Whether the value is a made-up ID of another resource. A server may reject unknown IDs in any form. */
 function isInventedId({ parameter }: CallPlace, { pointer, value }: Bound): boolean {
   const name =
     pointer.split('/').findLast((segment) => segment !== '' && !/^\d+$/.test(segment)) ?? parameter?.name ?? '';
@@ -264,7 +267,7 @@ function isInventedId({ parameter }: CallPlace, { pointer, value }: Bound): bool
   return isReference && ['string', 'number'].includes(typeof at(value, pointer));
 }
 
-/** The value with an id that is as good as any, and that does not exist, where the bound is. */
+/** Replaces the ID at the bound with another one that does not exist either. */
 function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, value: unknown): unknown {
   const seed = session.seedFor(`${place.call.operation.id} ${place.name}`);
   if (typeof at(value, pointer) !== 'number')
@@ -276,20 +279,20 @@ function withAnotherId(session: Session, place: CallPlace, { pointer }: Bound, v
   );
 }
 
-/** The value with properties next to the probed one that the request left out: all of them, and each by itself. */
+/** The value with siblings that the request omits: all of them, and each separately. */
 function withOtherValues({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
   const parent = bound.pointer.slice(0, bound.pointer.lastIndexOf('/') + 1);
   const { document, validators, values } = session;
-  const given = boundsOf(document, validators, values, place.schema, place.value).filter(
+  const siblings = boundsOf(document, validators, values, place.schema, place.value).filter(
     ({ pointer, value }) =>
-      // What is tried without a property is not tried with it.
+      // A probe that omits a property must not add it back.
       pointer !== bound.pointer &&
       pointer.startsWith(parent) &&
       !pointer.slice(parent.length).includes('/') &&
       at(bound.value, pointer) === undefined &&
       ['string', 'number', 'boolean'].includes(typeof at(value, pointer)),
   );
-  const members = [...new Map(given.map(({ pointer, value }) => [pointer, at(value, pointer)])).entries()];
+  const members = [...new Map(siblings.map(({ pointer, value }) => [pointer, at(value, pointer)])).entries()];
   const all = members.reduce((whole, [pointer, member]) => put(whole, pointer, member), bound.value);
   const single = members.slice(0, 12).map(([pointer, member]) => put(bound.value, pointer, member));
   return [all, ...single].filter(
@@ -298,8 +301,8 @@ function withOtherValues({ session }: CheckContext, place: CallPlace, bound: Bou
 }
 
 /**
- * The value with another word of a list beside what is probed, or in it: what a reference needs, a text may do without, and a
- * schema need not say so.
+ * The value with other enum values next to the bound or in it: a rule may depend on them, such as a reference that only
+ * one type needs.
  */
 function withOtherTexts({ session }: CheckContext, place: CallPlace, bound: Bound): unknown[] {
   const { document, validators, values } = session;
@@ -317,13 +320,13 @@ function withOtherTexts({ session }: CheckContext, place: CallPlace, bound: Boun
     .slice(0, 12);
 }
 
-/** What is tried, without the values of this body: that it is null, or left out, or as long as may be. */
+/** The kind of boundary, without the values of this body: null, omitted, maximum length. */
 function inKind(note: string): string {
   return note.replaceAll(/"[^"]*"|\[\d+\]|\d+/g, '');
 }
 
-/** Boundaries of one place in a run; another seed takes others. */
-const most = 300;
+/** Maximum number of boundaries per place. Another seed selects others. */
+const maxProbes = 300;
 
 function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   if (place.value === undefined) return [];
@@ -336,10 +339,10 @@ function boundsAt({ session }: CheckContext, place: CallPlace): Bound[] {
   );
   const kindOf = ({ keyword, place: at, chosen }: Bound) =>
     `${keyword} ${at?.file} ${at?.pointer} ${JSON.stringify(chosen)}`;
-  return sampled(distinguishable, session.options.probes ?? most, session.seedFor(`bounds ${place.name}`), kindOf);
+  return sampled(distinguishable, session.options.probes ?? maxProbes, session.seedFor(`bounds ${place.name}`), kindOf);
 }
 
-/** Sends a call with ids that the server knows, and in other words than the calls before it. */
+/** Sends a call with existing IDs and fresh texts. */
 async function sendReady(
   { session, baselines }: CheckContext,
   call: Call,
@@ -347,11 +350,12 @@ async function sendReady(
   label: string,
 ): Promise<Exchange> {
   const { operation } = call;
-  // A branch is made up as a whole, and its ids with it; but what is probed stays as it is.
-  const known = call.body === undefined ? undefined : withKnownIds(session, operation, call.body, isMaking(operation));
+  // Generated branches contain made-up IDs. The probed value itself must not change.
+  const known =
+    call.body === undefined ? undefined : withKnownIds(session, operation, call.body, isCreating(operation));
   const isScalar = pointer !== undefined && !['object', 'undefined'].includes(typeof at(call.body, pointer));
   const body = isScalar ? put(known, pointer, at(call.body, pointer)) : known;
   const schema = operation.body?.contents.find(({ mediaType }) => mediaType === call.mediaType)?.schema;
   const isValid = body !== undefined && schema !== undefined && session.validators.accepts(schema, body, 'request');
-  return baselines.sendAnew(isValid ? { ...call, body } : call, label, pointer);
+  return baselines.sendFresh(isValid ? { ...call, body } : call, label, pointer);
 }

@@ -1,11 +1,11 @@
 import { vocabulary as ofLists } from './behavior/lists/vocabulary.ts';
 import { vocabulary as ofResources } from './behavior/resources/vocabulary.ts';
 
-/** All that `x-contract-check` may say, and where. */
+/** All members of `x-contract-check`, and where they are allowed. */
 export const vocabulary = [...ofLists, ...ofResources];
 
 /** The vocabulary as Markdown, for EXTENSION.md. */
 export function vocabularyTable(): string {
-  const rows = vocabulary.map(({ on, member, says }) => `| ${on} | \`${member}\` | ${says} |`);
+  const rows = vocabulary.map(({ on, member, meaning }) => `| ${on} | \`${member}\` | ${meaning} |`);
   return ['| on | member | meaning |', '|---|---|---|', ...rows].join('\n');
 }

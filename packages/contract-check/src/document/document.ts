@@ -3,12 +3,12 @@ import { BaseResolver, getLineColLocation, type Document as ParsedFile, type Sou
 import { escapeSegment, isObject, type JsonObject, unescapeSegment } from '../json.ts';
 import { modernize } from './modernize.ts';
 
-/** Where something is in the sources of a document, as a person finds it. */
+/** A location in the source files of a document. */
 export interface Place {
   readonly file: string;
-  /** The first line is 1. */
+  /** Starts at 1. */
   readonly line: number;
-  /** A JSON Pointer in the file. */
+  /** JSON Pointer in the file. */
   readonly pointer: string;
 }
 
@@ -18,12 +18,12 @@ interface Position {
 }
 
 /**
- * An OpenAPI document over all its files. It is neither bundled nor copied: an object in it is the very object of the file
- * that it was read from, so that whatever is said of it can be said with file and line.
+ * An OpenAPI document in one or more files. It is neither bundled nor copied: objects are those of the parsed files, so
+ * that findings can refer to file and line.
  */
 export class OpenApiDocument {
   readonly root: JsonObject;
-  /** The parsed files by their absolute address. */
+  /** The parsed files by absolute path or URL. */
   readonly files: ReadonlyMap<string, JsonObject>;
   readonly rootAddress: string;
   readonly #positions: WeakMap<object, Position>;
@@ -39,10 +39,10 @@ export class OpenApiDocument {
   }
 
   /**
-   * Reads a document and all that it refers to.
+   * Reads a document and all files that it refers to.
    *
-   * @param address a path or a URL, absolute.
-   * @throws Error with a sentence where a file cannot be read, or is not OpenAPI 3.
+   * @param address absolute path or URL.
+   * @throws Error if a file cannot be read, or is not OpenAPI 3.
    */
   static async load(address: string): Promise<OpenApiDocument> {
     const resolver = new BaseResolver();
@@ -70,7 +70,7 @@ export class OpenApiDocument {
     return document;
   }
 
-  /** The object that a reference leads to, over any number of steps; anything else as it is. */
+  /** Follows references to their target; returns other values unchanged. */
   resolve(node: unknown): unknown {
     let current = node;
     for (let steps = 0; isObject(current) && typeof current.$ref === 'string'; steps += 1) {
@@ -80,24 +80,24 @@ export class OpenApiDocument {
     return current;
   }
 
-  /** What a reference leads to in one step: what is next to a reference counts too, also on the way. */
+  /** Follows a reference by one step. Siblings of references apply at every step. */
   resolveOnce(node: JsonObject): unknown {
     return typeof node.$ref === 'string' ? this.#target(node, node.$ref) : undefined;
   }
 
-  /** `resolveOnce`, for a schema that is made of what it refers to; none where it refers to nothing. */
+  /** Like `resolveOnce`, as a list that is empty if there is no reference. */
   referred(schema: JsonObject): JsonObject[] {
     const target = this.resolveOnce(schema);
     return isObject(target) ? [target] : [];
   }
 
-  /** `resolve`, for what must be an object: empty where it is none. */
+  /** Like `resolve`, for objects: empty if the target is not an object. */
   object(node: unknown): JsonObject {
     const found = this.resolve(node);
     return isObject(found) ? found : {};
   }
 
-  /** The absolute address of an object, as a `$ref` could name it. */
+  /** The absolute URI of an object, as used in a `$ref`. */
   addressOf(node: object): string {
     const position = this.#positions.get(node);
     if (position === undefined) throw new Error('This object is not part of the document.');
@@ -106,7 +106,7 @@ export class OpenApiDocument {
       : `${position.source.absoluteRef}${position.pointer}`;
   }
 
-  /** Where an object is, or one of its properties. */
+  /** The location of an object, or of one of its properties. */
   placeOf(node: object, member?: string): Place | undefined {
     const position = this.#positions.get(node);
     if (position === undefined) return undefined;
@@ -116,7 +116,7 @@ export class OpenApiDocument {
   }
 
   #target(node: object, reference: string): unknown {
-    // Each response is judged by the same schemas, and looks where each of them leads.
+    // Cached, because every response is validated with the same schemas.
     const known = this.#targets.get(node);
     if (known?.reference === reference) return known.target;
     const target = this.#find(node, reference);
@@ -144,7 +144,7 @@ export class OpenApiDocument {
   }
 }
 
-/** An address as a URI: a path is none, and means something else below an `$id`. */
+/** Converts a path to a URI. A path would be resolved against an `$id`. */
 export function uriOf(address: string): string {
   if (/^https?:\/\//.test(address)) return address;
   const [path = '', fragment] = address.split('#');
@@ -152,8 +152,8 @@ export function uriOf(address: string): string {
 }
 
 /**
- * Makes `#/components/…` within a schema that has an `$id` mean the document all the same, as every author of an OpenAPI
- * document means it: to JSON Schema, the `$id` would make it a pointer into that schema.
+ * Resolves `#/components/…` against the document even in a schema with an `$id`, as authors of OpenAPI documents
+ * expect. According to JSON Schema, it would be resolved against the schema.
  */
 function keepReferences(node: unknown, address: string, isWithinId: boolean): void {
   if (typeof node !== 'object' || node === null) return;

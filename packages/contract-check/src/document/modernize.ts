@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from '../json.ts';
 
 /**
- * Rewrites the schemas of an OpenAPI 3.0 file as those of 3.1, in place: `nullable`, boolean exclusive bounds and `example`.
- * Whatever comes after has one dialect to know.
+ * Converts the schemas of an OpenAPI 3.0 file to 3.1 in place: `nullable`, boolean exclusive bounds and `example`. All
+ * later code handles one dialect.
  */
 export function modernize(file: JsonObject): void {
   walk(file);
@@ -19,7 +19,7 @@ function walk(node: unknown): void {
 
 function allowNull(schema: JsonObject): void {
   delete schema.nullable;
-  // In 3.0, `nullable` counts only next to a `type`.
+  // In 3.0, `nullable` requires a sibling `type`.
   if (typeof schema.type === 'string') schema.type = [schema.type, 'null'];
   if (Array.isArray(schema.enum) && !schema.enum.includes(null)) schema.enum.push(null);
 }

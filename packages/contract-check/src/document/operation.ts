@@ -8,7 +8,7 @@ export interface Parameter {
   readonly in: ParameterPlace;
   readonly required: boolean;
   readonly schema: JsonObject;
-  /** The media type of a parameter that is described by `content`. */
+  /** The media type of a parameter with `content`. */
   readonly mediaType: string | undefined;
   readonly style: string;
   readonly explode: boolean;
@@ -34,9 +34,9 @@ export interface DeclaredResponse {
   readonly node: JsonObject;
 }
 
-/** An operation with all its references followed. */
+/** An operation with resolved references. */
 export interface Operation {
-  /** The `operationId`, or method and path where there is none. */
+  /** The `operationId`, or method and path without one. */
   readonly id: string;
   readonly method: string;
   readonly path: string;
@@ -47,7 +47,7 @@ export interface Operation {
     | { readonly required: boolean; readonly contents: readonly Content[]; readonly node: JsonObject }
     | undefined;
   readonly responses: readonly DeclaredResponse[];
-  /** Alternatives; within one, all schemes are needed. An empty alternative admits anyone. */
+  /** Alternatives, each with the required schemes. An empty alternative allows anonymous access. */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly node: JsonObject;
 }
@@ -149,7 +149,7 @@ function contentsOf(document: OpenApiDocument, content: unknown): Content[] {
   });
 }
 
-/** The examples next to a schema, and the schema's own. */
+/** The examples next to a schema and within it. */
 function examplesOf(document: OpenApiDocument, node: JsonObject): unknown[] {
   const named = Object.values(document.object(node.examples)).map((one) => document.object(one).value);
   const schema = document.object(node.schema);
@@ -165,8 +165,8 @@ function texts(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
 }
 
-/** What `x-contract-check` says at a place in the document. */
-export function saidOf(node: JsonObject): JsonObject {
-  const said = node['x-contract-check'];
-  return isObject(said) ? said : {};
+/** The `x-contract-check` extension of an object in the document. */
+export function extensionOf(node: JsonObject): JsonObject {
+  const extension = node['x-contract-check'];
+  return isObject(extension) ? extension : {};
 }

@@ -2,12 +2,12 @@ import type { Exchange } from '../http/call.ts';
 import type { Candidate } from '../judge/judge.ts';
 import type { Finding } from './finding.ts';
 
-/** Where findings are written down: one for each cause, however often it shows. */
+/** Collects findings, one for each cause. */
 export class FindingRegistry {
   readonly #findings = new Map<string, Finding & { readonly also: string[] }>();
-  readonly #seenOnce = new Map<string, string>();
+  readonly #unconfirmed = new Map<string, string>();
 
-  /** Whether the cause is written down already, so that it need not be confirmed again. */
+  /** Whether the cause is already reported and needs no confirmation. */
   has(cause: string): boolean {
     return this.#findings.has(cause);
   }
@@ -16,35 +16,35 @@ export class FindingRegistry {
     return this.#findings.size;
   }
 
-  /** Writes down what is confirmed. */
+  /** Adds a confirmed finding. */
   write(candidate: Candidate, exchanges: readonly Exchange[]): void {
     if (this.#findings.has(candidate.cause)) return;
-    this.#seenOnce.delete(candidate.cause);
+    this.#unconfirmed.delete(candidate.cause);
     this.#findings.set(candidate.cause, { ...candidate, exchanges, also: [] });
   }
 
-  /** Has a finding shown by other exchanges than it was written down with. */
+  /** Replaces the exchanges of a finding. */
   rewrite(candidate: Candidate, exchanges: readonly Exchange[]): void {
     if (this.#findings.has(candidate.cause)) this.#findings.set(candidate.cause, { ...candidate, exchanges, also: [] });
   }
 
-  /** Notes what a response shows that cannot be requested again. Seen in a second response, it is confirmed. */
-  noteSeen(candidate: Candidate, exchange: Exchange): void {
-    if (this.#seenOnce.has(candidate.cause)) this.write(candidate, [exchange]);
+  /** Notes a candidate whose request cannot be repeated. A second observation confirms it. */
+  noteUnconfirmed(candidate: Candidate, exchange: Exchange): void {
+    if (this.#unconfirmed.has(candidate.cause)) this.write(candidate, [exchange]);
     else this.noteUnrepeated(candidate);
   }
 
-  /** Notes what was looked for a second time, and was not there: chance, or a wrong guess. */
+  /** Notes a candidate that did not recur. */
   noteUnrepeated(candidate: Candidate): void {
     const note = `${candidate.operation}: ${candidate.title}; it was observed once and did not occur again`;
-    this.#seenOnce.set(candidate.cause, note);
+    this.#unconfirmed.set(candidate.cause, note);
   }
 
   unrepeated(): string[] {
-    return [...this.#seenOnce.values()];
+    return [...this.#unconfirmed.values()];
   }
 
-  /** All findings; those of one check at one place of the contract, in several operations, are one. */
+  /** All findings. Those of the same check at the same place of the contract are merged across operations. */
   findings(): Finding[] {
     const merged = new Map<string, Finding & { also: string[] }>();
     for (const finding of this.#findings.values()) {

@@ -2,46 +2,45 @@ import fc from 'fast-check';
 import type { Call, Exchange } from '../http/call.ts';
 import { at, escapeSegment, isObject, put, unescapeSegment } from '../json.ts';
 
-/** The parts of a call that can be left out or made smaller. */
+/** The parts of a call that can be removed or reduced. */
 const groups = ['query', 'headers', 'cookies', 'body'] as const;
 
-/** Characters of smaller calls that are looked at, sent or not: to look at a long one takes its time, and so does each of many. */
-const mostLookedAt = 150_000;
+/** Maximum total size of the smaller calls to consider, sent or not. It limits the time for large calls. */
+const maxVisited = 150_000;
 
-/** How deep in a body parts are left out one by one. */
+/** Maximum depth in a body at which single parts are removed. */
 const deepest = 5;
 
-/** How a smaller call is known to show the same. */
 export interface Shrinking {
-  /** Whether the contract says of it what it says of the call as it was: a valid one stays valid, a wrong one as wrong. */
+  /** Whether the smaller call has the same violations as the original one: a valid call must stay valid. */
   isLike(smaller: Call): boolean;
-  /** Sends it; gives what came where the finding still shows. */
+  /** Sends the call; returns the exchange if it still shows the finding. */
   shows(smaller: Call): Promise<Exchange | undefined>;
-  /** Calls that may be sent. */
+  /** Maximum number of calls to send. */
   readonly tries: number;
 }
 
 /**
- * Makes a call that shows a finding as small as possible: leaves out what is not needed, then shortens lists, texts
- * and numbers, as fast-check would.
+ * Reduces a call that shows a finding: removes unnecessary parts, then shortens lists, texts and numbers with
+ * fast-check.
  *
- * @returns what the smallest call showed, or undefined where none smaller shows it.
+ * @returns the exchange of the smallest call; undefined if no smaller call shows the finding.
  */
 export async function shrink(call: Call, { isLike, shows, tries }: Shrinking): Promise<Exchange | undefined> {
   let left = tries;
-  let unseen = mostLookedAt;
+  let remaining = maxVisited;
   let smallest = call;
   let shown: Exchange | undefined;
   let isSmaller = call.raw === undefined;
-  const seen = new Set([keyOf(call)]);
+  const visited = new Set([keyOf(call)]);
   while (isSmaller) {
     isSmaller = false;
     for (const smaller of smallerThan(smallest)) {
       const key = keyOf(smaller);
-      if (seen.has(key)) continue;
-      seen.add(key);
-      unseen -= key.length;
-      if (left === 0 || unseen < 0) return shown;
+      if (visited.has(key)) continue;
+      visited.add(key);
+      remaining -= key.length;
+      if (left === 0 || remaining < 0) return shown;
       if (!isLike(smaller)) continue;
       left -= 1;
       const exchange = await shows(smaller);
@@ -57,7 +56,7 @@ function keyOf({ path, query, headers, cookies, body }: Call): string {
   return JSON.stringify([path, query, headers, cookies, body]);
 }
 
-/** Calls with less in them, those with the least first. */
+/** Smaller calls, smallest first. */
 function* smallerThan(call: Call): Iterable<Call> {
   const { query, headers, cookies, body } = call;
   const whole = { query, headers, cookies, body };
@@ -66,7 +65,7 @@ function* smallerThan(call: Call): Iterable<Call> {
   );
   for (const kept of subarrays(members, 0)) {
     const gone = members.filter((pointer) => !kept.includes(pointer));
-    // Of what is left out as a whole, the parts go with it.
+    // Nested parts are removed together with their parent.
     yield { ...call, ...(without(whole, gone) as typeof whole) };
   }
   for (const pointer of pointersTo(whole, Array.isArray))
@@ -82,12 +81,12 @@ function* subarrays<T>(items: readonly T[], minLength: number): Iterable<T[]> {
   for (const { value } of fc.subarray([...items], { minLength }).shrink([...items], undefined)) yield value;
 }
 
-/** A few that fast-check would try in the place of a text or a whole number. */
+/** A few smaller values from fast-check. */
 function* smallerScalars(value: unknown, isBody: boolean): Iterable<unknown> {
   const most = 6;
-  // Outside of a body, not every character can be sent, and spaces at the ends are lost.
+  // Outside a body, not every character can be sent, and surrounding spaces are lost.
   const texts = fc.string({ unit: isBody ? 'binary' : 'grapheme-ascii', minLength: isBody ? 0 : 1 });
-  // fast-check shrinks a text that it could have made itself, and throws at others.
+  // fast-check throws for texts that this arbitrary cannot generate.
   if (typeof value === 'string' && value.length > 1 && texts.canShrinkWithoutContext(value))
     for (const { value: text } of texts.shrink(value, undefined).take(most))
       if (isBody || text.trim() === text) yield text;
@@ -95,7 +94,7 @@ function* smallerScalars(value: unknown, isBody: boolean): Iterable<unknown> {
     for (const one of fc.maxSafeInteger().shrink(value, undefined).take(most)) yield one.value;
 }
 
-/** Where something is in a value that is of an object, from the top. */
+/** Pointers to the members of an object, outer ones first. */
 function pointersIn(value: unknown, isEntered: (value: unknown, depth: number) => boolean, depth = 0): string[] {
   if (!isEntered(value, depth) || !isObject(value)) return [];
   return Object.entries(value).flatMap(([name, member]) => {

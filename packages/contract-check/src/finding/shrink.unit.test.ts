@@ -16,7 +16,7 @@ function callOf(body: unknown, query: JsonObject = {}): Call {
   };
 }
 
-/** What the smallest call holds that shows it, and how many calls were sent. */
+/** The smallest call that shows the finding, and the number of calls sent. */
 async function smallest(
   call: Call,
   shows: (call: Call) => boolean,
@@ -39,14 +39,14 @@ async function smallest(
 }
 
 describe('a call that shows a finding', () => {
-  it('loses all irrelevant parts, in its query and in its body, at every depth', async () => {
+  it('loses all irrelevant parts of query and body, at every depth', async () => {
     const call = callOf({ name: 'Ada', address: { city: 'Bern', zip: '3000' }, notes: ['a'] }, { page: 1, size: 5 });
     const found = await smallest(call, ({ body }) => (body as { address?: JsonObject }).address?.zip !== undefined);
     expect(found.body).toEqual({ address: { zip: '' } });
     expect(found.query).toEqual({});
   });
 
-  it('has its lists, texts and numbers shortened to where it still shows', async () => {
+  it('gets the shortest lists and texts and the smallest numbers that still show it', async () => {
     const call = callOf({ list: [1, 2, 3, 4, 5], text: 'x'.repeat(40), count: 1000 });
     const found = await smallest(call, ({ body }) => {
       const { list, text, count } = body as { list?: unknown[]; text?: string; count?: number };
@@ -56,7 +56,7 @@ describe('a call that shows a finding', () => {
     expect([list.length, text.length, count]).toEqual([2, 5, 17]);
   });
 
-  it('stays as it is where nothing smaller is like it, and nothing is sent then', async () => {
+  it('does not change if no smaller call is similar, and nothing is sent', async () => {
     const call = callOf({ name: 'Ada', age: 36 });
     const found = await smallest(
       call,
@@ -66,7 +66,7 @@ describe('a call that shows a finding', () => {
     expect(found).toEqual({ body: call.body, query: {}, sent: 0 });
   });
 
-  it('is sent no more often than may be, and only ever becomes smaller', async () => {
+  it('is sent at most as often as allowed, and never grows', async () => {
     const bodies = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 2 }), { minKeys: 1, maxKeys: 6 });
     await fc.assert(
       fc.asyncProperty(bodies, fc.integer({ min: 0, max: 20 }), fc.nat(), async (body, tries, pick) => {
@@ -92,7 +92,7 @@ describe('a call that shows a finding', () => {
     }
   });
 
-  it('is left alone where its text is written by hand', async () => {
+  it('does not change if its raw text is set', async () => {
     const call = { ...callOf({ name: 'Ada' }), raw: { body: '{' } };
     expect((await smallest(call, () => true)).sent).toBe(0);
   });

@@ -1,36 +1,36 @@
 import type { Operation } from '../document/operation.ts';
 
 /**
- * A request in the terms of the contract: what checks change, one thing at a time. Values are as the contract types them;
- * `serialize` writes them in the styles that it declares.
+ * A request in terms of the contract. Checks change one part at a time. `serialize` writes the values in their declared
+ * styles.
  */
 export interface Call {
   readonly operation: Operation;
   readonly path: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
-  /** Header parameters that the contract declares. */
+  /** Declared header parameters. */
   readonly headers: Readonly<Record<string, unknown>>;
   readonly cookies: Readonly<Record<string, unknown>>;
-  /** Undefined where nothing is sent. */
+  /** Undefined without a body. */
   readonly body: unknown;
   /** The media type of the body. */
   readonly mediaType: string | undefined;
-  /** What is in the place of what would be written: for requests that no value of the contract's types can express. */
+  /** Overrides serialized parts, for requests that no value can express. */
   readonly raw?: Raw;
 }
 
 export interface Raw {
   readonly method?: string;
-  /** The path as it is sent, already encoded, without the query. */
+  /** The encoded path without the query. */
   readonly path?: string;
-  /** The query as it is sent, without the question mark. */
+  /** The encoded query without the question mark. */
   readonly query?: string;
-  /** Added to what would be sent; null takes a header out. */
+  /** Additional headers; null removes a header. */
   readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: string;
 }
 
-/** A request as it went over the wire, and what came back. */
+/** A request as sent, and its response. */
 export interface Exchange {
   readonly operation: Operation | undefined;
   readonly request: {
@@ -44,12 +44,12 @@ export interface Exchange {
 
 export interface ReceivedResponse {
   readonly status: number;
-  /** Names in lower case; a header that came more than once has its values joined by a comma. */
+  /** Names in lower case. Repeated headers are joined with a comma. */
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** The media type without its parameters, in lower case; empty where the response names none. */
+  /** The media type without parameters, in lower case; empty if the response has none. */
   readonly mediaType: string;
-  /** The body as JSON, where its media type says so and it parses. */
+  /** The parsed body, if it is valid JSON with a JSON media type. */
   readonly json: { readonly value: unknown } | undefined;
   readonly milliseconds: number;
 }

@@ -3,10 +3,10 @@ import type { Operation } from '../document/operation.ts';
 import type { Exchange, ReceivedResponse } from './call.ts';
 import { isJson, type WireRequest } from './serialize.ts';
 
-/** The status of a response that did not come: the connection broke, or time ran out. */
+/** The status if no response was received: the connection failed, or the request timed out. */
 export const noResponse = 0;
 
-/** The server under check, over a few connections that are kept open. */
+/** Connects to the server under test, with a pool of connections. */
 export class HttpClient {
   readonly #pool: Pool;
   readonly #base: URL;
@@ -23,9 +23,9 @@ export class HttpClient {
   }
 
   /**
-   * Sends a request and reads the response to its end. What did not come is a response of status 0.
+   * Sends a request and reads the complete response. Status 0 means that none was received.
    *
-   * @throws TypeError where a header has characters that HTTP cannot carry: that is no matter of the server's.
+   * @throws TypeError if a header has characters that HTTP does not allow, which is not the server's fault.
    */
   async send(operation: Operation | undefined, wire: WireRequest): Promise<Exchange> {
     for (const [name, value] of Object.entries(wire.headers))
@@ -36,7 +36,7 @@ export class HttpClient {
     const started = performance.now();
     const response = (status: number, headers: Record<string, string>, text: string): ReceivedResponse =>
       responseOf(status, headers, text, performance.now() - started);
-    const ask = () =>
+    const attempt = () =>
       this.#pool.request({
         method: wire.method as 'GET',
         path,
@@ -44,8 +44,8 @@ export class HttpClient {
         ...(wire.body === undefined ? {} : { body: wire.body }),
       });
     try {
-      // A connection that was kept open may be closed just as it is taken up again: that says nothing of the request.
-      const got = await ask().catch((error: unknown) => (isClosed(error) ? ask() : Promise.reject(error)));
+      // A kept-alive connection may be closed just when it is reused. That is unrelated to the request.
+      const got = await attempt().catch((error: unknown) => (isClosed(error) ? attempt() : Promise.reject(error)));
       const text = await got.body.text();
       return { operation, request, response: response(got.statusCode, flat(got.headers), text) };
     } catch (error) {
@@ -62,13 +62,15 @@ export class HttpClient {
   }
 }
 
-/** Whether a connection broke before anything of a response came. */
+/** Whether the connection failed before the response started. */
 function isClosed(error: unknown): boolean {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
   return code === 'ECONNRESET' || code === 'EPIPE' || code === 'UND_ERR_SOCKET';
 }
 
-/** Characters of a header's value (RFC 9110, 5.5). undici's queue stands still after it has rejected one itself. */
+/**
+ * Whether a header value has only allowed characters (RFC 9110, 5.5). undici's queue stalls after it rejects a value.
+ */
 function isCarried(value: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(value);
 }

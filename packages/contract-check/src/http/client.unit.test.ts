@@ -32,24 +32,24 @@ describe('a connection that is closed before a response', () => {
   });
 
   it('is reported as no response if the retry fails, too', async () => {
-    let asked = 0;
+    let requestCount = 0;
     await serve((turn, outgoing) => {
-      asked = turn;
+      requestCount = turn;
       outgoing.destroy();
     });
     expect((await client.send(undefined, wire)).response.status).toBe(noResponse);
-    expect(asked).toBe(2);
+    expect(requestCount).toBe(2);
   });
 });
 
 describe('a request without a response', () => {
   it('is not repeated', async () => {
-    let asked = 0;
+    let requestCount = 0;
     await serve((turn) => {
-      asked = turn;
+      requestCount = turn;
     });
     const { response } = await client.send(undefined, wire);
     expect(response.status).toBe(noResponse);
-    expect(asked).toBe(1);
+    expect(requestCount).toBe(1);
   });
 });

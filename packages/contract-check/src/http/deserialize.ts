@@ -4,10 +4,10 @@ import { isObject, type JsonObject } from '../json.ts';
 import type { Call } from './call.ts';
 import { isJson } from './serialize.ts';
 
-/** The texts of a parameter as a request carries them. */
+/** The serialized values of a parameter. */
 type Texts = Pick<URLSearchParams, 'get' | 'getAll' | 'has' | 'keys'>;
 
-/** A text, read as the type that a schema asks for where it can be. */
+/** Parses a text into the type of a schema, if possible. */
 export function typed(document: OpenApiDocument, schema: JsonObject, text: string): unknown {
   const types = [document.object(schema).type].flat();
   const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/.test(text);
@@ -16,7 +16,7 @@ export function typed(document: OpenApiDocument, schema: JsonObject, text: strin
   return text;
 }
 
-/** A recorded request in the terms of its operation: the reverse of `serialize`. */
+/** Parses a recorded request; the reverse of `serialize`. */
 export function deserialize(
   document: OpenApiDocument,
   operation: Operation,
@@ -138,7 +138,7 @@ function pathTexts(template: string, path: string): Record<string, string> {
   return Object.fromEntries(names.map((name, index) => [name, decoded(match?.[index + 1] ?? '')]));
 }
 
-/** A path template as an expression that takes the paths of it. */
+/** A regular expression that matches the paths of a template. */
 export function pathPattern(template: string): RegExp {
   const parts = template.split(/\{[^}]+\}/).map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('([^/]+)')}$`);

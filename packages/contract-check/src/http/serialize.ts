@@ -2,20 +2,20 @@ import type { Parameter } from '../document/operation.ts';
 import { isObject } from '../json.ts';
 import type { Call } from './call.ts';
 
-/** A request as bytes: what a connection is given. */
+/** A serialized request. */
 export interface WireRequest {
   readonly method: string;
-  /** The path with its query, relative to the server's base. */
+  /** The path with its query, relative to the base URL. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Buffer | undefined;
-  /** The cookies of the call: they go beside those by which the sender says who it is. */
+  /** Cookies of the call, added to those of the identity. */
   readonly cookie?: string;
-  /** Names of headers, in lower case, that are not sent, though the sender would send them with everything. */
+  /** Lower-case names of identity headers to omit. */
   readonly without?: readonly string[];
 }
 
-/** Writes a call as the contract says that its values are written. */
+/** Serializes a call in the declared styles. */
 export function serialize(call: Call): WireRequest {
   const { operation, raw } = call;
   const path = raw?.path ?? pathOf(call);
@@ -46,7 +46,7 @@ export function serialize(call: Call): WireRequest {
   };
 }
 
-/** Every media type that the operation's responses declare: none is rejected, so none can be an excuse. */
+/** Accepts every declared media type, so that the response can never be 406. */
 function acceptOf({ operation }: Call): string {
   const types = new Set(operation.responses.flatMap(({ contents }) => contents.map(({ mediaType }) => mediaType)));
   return types.size === 0 ? '*/*' : [...types].join(', ');
@@ -153,7 +153,7 @@ function formOf(body: unknown): string {
 }
 
 function multipart(call: Call, body: unknown, mediaType: string): { body: Buffer; contentType: string } {
-  // A boundary of its own for each body would make the same seed send other bytes.
+  // A constant boundary keeps requests reproducible by seed.
   const boundary = 'contract-check-boundary-7d1f0c';
   const types = partTypes(call, mediaType);
   const parts = Object.entries(isObject(body) ? body : {}).flatMap(([name, value]) =>
@@ -165,7 +165,7 @@ function multipart(call: Call, body: unknown, mediaType: string): { body: Buffer
   };
 }
 
-/** The media types of the parts of a form, as `encoding` or the schemas of the properties say them; those with one are files. */
+/** The media types of multipart properties, from `encoding` or from their schemas. Properties with one are files. */
 function partTypes({ operation }: Call, mediaType: string): Map<string, string> {
   const content = operation.body?.contents.find((one) => one.mediaType === mediaType);
   const encoding = isObject(content?.node.encoding) ? content.node.encoding : {};
@@ -193,7 +193,7 @@ function part(boundary: string, name: string, value: unknown, declared: string |
   return Buffer.concat([Buffer.from(head), content, Buffer.from('\r\n')]);
 }
 
-/** The smallest file of a media type: a server may look into what it is given. */
+/** The smallest file of a media type, because servers may validate the content. */
 function sampleOf(mediaType: string): Buffer | undefined {
   const sample = samples[mediaType];
   return sample === undefined ? undefined : Buffer.from(sample, 'base64');
@@ -214,12 +214,12 @@ function text(value: unknown): string {
   return typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value);
 }
 
-/** RFC 3986 reserved characters stay as they are, except those that would end the value. */
+/** Keeps reserved characters of RFC 3986, except those that would end the value. */
 function encodeReserved(value: string): string {
   return encodeURI(value).replaceAll(/[&#+]/g, encodeURIComponent);
 }
 
-/** A header carries Latin-1: what is beyond goes as the bytes of its UTF-8. */
+/** HTTP headers are Latin-1. Other characters are sent as UTF-8 bytes. */
 function headerText(value: string): string {
   return Buffer.from(value, 'utf8').toString('latin1');
 }

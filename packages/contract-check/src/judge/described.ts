@@ -1,9 +1,9 @@
 import type { OpenApiDocument } from '../document/document.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
 
-/** What the contract says of the values at one place. Made once for each place, because a response has many rows. */
+/** The parts of the contract that apply to values at one place. Cached, because a response has many rows. */
 export class Description {
-  /** The schemas and what they are made of, in every branch. */
+  /** The schemas, with references and the parts of all branches. */
   readonly parts: readonly JsonObject[];
   readonly #document: OpenApiDocument;
   readonly #members = new Map<string, Description | undefined>();
@@ -20,17 +20,17 @@ export class Description {
     return known;
   }
 
-  /** What is said of a property of an object; undefined where nothing is. */
+  /** The description of a property; undefined if there is none. */
   member(name: string): Description | undefined {
     if (this.#members.has(name)) return this.#members.get(name);
     const described = this.#described(this.parts.flatMap((part) => memberSchemas(part, name)));
-    // Names that no schema writes down are without end.
+    // Undeclared names are unlimited, so they are not cached.
     if (this.parts.some((part) => isObject(part.properties) && Object.hasOwn(part.properties, name)))
       this.#members.set(name, described);
     return described;
   }
 
-  /** What is said of an item of a list; undefined where nothing is. */
+  /** The description of a list item; undefined if there is none. */
   item(index: number): Description | undefined {
     const longest = Math.max(
       0,
@@ -48,14 +48,14 @@ export class Description {
 
 const descriptions = new WeakMap<JsonObject, Description>();
 
-/** An object in a response, and what the contract says of it. */
+/** An object in a response, with its description. */
 export interface Described {
   readonly pointer: string;
   readonly object: JsonObject;
   readonly description: Description;
 }
 
-/** The objects in a value that a schema describes, each before those within it. */
+/** The objects in a value that a schema describes; outer objects first. */
 export function objectsIn(document: OpenApiDocument, schema: JsonObject, value: unknown): Generator<Described> {
   return visit(Description.of(document, schema), value, '', 0);
 }
@@ -78,7 +78,7 @@ function* visit(
       yield* visit(description.member(name), member, `${pointer}/${escapeSegment(name)}`, depth + 1);
 }
 
-/** A schema that says nothing of what is in it. */
+/** A schema without constraints. */
 export const anything: JsonObject = {};
 
 function memberSchemas(part: JsonObject, name: string): JsonObject[] {
@@ -100,7 +100,7 @@ function itemSchemas(parts: readonly JsonObject[], index: number): JsonObject[] 
   });
 }
 
-/** A schema and all that it is made of, in every branch. */
+/** A schema with its references and the parts of all branches. */
 function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
   if (depth > 30) return [];
   const inner = [

@@ -6,32 +6,32 @@ import { noResponse } from '../http/client.ts';
 import { isJson } from '../http/serialize.ts';
 import { at, isObject } from '../json.ts';
 import type { Breach, Validators } from '../schema/validators.ts';
-import { otherTenantsIn } from './known.ts';
+import { undeclaredPropertiesIn } from './known.ts';
 
-/** A finding that is still to be confirmed. */
+/** A finding that is not confirmed yet. */
 export type Candidate = Omit<Finding, 'exchanges' | 'also'>;
 
-/** What the contract declares for a status: the status itself, its class, or the default. */
+/** The declared response for a status: the status itself, its class, or the default. */
 export function declaredResponseFor(operation: Operation, status: number): DeclaredResponse | undefined {
   const named = (name: string) => operation.responses.find((response) => response.status.toUpperCase() === name);
   return named(String(status)) ?? named(`${Math.floor(status / 100)}XX`) ?? named('DEFAULT');
 }
 
-/** Whether the operation says of itself that it is still to be written: no difference, but nothing to check either. */
+/** Whether the operation is not implemented. That is no finding, but nothing can be checked. */
 export function isNotImplemented(exchange: Exchange): boolean {
   return exchange.response.status === 501;
 }
 
 /**
- * Whether the head of a request was rejected because it is longer than a server must take: at least 8,000 octets
- * (RFC 9110, 4.1). Such a response comes from what is before the server as often as from itself.
+ * Whether a request was rejected because its URL and headers exceed the 8,000 octets that every server must support
+ * (RFC 9110, 4.1). Often a proxy in front of the server rejects it.
  */
 function isRejectedAsLong({ request, response }: Exchange): boolean {
   const length = request.url.length + JSON.stringify(request.headers).length;
   return length > 8000 && [414, 431].includes(response.status);
 }
 
-/** Judges one response of an operation by all that the contract says of responses. */
+/** Checks a response against everything that the contract declares about it. */
 export class Judge {
   readonly #document: OpenApiDocument;
   readonly #validators: Validators;
@@ -41,7 +41,6 @@ export class Judge {
     this.#validators = validators;
   }
 
-  /** Every way in which the response differs from what its operation declares. */
   judge(exchange: Exchange): Candidate[] {
     const { operation, response } = exchange;
     const fault = this.#fault(exchange);
@@ -52,7 +51,7 @@ export class Judge {
     return [...this.#headers(operation, declared, exchange), ...this.#body(operation, declared, exchange)];
   }
 
-  /** A response that no request may be given: none at all, or a fault of the server. */
+  /** Missing responses and server errors, which no request justifies. */
   #fault({ operation, request, response }: Exchange): Candidate | undefined {
     const id = operation?.id ?? `${request.method} ${new URL(request.url).pathname}`;
     if (response.status === noResponse) {
@@ -100,7 +99,7 @@ export class Judge {
 
   #headers(operation: Operation, declared: DeclaredResponse, { response }: Exchange): Candidate[] {
     return declared.headers.flatMap((header) => {
-      // The media type is declared by `content`; the specification has this header ignored.
+      // `content` declares the media type; OpenAPI ignores this header.
       if (header.name.toLowerCase() === 'content-type') return [];
       const value = response.headers[header.name.toLowerCase()];
       const base = {
@@ -136,7 +135,7 @@ export class Judge {
     });
   }
 
-  /** A header's text as the value that its schema types. */
+  /** Parses the text of a header into the type of its schema. */
   #typed(header: Parameter, text: string): unknown {
     const schema = this.#document.object(header.schema);
     const types = [schema.type].flat();
@@ -204,7 +203,7 @@ export class Judge {
     const base = { category: 'responses' as const, operation: operation.id };
     if (!isJson(response.mediaType)) {
       const types = [this.#document.object(schema).type].flat();
-      // Text is judged as the string that it is; other media types have no values that a schema could judge.
+      // Text is validated as a string. Other media types have no values that a schema can validate.
       if (!response.mediaType.startsWith('text/') || !types.includes('string')) return [];
       return this.#breaches(operation, response.status, schema, response.text);
     }
@@ -225,14 +224,14 @@ export class Judge {
     const { value } = response.json;
     return [
       ...this.#breaches(operation, response.status, schema, value),
-      ...this.#otherTenants(operation, response.status, schema, value),
+      ...this.#undeclaredProperties(operation, response.status, schema, value),
       ...this.#problem(operation, content, response.status, value, response.mediaType),
     ];
   }
 
   #breaches(operation: Operation, status: number, schema: NonNullable<Content['schema']>, value: unknown): Candidate[] {
     const breaches = this.#validators.breaches(schema, value, 'response');
-    // A branch that is not taken tells of itself too; what says that no branch fits is said last, and once.
+    // Branches that do not apply report errors as well. A composite error is used only if there is no other.
     const telling = breaches.filter(({ keyword }) => !composites.has(keyword));
     return onePerCause(telling.length > 0 ? telling : breaches).map((breach) => ({
       check: 'response-body',
@@ -248,18 +247,18 @@ export class Judge {
     }));
   }
 
-  #otherTenants(
+  #undeclaredProperties(
     operation: Operation,
     status: number,
     schema: NonNullable<Content['schema']>,
     value: unknown,
   ): Candidate[] {
-    const found = otherTenantsIn(this.#document, schema, value);
-    const seen = new Set<string>();
+    const found = undeclaredPropertiesIn(this.#document, schema, value);
+    const reported = new Set<string>();
     return found.flatMap(({ pointer, why, schema: described }) => {
       const name = general(pointer);
-      if (seen.has(name)) return [];
-      seen.add(name);
+      if (reported.has(name)) return [];
+      reported.add(name);
       return [
         {
           check: why === 'unknown' ? 'response-unknown-property' : 'response-write-only',
@@ -282,7 +281,7 @@ export class Judge {
     });
   }
 
-  /** RFC 9457: the status in a problem document is the status of the response. */
+  /** The status in a problem document must equal the status of the response (RFC 9457). */
   #problem(operation: Operation, content: Content, status: number, value: unknown, mediaType: string): Candidate[] {
     if (mediaType !== 'application/problem+json' || !isObject(value)) return [];
     if (value.status === undefined || value.status === status) return [];
@@ -309,7 +308,7 @@ export class Judge {
 
 const composites = new Set(['oneOf', 'anyOf', 'if', 'allOf', '$ref']);
 
-/** The content whose media type, or range of media types, a response's falls into. */
+/** The declared content that matches a media type, exactly or by range. */
 export function contentFor(declared: Pick<DeclaredResponse, 'contents'>, mediaType: string): Content | undefined {
   const plain = (type: string) => type.split(';')[0]?.trim().toLowerCase() ?? '';
   const exact = declared.contents.find((content) => plain(content.mediaType) === mediaType);
@@ -318,7 +317,7 @@ export function contentFor(declared: Pick<DeclaredResponse, 'contents'>, mediaTy
   return declared.contents.find((content) => [`${range}/*`, '*/*'].includes(plain(content.mediaType)));
 }
 
-/** A pointer without the numbers of this run: `/items/3/id` and `/items/7/id` are one place. */
+/** Replaces indexes in a pointer: `/items/3/id` and `/items/7/id` are the same place. */
 export function general(pointer: string): string {
   return pointer.replaceAll(/\/\d+(?=\/|$)/g, '/*');
 }

@@ -63,7 +63,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-/** The checks that a response does not pass; it is right but for what is given. */
+/** The checks that a response fails. It is correct except for the specified changes. */
 function judged(
   { status = 200, text = '{"lamps":["2026-02-28"]}', ...response }: Partial<ReceivedResponse>,
   query = '',
@@ -88,7 +88,7 @@ function judged(
 
 describe('a response', () => {
   it.each<[string, Partial<ReceivedResponse>, string[]]>([
-    ['that is as declared', {}, []],
+    ['that matches its declaration', {}, []],
     ['with a status of a declared class', { status: 302, text: '' }, []],
     ['with a status that is not declared', { status: 418, text: '' }, ['response-status']],
     ['with 500', { status: 500, text: '' }, ['server-error']],
@@ -100,14 +100,14 @@ describe('a response', () => {
     ['with a header below its bound', { headers: { 'x-total': '-1' } }, ['response-header']],
     ['of another media type', { mediaType: 'text/html' }, ['response-media-type']],
     ['without its body', { text: '' }, ['response-body-missing']],
-    ['with a body that breaks a format', { text: '{"lamps":["2026-02-29"]}' }, ['response-body']],
+    ['with a body that violates a format', { text: '{"lamps":["2026-02-29"]}' }, ['response-body']],
     ['with an unknown property', { text: '{"lamps":[],"x":1}' }, ['response-unknown-property']],
     ['with properties next to a reference', { text: '{"lamps":[],"maker":{"name":"a","city":"b"}}' }, []],
-    ['with what a reference closes', { text: '{"lamps":[],"maker":{"zip":1}}' }, ['response-body']],
+    ['with a property that a referenced schema forbids', { text: '{"lamps":[],"maker":{"zip":1}}' }, ['response-body']],
     ['204 with a body', { status: 204 }, ['response-body-unexpected']],
   ])('%s', (_what, response, checks) => expect(judged(response)).toEqual(checks));
 
-  it('can reject only a request whose head is too long', () => {
+  it('may have status 414 or 431 only for a long request head', () => {
     const long = `?x=${'y'.repeat(8000)}`;
     for (const status of [414, 431]) {
       expect(judged({ status, text: '' }, long)).toEqual([]);

@@ -2,20 +2,24 @@ import type { OpenApiDocument } from '../document/document.ts';
 import { escapeSegment, isObject, type JsonObject } from '../json.ts';
 import { anything, type Description, objectsIn } from './described.ts';
 
-/** A property of a response that the contract does not speak of, or that has no business there. */
-export interface OtherTenant {
+/** A property of a response that is undeclared or `writeOnly`. */
+export interface UndeclaredProperty {
   readonly pointer: string;
   readonly why: 'unknown' | 'writeOnly';
-  /** The object that the contract describes at that place, or the property. */
+  /** The schema of the object or of the property. */
   readonly schema: JsonObject;
 }
 
 /**
- * Members that no branch of the schema names, in objects whose schema names properties and does not say that there may be
- * others. JSON Schema lets them pass; to a reader of the contract they do not exist.
+ * Finds properties that no branch of the schema declares, in objects with declared properties that do not explicitly
+ * allow others. JSON Schema accepts them, but readers of the contract cannot know them.
  */
-export function otherTenantsIn(document: OpenApiDocument, schema: JsonObject, value: unknown): OtherTenant[] {
-  const found: OtherTenant[] = [];
+export function undeclaredPropertiesIn(
+  document: OpenApiDocument,
+  schema: JsonObject,
+  value: unknown,
+): UndeclaredProperty[] {
+  const found: UndeclaredProperty[] = [];
   for (const { pointer, object, description } of objectsIn(document, schema, value)) {
     const closed = closedObject(description);
     for (const name of Object.keys(object)) {
@@ -30,7 +34,7 @@ export function otherTenantsIn(document: OpenApiDocument, schema: JsonObject, va
   return found;
 }
 
-/** The schema that names the properties of an object; undefined where others are allowed, or rejected by the schema itself. */
+/** The schema that declares the properties of an object; undefined if it explicitly allows or rejects others. */
 function closedObject({ parts }: Description): JsonObject | undefined {
   const isNamed = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).length > 0);
   if (!isNamed || parts.some(isExplicitlyOpen) || parts.some(isClosed)) return undefined;
@@ -42,12 +46,12 @@ function isExplicitlyOpen(part: JsonObject): boolean {
     part.additionalProperties === true ||
     part.unevaluatedProperties === true ||
     isObject(part.unevaluatedProperties) ||
-    // A schema without any type or property says nothing of what is in it.
+    // A schema without type and properties allows any content.
     part === anything
   );
 }
 
-/** What a closed object does not name, its schema rejects by itself. */
+/** Closed schemas reject undeclared properties during validation. */
 function isClosed(part: JsonObject): boolean {
   return part.additionalProperties === false || part.unevaluatedProperties === false;
 }

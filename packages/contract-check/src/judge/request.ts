@@ -5,21 +5,20 @@ import { general } from './judge.ts';
 const members = { path: 'path', query: 'query', header: 'headers', cookie: 'cookies' } as const;
 
 /**
- * All in which a call breaks the contract, as one text that is the same for calls that break it alike; empty for a call that
- * keeps it.
+ * The violations of a call as one text, which is equal for calls with the same violations and empty for a valid call.
  *
- * @param given headers that are sent with every call, in lower case: they are not missing.
+ * @param callerHeaders lower-case names of headers that are added to every call, so that they are not missing.
  */
-export function breachesOf(validators: Validators, call: Call, given: readonly string[]): string {
+export function breachesOf(validators: Validators, call: Call, callerHeaders: readonly string[]): string {
   const { operation, body, mediaType } = call;
   const found = operation.parameters.flatMap(({ name, in: place, required, schema }) => {
     const value = call[members[place]][name];
     if (value !== undefined) return named(`${place}.${name}`, validators, schema, value);
-    const isMissing = required && !(place === 'header' && given.includes(name.toLowerCase()));
+    const isMissing = required && !(place === 'header' && callerHeaders.includes(name.toLowerCase()));
     return isMissing ? [`${place}.${name} required`] : [];
   });
   const declared = new Set(operation.parameters.map(({ name, in: place }) => `${members[place]}.${name}`));
-  const otherTenants = (['query', 'headers', 'cookies'] as const).flatMap((group) =>
+  const undeclared = (['query', 'headers', 'cookies'] as const).flatMap((group) =>
     Object.entries(call[group])
       .filter(([name, value]) => value !== undefined && !declared.has(`${group}.${name}`))
       .map(([name]) => `${group}.${name} unknown`),
@@ -33,7 +32,7 @@ export function breachesOf(validators: Validators, call: Call, given: readonly s
       : content?.schema === undefined
         ? []
         : named('body', validators, content.schema, body);
-  return [...new Set([...found, ...otherTenants, ...inBody])].sort().join('\n');
+  return [...new Set([...found, ...undeclared, ...inBody])].sort().join('\n');
 }
 
 function named(place: string, validators: Validators, schema: Parameters<Validators['breaches']>[0], value: unknown) {

@@ -1,4 +1,4 @@
-/** What was exercised of a contract, and what was not and why, in the groups that reports show. */
+/** Groups covered and uncovered parts of a contract for reports. */
 import {
   type Coverage,
   type CoverageItem,
@@ -8,7 +8,7 @@ import {
   type Share,
 } from './report.ts';
 
-/** How the kinds are called. */
+/** Display names. */
 export const kindNames: Readonly<Record<CoverageKind, string>> = {
   operation: 'operations',
   status: 'statuses',
@@ -21,11 +21,11 @@ export const kindNames: Readonly<Record<CoverageKind, string>> = {
 export interface CoverageRow {
   readonly name: string;
   readonly share: Share;
-  /** From 0 to 1; a kind that the contract does not have is covered. */
+  /** From 0 to 1; 1 if the contract has no items of this kind. */
   readonly part: number;
 }
 
-/** One row for each kind that the contract has, and one for the whole. */
+/** One row for each kind in the contract, and one for the total. */
 export function coverageRows(coverage: Coverage): CoverageRow[] {
   const kinds = coverageKinds
     .filter((kind) => coverage.byKind[kind].all > 0)
@@ -37,12 +37,12 @@ export function partOf({ exercised, all }: Share): number {
   return all === 0 ? 1 : exercised / all;
 }
 
-/** A part as whole percent: rounded down, so that 100 % is all of it. */
+/** Percentage, rounded down, so that 100 % means complete. */
 export function percentText(part: number): string {
   return `${Math.floor(part * 100)} %`;
 }
 
-/** A bar of a width, in eighths of a character. */
+/** A bar with a resolution of an eighth of a character. */
 export function bar(part: number, width: number): { full: string; empty: string } {
   const eighths = Math.round(part * width * 8);
   const rest = ' ▏▎▍▌▋▊▉'[eighths % 8];
@@ -50,7 +50,7 @@ export function bar(part: number, width: number): { full: string; empty: string 
   return { full, empty: '░'.repeat(width - full.length) };
 }
 
-/** Operations of which no call succeeded, by the reason. */
+/** Operations without a successful call, by reason. */
 export function unreached(operations: readonly OperationReport[]): Map<string, OperationReport[]> {
   const missed = operations.filter(({ reached }) => !reached);
   return Map.groupBy(missed, ({ reason }) => reason ?? 'No request succeeded.');
@@ -63,8 +63,8 @@ export interface Gap {
 }
 
 /**
- * What was not exercised in operations that were reached, by kind and reason, the most frequent first. What belongs to an
- * operation that was not reached is told once, with the operation.
+ * Items that were not covered, by kind and reason, most frequent first. Items of unreached operations are excluded,
+ * because the operation itself is listed.
  */
 export function gaps(coverage: Coverage, operations: readonly OperationReport[]): Gap[] {
   const missed = new Set(operations.filter(({ reached }) => !reached).map(({ id }) => id));

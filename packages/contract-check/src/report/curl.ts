@@ -1,24 +1,24 @@
-/** A line for a POSIX shell that sends a request again, to the byte. */
+/** A POSIX shell command that repeats a request byte by byte. */
 import type { Exchange } from '../http/call.ts';
 import { type Piece, requestPieces, type Secret } from './mask.ts';
 
-/** What curl says by itself. */
+/** Headers that curl sends itself. */
 const ownHeaders = new Set(['content-length', 'connection', 'transfer-encoding', 'keep-alive']);
-/** Linux takes no longer argument (128 KiB); what a shell prints by itself has no limit. */
+/** Linux limits an argument to 128 KiB. Builtins such as `printf` have no limit. */
 const longestArgument = 100_000;
 /**
- * Characters that a terminal acts on, or that do not show where they are. `printf` makes them from their bytes; a line break
- * and a tab are safe within quotes.
+ * Control characters and invisible characters, which `printf` writes as octal escapes. Line breaks and tabs are safe
+ * within quotes.
  */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
 const unseen = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202f\u2060-\u206f\ufeff]/;
 
-/** @param secrets stand as variables: the line runs when they are set. */
+/** @param secrets are replaced by variables, which must be set to run the command. */
 export function curlOf(exchange: Exchange, secrets: readonly Secret[] = []): string {
   const { method, url: address } = exchange.request;
   const { url, headers, body } = requestPieces(exchange, secrets);
   const words = ['curl', ...methodWords(method, body !== undefined)];
-  // curl itself would read [1-3] and {a,b} as ranges, and take /../ out.
+  // curl expands [1-3] and {a,b}, and normalizes /../.
   if (/[[\]{}]/.test(address)) words.push('-g');
   if (/\/(\.|%2e)/i.test(address)) words.push('--path-as-is');
   words.push(quoted(url));
@@ -28,13 +28,13 @@ export function curlOf(exchange: Exchange, secrets: readonly Secret[] = []): str
   if (body === undefined) return words.join(' ');
   if (!headers.some(([name]) => name.toLowerCase() === 'content-type')) words.push('-H', quoted(['Content-Type:']));
   if (isPiped(body)) return `printf ${printfFormat(body)} | ${words.join(' ')} --data-binary @-`;
-  // After --data-binary, an @ at the beginning is the name of a file.
+  // With --data-binary, a leading @ is the name of a file.
   const option = typeof body[0] === 'string' && body[0].startsWith('@') ? '--data-raw' : '--data-binary';
   return [...words, option, quoted(body)].join(' ');
 }
 
 function methodWords(method: string, hasBody: boolean): string[] {
-  // With -X HEAD, curl would wait for the body that a length promises.
+  // With -X HEAD, curl waits for a body of the declared length.
   if (method === 'HEAD' && !hasBody) return ['-I'];
   return method === 'GET' && !hasBody ? ['-i'] : ['-i', '-X', quoted([method])];
 }
@@ -46,10 +46,10 @@ function isOwnHeader(name: string, value: readonly Piece[], address: string): bo
 }
 
 function headerWord(name: string, value: readonly Piece[]): string {
-  // A name with a colon and nothing else takes a header out; with a semicolon it is sent empty.
+  // `Name:` removes a header in curl; `Name;` sends it empty.
   if (value.length === 0) return quoted([`${name};`]);
   const pieces = [`${name}: `, ...value];
-  // Headers go over the wire in Latin-1, and a shell writes UTF-8.
+  // HTTP headers are Latin-1, but a shell writes UTF-8.
   const isAscii = pieces.every((piece) => typeof piece !== 'string' || /^[\t\x20-\x7e]*$/.test(piece));
   return isAscii ? quoted(pieces) : `"$(printf ${printfFormat(pieces, 'latin1')})"`;
 }
@@ -59,13 +59,13 @@ function isPiped(body: readonly Piece[]): boolean {
   return text.length > longestArgument || unseen.test(text);
 }
 
-/** One word of a shell. */
+/** Quotes one word for the shell. */
 function quoted(pieces: readonly Piece[]): string {
   const texts = pieces.filter((piece) => typeof piece === 'string');
-  // Not for bodies: `$( )` drops line breaks at the end.
+  // Not for bodies: `$( )` removes trailing line breaks.
   if (texts.some((text) => unseen.test(text))) return `"$(printf ${printfFormat(pieces)})"`;
   if (texts.length === pieces.length) return singleQuoted(texts.join(''));
-  // In an interactive bash, a ! between double quotes would recall a command.
+  // In an interactive bash, ! in double quotes expands the history.
   if (texts.some((text) => text.includes('!'))) return pieces.map(separately).join('');
   return `"${pieces.map((piece, index) => within(piece, pieces[index + 1])).join('')}"`;
 }
@@ -84,11 +84,11 @@ function within(piece: Piece, next: Piece | undefined): string {
   return typeof next === 'string' && /^\w/.test(next) ? `\${${piece.variable}}` : `$${piece.variable}`;
 }
 
-/** A format for `printf` in one word: bytes that do not show as octal numbers, variables between double quotes. */
+/** A `printf` format: invisible bytes as octal escapes, and variables as arguments. */
 function printfFormat(pieces: readonly Piece[], encoding: 'utf8' | 'latin1' = 'utf8'): string {
   const values = pieces.filter((piece) => typeof piece !== 'string');
   const format = pieces.map((piece) => (typeof piece === 'string' ? escaped(piece, encoding) : '%s')).join('');
-  // A hyphen at the beginning would be an option.
+  // A leading hyphen would be an option.
   const word = format.replace(/^-/, '\\055').replaceAll("'", `'\\''`);
   return [`'${word}'`, ...values.map(({ variable }) => `"$${variable}"`)].join(' ');
 }

@@ -7,7 +7,7 @@ import { afterAll, expect, test } from 'vitest';
 import { curlOf } from './curl.ts';
 import { exchangeOf } from './test-report.ts';
 
-/** A curl that writes each argument with a NUL after it, and what it reads. */
+/** A fake curl that writes its arguments, separated by NUL, and its standard input. */
 const folder = mkdtempSync(join(tmpdir(), 'contract-check-curl-'));
 writeFileSync(
   join(folder, 'curl'),
@@ -39,7 +39,7 @@ function sentBody(line: string): Buffer {
   return Buffer.from(words[at + 1] ?? '');
 }
 
-/** The bodies that many lines send, in one shell: a shell for each would take a minute. */
+/** The bodies that many commands send, from one shell. A shell for each command would take a minute. */
 function sentBodies(lines: readonly string[], shell: string, environment: Record<string, string> = {}): Buffer[] {
   const curl = `curl() {
     option=
@@ -56,13 +56,13 @@ function sentBodies(lines: readonly string[], shell: string, environment: Record
 
 const inAnyShell = fc.constantFrom('sh', 'bash');
 
-test('a simple call is a short line', () => {
+test('a simple call is a short command', () => {
   expect(curlOf(exchangeOf({ url: 'http://localhost:3000/clients?limit=2' }))).toBe(
     "curl -i 'http://localhost:3000/clients?limit=2'",
   );
 });
 
-test('any body arrives at curl byte by byte, in each shell', () => {
+test('curl sends any body unchanged, in each shell', () => {
   const texts = fc.oneof(
     fc.string({ unit: 'binary' }),
     fc.string({
@@ -81,7 +81,7 @@ test('any body arrives at curl byte by byte, in each shell', () => {
   );
 });
 
-test('any body with a secret arrives as it was sent when the variable is set', () => {
+test('curl sends any body with a secret unchanged if the variable is set', () => {
   const texts = fc.string({ unit: fc.constantFrom("'", '"', '\\', '$', '`', '\n', '%', '!', '_', '1', 'é', '\u001b') });
   const secret = 's3cr3t-value';
   const bodies = fc.array(
@@ -107,7 +107,7 @@ test('a body too long for an argument is piped', () => {
   expect(String(sentBody(line))).toBe(body);
 });
 
-test('any URL and header arrive as they were sent', () => {
+test('curl sends any URL and header unchanged', () => {
   const values = fc.string({ unit: fc.constantFrom(...' \t!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~aZ09') });
   fc.assert(
     fc.property(values, values, (value, query) => {
@@ -122,18 +122,18 @@ test('any URL and header arrive as they were sent', () => {
   );
 });
 
-test('a header is written in Latin-1, as it was sent', () => {
+test('a header is encoded in Latin-1, as in the request', () => {
   const { raw } = run(curlOf(exchangeOf({ headers: { 'x-note': 'café' } })));
   expect(raw.includes(Buffer.from('x-note: café', 'latin1'))).toBe(true);
 });
 
-test('a credential is a variable that the line reads', () => {
+test('a credential is replaced with a variable', () => {
   const line = curlOf(exchangeOf({ headers: { authorization: 'Bearer abc.def' } }));
   expect(line).toBe('curl -i http://localhost:3000/clients -H "authorization: Bearer $TOKEN"');
   expect(run(line, { TOKEN: 'abc.def' }).words.at(-1)).toBe('authorization: Bearer abc.def');
 });
 
-test('what curl would do by itself is kept from it', () => {
+test('default headers and URL globbing of curl are disabled', () => {
   expect(curlOf(exchangeOf({ method: 'HEAD' }))).toBe('curl -I http://localhost:3000/clients');
   expect(curlOf(exchangeOf({ method: 'POST', body: '' }))).toContain("-H Content-Type: --data-binary ''");
   expect(curlOf(exchangeOf({ headers: { host: 'localhost:3000', 'content-length': '2' } }))).not.toContain('-H');

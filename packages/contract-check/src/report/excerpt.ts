@@ -1,21 +1,21 @@
-/** The part of a JSON body that a finding is about, small enough to read. */
+/** The relevant part of a JSON body, short enough to read. */
 import type { Finding } from '../finding/finding.ts';
 import { isObject, unescapeSegment } from '../json.ts';
 
-/** A line of an excerpt; the marked one is what the finding is about. */
+/** A line of an excerpt. The marked line is the one that the finding is about. */
 export interface ExcerptLine {
   readonly text: string;
   readonly marked: boolean;
 }
 
 const longestScalar = 80;
-/** Members next to the one that matters, before and after it. */
+/** Members to show before and after the relevant one. */
 const neighbours = 3;
 const longestList = 8;
 const longestText = 600;
-const mostTextLines = 10;
+const maxTextLines = 10;
 
-/** The body around what the finding is about; the beginning of it where it is about no part. */
+/** The body around the relevant part, or its beginning if the finding concerns the whole body. */
 export function excerptOf(
   finding: Finding,
   response: { readonly text: string; readonly json: { readonly value: unknown } | undefined },
@@ -28,7 +28,7 @@ export function excerptOf(
 
 function textExcerpt(text: string): ExcerptLine[] {
   if (text === '') return [];
-  const lines = text.slice(0, longestText).split('\n').slice(0, mostTextLines);
+  const lines = text.slice(0, longestText).split('\n').slice(0, maxTextLines);
   const isCut = lines.join('\n').length < text.length;
   return [...lines, ...(isCut ? [`… ${text.length.toLocaleString('en')} characters in all`] : [])].map(plain);
 }
@@ -37,7 +37,7 @@ function plain(text: string): ExcerptLine {
   return { text, marked: false };
 }
 
-/** The segments of a pointer as far as they lead: to what is there, or to what misses a property. */
+/** The segments of a pointer that exist: up to the value, or to the object without it. */
 function pathTo(pointer: string, value: unknown): string[] {
   const path: string[] = [];
   let part = value;
@@ -49,7 +49,7 @@ function pathTo(pointer: string, value: unknown): string[] {
   return path;
 }
 
-/** @param path to what is marked: along it all is opened, and elsewhere objects and lists are closed. */
+/** @param path to the marked value. Values on the path are expanded, others are collapsed. */
 function* print(
   value: unknown,
   path: readonly string[] | undefined,

@@ -1,4 +1,4 @@
-/** What other programs read: JUnit, JSON and SARIF. */
+/** Machine-readable reports: JUnit, JSON and SARIF. */
 import { resolve } from 'node:path';
 import { XMLParser } from 'fast-xml-parser';
 import { expect, test } from 'vitest';
@@ -60,7 +60,7 @@ test('JUnit has a suite for each operation, a case for each category, and a fail
   expect(unknown?.[0]?.['@name']).toBe('undeclared endpoints: It is not in the contract.');
 });
 
-test('JSON has a version, everything that was found, and no secret', () => {
+test('JSON has a version, all findings, and no secret', () => {
   const json = jsonReport(report);
   expect(JSON.parse(renderJson(report))).toEqual(JSON.parse(JSON.stringify(json)));
   expect(Object.keys(json)).toEqual([
@@ -77,7 +77,7 @@ test('JSON has a version, everything that was found, and no secret', () => {
   expect(renderJson(report)).not.toContain('caller-token-1');
 });
 
-test('SARIF points at the lines of the contract, relative to the root of the sources', () => {
+test('SARIF refers to lines of the contract, relative to the source root', () => {
   const [run] = sarifLog(report).runs;
   expect(run?.results?.[0]).toMatchObject({
     ruleId: 'response-body',
@@ -97,7 +97,7 @@ test('SARIF points at the lines of the contract, relative to the root of the sou
   expect(run?.results?.[1]?.locations?.[0]?.physicalLocation?.artifactLocation?.uri).toBe('openapi/openapi.yaml');
 });
 
-test('SARIF writes files elsewhere as addresses, and encodes names', () => {
+test('SARIF refers to files outside the source root by URI, and encodes names', () => {
   const uriOf = (file: string) => {
     const findings = [findingOf({ place: { file, line: 1, pointer: '' } })];
     return sarifLog(reportWith({ findings })).runs[0]?.results?.[0]?.locations?.[0]?.physicalLocation?.artifactLocation;
@@ -107,7 +107,7 @@ test('SARIF writes files elsewhere as addresses, and encodes names', () => {
   expect(uriOf('https://host/a b.yaml')).toEqual({ uri: 'https://host/a%20b.yaml' });
 });
 
-test('SARIF knows a finding again by its cause alone', () => {
+test('SARIF fingerprints depend only on the cause', () => {
   const fingerprint = (changes: Parameters<typeof findingOf>[0]) =>
     sarifLog(reportWith({ findings: [findingOf(changes)] })).runs[0]?.results?.[0]?.partialFingerprints?.['cause/v1'];
   expect(fingerprint({ title: 'One', actual: '1' })).toMatch(/^[0-9a-f]{64}$/);
@@ -115,6 +115,6 @@ test('SARIF knows a finding again by its cause alone', () => {
   expect(fingerprint({ cause: 'one' })).not.toBe(fingerprint({ cause: 'two' }));
 });
 
-test('SARIF holds no secret', () => {
+test('SARIF contains no secret', () => {
   expect(renderSarif(report)).not.toContain('caller-token-1');
 });

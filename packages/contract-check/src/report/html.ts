@@ -1,4 +1,4 @@
-/** A report as one page that needs nothing else: no network, no other file. */
+/** A report as a self-contained HTML page. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { type Category, categories } from '../finding/finding.ts';
@@ -33,11 +33,11 @@ import { visible } from './visible.ts';
 
 const style = readFileSync(new URL('page.css', import.meta.url), 'utf8');
 const script = readFileSync(new URL('page.js', import.meta.url), 'utf8');
-/** Responses come from outside. Should one of them ever get past the escaping, the browser would still run no script but ours. */
+/** Reports contain text from the server. If any passed the escaping, this policy would still block its scripts. */
 const policy = `default-src 'none'; img-src data:; style-src ${hashOf(style)}; script-src ${hashOf(script)}; base-uri 'none'; form-action 'none'`;
 const longestBody = 20_000;
-const mostItems = 200;
-/** Findings that are open at the beginning. */
+const itemLimit = 200;
+/** Findings that are expanded initially. */
 const openFindings = 5;
 
 export function renderHtml(report: Report, options: Presentation = {}): string {
@@ -153,10 +153,10 @@ ${
 </details>`;
 }
 
-/** A sentence, with what stands between backquotes as code. */
+/** A sentence with text in backticks as code. */
 function prose(text: string): Markup {
   const parts = visible(text).split('`');
-  // An odd one among them is none that opens or closes.
+  // An odd number of backticks cannot be paired.
   if (parts.length % 2 === 0) return html`${visible(text)}`;
   return html`${parts.map((part, index) => (index % 2 === 0 ? part : html`<code>${part}</code>`))}`;
 }
@@ -226,8 +226,8 @@ function linkToFinding(
   count: number,
 ): Markup {
   const text = html`<span class="mark">✗ </span>${count}`;
-  const mine = (finding: PresentedFinding) => finding.operation === id || finding.also.includes(id);
-  const index = findings.findIndex((finding) => finding.category === category && mine(finding));
+  const concernsRow = (finding: PresentedFinding) => finding.operation === id || finding.also.includes(id);
+  const index = findings.findIndex((finding) => finding.category === category && concernsRow(finding));
   return index < 0 ? text : html`<a href="#finding-${index + 1}">${text}</a>`;
 }
 
@@ -255,9 +255,9 @@ function barRow({ name, share, part }: CoverageRow): Markup {
 }
 
 function gapBlock({ kind, reason, items }: Gap, options: Presentation): Markup {
-  const left = items.length - mostItems;
+  const left = items.length - itemLimit;
   return html`<details class="gap"><summary><strong>${items.length.toLocaleString('en')} ${kindNames[kind]}</strong> ${visible(reason ?? 'not tried')}</summary>
-<ul>${items.slice(0, mostItems).map((item) => gapItem(item, options))}${left > 0 ? html`<li>… ${left} more</li>` : undefined}</ul></details>`;
+<ul>${items.slice(0, itemLimit).map((item) => gapItem(item, options))}${left > 0 ? html`<li>… ${left} more</li>` : undefined}</ul></details>`;
 }
 
 function gapItem({ operation, name, place }: CoverageItem, { directory }: Presentation): Markup {

@@ -1,4 +1,4 @@
-/** The page, as somebody opens it from a disk. */
+/** The HTML page, opened from disk. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -89,7 +89,7 @@ function hostileReport(): Report {
 }
 
 describe('the page of a hostile server', () => {
-  it('runs none of its scripts, and shows what they are', async () => {
+  it('runs none of its scripts, and shows them as text', async () => {
     const { page, complaints, foreign } = await open(hostileReport());
     await page.evaluate(`for (const details of document.querySelectorAll('details')) details.open = true`);
     await page.locator('.card').first().hover();
@@ -102,7 +102,7 @@ describe('the page of a hostile server', () => {
     expect(foreign).toEqual([]);
   });
 
-  it('leaves JUnit that is well-formed', async () => {
+  it('does not break the well-formedness of JUnit', async () => {
     const { page } = await open(reportWith());
     const xml = JSON.stringify(renderJunit(hostileReport()));
     const parsed = `new DOMParser().parseFromString(${xml}, 'application/xml')`;
@@ -130,7 +130,7 @@ describe('the page', () => {
     expect(await page.locator('#finding-2 .line code').first().textContent()).toBe('openapi/schemas/project.yaml:31');
   });
 
-  it('filters findings by words and by category', async () => {
+  it('filters findings by text and by category', async () => {
     const { page } = await open(reportWith());
     const shown = () => page.locator('.card:visible .number').allTextContents();
     await page.getByRole('searchbox').fill('updateproject');
@@ -145,11 +145,11 @@ describe('the page', () => {
   it('copies the request', async () => {
     const { page } = await open(reportWith());
     await page.locator('#finding-1').getByRole('button', { name: 'Copy' }).click();
-    const said = page.locator('#finding-1 [data-copy]');
-    await expect.poll(() => said.textContent()).toMatch(/^(Copied|Selected)$/);
+    const copyButton = page.locator('#finding-1 [data-copy]');
+    await expect.poll(() => copyButton.textContent()).toMatch(/^(Copied|Selected)$/);
   });
 });
 
-it('holds no credential', () => {
+it('the page contains no credential', () => {
   expect(renderHtml(reportWith())).not.toContain('caller-token-1');
 });

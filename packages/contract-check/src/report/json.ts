@@ -1,6 +1,6 @@
 /**
- * A report for programs. The format is versioned: within `formatVersion` 1, properties are added, but not removed, renamed or
- * changed in meaning.
+ * A report as JSON. The format is versioned: within `formatVersion` 1, properties are added, but not removed, renamed
+ * or changed in meaning.
  */
 import type { Category, Finding } from '../finding/finding.ts';
 import { type Presentation, type PresentedExchange, type PresentedFinding, present } from './presented.ts';

@@ -1,4 +1,4 @@
-/** A report in the XML that forges and build servers read: a suite for each operation, a case for each kind of check. */
+/** A report as JUnit XML: a suite for each operation, and a test case for each category. */
 import XMLBuilder from 'fast-xml-builder';
 import { categories } from '../finding/finding.ts';
 import {
@@ -17,7 +17,7 @@ interface Attributed {
   readonly attributes: Readonly<Record<string, string>>;
 }
 
-/** A case without an outcome of its own has passed. */
+/** Passes unless it has a failure or is skipped. */
 interface TestCase extends Attributed {
   readonly failure?: Attributed & { readonly '#text': string };
   readonly skipped?: Attributed;
@@ -41,7 +41,7 @@ export function renderJunit(report: Report, options: Presentation = {}): string 
   const shown = present(report, options);
   const suites = [
     ...shown.operations.map((operation) => suiteOf(operation, shown, options)),
-    ...strays(shown, options),
+    ...unassigned(shown, options),
   ];
   return builder.build({
     '?xml': { attributes: { version: '1.0', encoding: 'UTF-8' } },
@@ -77,8 +77,8 @@ function suiteOf(operation: OperationReport, report: PresentedReport, options: P
   };
 }
 
-/** Findings outside the operations of the contract: what only the server has. */
-function strays(report: PresentedReport, options: Presentation): Suite[] {
+/** Findings outside the contract's operations. */
+function unassigned(report: PresentedReport, options: Presentation): Suite[] {
   const known = new Set(report.operations.map(({ id }) => id));
   const findings = report.findings.filter(({ operation }) => !known.has(operation));
   if (findings.length === 0) return [];
@@ -106,7 +106,7 @@ function details(finding: PresentedFinding, directory: string | undefined): stri
     `Expected: ${finding.expected}`,
     `Actual: ${finding.actual}`,
     ...(finding.place === undefined ? [] : [`Contract: ${placeText(finding.place, directory)}`]),
-    ...finding.exchanges.map((exchange) => `Request: ${exchange.curl}\nAnswer: ${responseLine(exchange)}`),
+    ...finding.exchanges.map((exchange) => `Request: ${exchange.curl}\nResponse: ${responseLine(exchange)}`),
     ...(last === undefined || last.response.text === '' ? [] : [last.response.text.slice(0, longestBody)]),
     `Fix: ${finding.fix}`,
     ...(finding.also.length === 0 ? [] : [`Also in: ${finding.also.join(', ')}`]),
@@ -131,7 +131,7 @@ function attributed(attributes: Attributed['attributes']): Attributed {
   return { attributes };
 }
 
-/** What came over the wire may hold characters that no XML document can, not even escaped. */
+/** Replaces characters that XML does not allow, even escaped. */
 function legal(text: string): string {
   return text.replace(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, '\ufffd');
 }

@@ -1,6 +1,6 @@
-/** HTML in which nothing that is put in can become markup. */
+/** HTML templates that escape all inserted values. */
 
-/** What is markup already; only `html` and `raw` make it. */
+/** Escaped HTML, created only by `html` and `raw`. */
 export class Markup {
   readonly text: string;
 
@@ -11,12 +11,12 @@ export class Markup {
 
 type Content = Markup | string | number | undefined | readonly Content[];
 
-/** A template: texts that are put in are escaped, for elements and for attributes between double quotes; lists are joined. */
+/** A template tag. Escapes inserted texts for elements and double-quoted attributes, and joins lists. */
 export function html(parts: TemplateStringsArray, ...contents: readonly Content[]): Markup {
   return new Markup(String.raw({ raw: parts }, ...contents.map(written)));
 }
 
-/** What is written by ourselves: the style and the script. */
+/** Trusted content of this package: the style and the script. */
 export function raw(text: string): Markup {
   return new Markup(text);
 }

@@ -1,13 +1,13 @@
-/** Keeps credentials out of what is shown and stored: a secret becomes the name of a shell variable, `$TOKEN`. */
+/** Replaces credentials in reports with the names of shell variables, such as `$TOKEN`. */
 import type { Exchange } from '../http/call.ts';
 
-/** A value that must not be shown, and the variable that stands for it: `TOKEN`, `STRANGER_TOKEN`. */
+/** A value to mask, and the variable that replaces it: `TOKEN`, `OTHER_TENANT_TOKEN`. */
 export interface Secret {
   readonly value: string;
   readonly variable: string;
 }
 
-/** A text in pieces: what may be shown, and a variable where a secret was. */
+/** A part of a text: visible text, or a variable in place of a secret. */
 export type Piece = string | { readonly variable: string };
 
 export interface RequestPieces {
@@ -16,32 +16,35 @@ export interface RequestPieces {
   readonly body: readonly Piece[] | undefined;
 }
 
-/** Part of a text that is a secret by where it is. */
+/** A range that is secret because of its position. */
 interface Span {
   readonly start: number;
   readonly end: number;
   readonly variable: string;
 }
 
-/** A shorter value would be found where it means nothing: a tenant `demo` in every sentence about a demonstration. */
+/** Shorter values are not searched for in text: they would match ordinary words, such as a tenant named `demo`. */
 const shortestLiteral = 6;
-/** What a check added to a known secret is shown, so that the line sends it again; more than that could be another secret. */
+/**
+ * Text that a check appends to a known secret is shown, so that the command repeats the request. Longer text could be
+ * another secret.
+ */
 const longestAddition = 12;
 
 const secretWords =
   /authorization|cookie|passw(or)?d|passphrase|passcode|secret(?!ar)|api_?key|access_?key|private_?key|credential|assertion|session_?id|jwt|bearer|token/;
-/** Words that make a name one about a secret, or a token that is invalid. */
+/** Endings of names that describe a secret without containing it. */
 const harmlessEnds =
   /(^|_)(type|kind|url|uri|endpoint|expires|expiry|expiration|in|at|count|limit|id|name|lifetime|length|policy|hint|status|required|size)$/;
 const pageTokens = /(^|_)(page|next|previous|prev|continuation|sync|cursor|delta|scroll)_?token$/;
 
-/** Whether the value of a header, property, parameter or form field of this name is a secret. */
+/** Whether a header, property, parameter or form field of this name contains a secret. */
 export function isSecretName(name: string): boolean {
   const words = snake(name).toLowerCase();
   return secretWords.test(words) && !harmlessEnds.test(words.replace(/session_?id$/, '')) && !pageTokens.test(words);
 }
 
-/** An exchange without its secrets: the known ones wherever they are, and what is one by its name. */
+/** Masks known secrets anywhere in an exchange, and other secrets by name. */
 export function maskExchange(exchange: Exchange, secrets: readonly Secret[] = []): Exchange {
   const variables = new Variables(secrets);
   const request = piecesOf(exchange, variables);
@@ -69,17 +72,17 @@ export function maskExchange(exchange: Exchange, secrets: readonly Secret[] = []
   };
 }
 
-/** The parts of a request, for a reader who puts variables in the place of the secrets. */
+/** The parts of a request, with variables in place of secrets. */
 export function requestPieces(exchange: Exchange, secrets: readonly Secret[] = []): RequestPieces {
   return piecesOf(exchange, new Variables(secrets));
 }
 
-/** A sentence without the secrets that are known, or that look like one. */
+/** Masks known secrets and text that looks like a secret. */
 export function maskText(text: string, secrets: readonly Secret[] = []): string {
   return shown(new Variables(secrets).pieces(text, urlSpans(text)));
 }
 
-/** The variable for a secret of this name: `X-Api-Key` is `API_KEY`. */
+/** The variable for a name: `API_KEY` for `X-Api-Key`. */
 export function variableOf(name: string): string {
   const variable = snake(name).toUpperCase().replace(/^X_/, '');
   return /^[A-Z]/.test(variable) ? variable : `SECRET_${variable}`;
@@ -96,20 +99,20 @@ function piecesOf({ request }: Exchange, variables: Variables): RequestPieces {
   };
 }
 
-/** Names the secrets of one exchange: the same value has the same variable, another value another one. */
+/** Assigns variables within one exchange: equal values share a variable. */
 class Variables {
   readonly #secrets: readonly Secret[];
-  /** By the name of what is secret, the variable of each value. */
+  /** The variables of values, by name. */
   readonly #values = new Map<string, Map<string, string>>();
 
   constructor(secrets: readonly Secret[]) {
     this.#secrets = secrets.filter(({ value }) => value.length > 0);
   }
 
-  /** Cuts a text where secrets are. What is known is named first; of what is named by its place, the rest. */
+  /** Splits a text at its secrets. Known secrets take precedence over those recognized by position. */
   pieces(text: string, named: readonly Span[]): Piece[] {
     const known = new Set(this.#knownSpans(text, named));
-    const others = without([...named, ...lookalikes(text)], [...known]);
+    const others = without([...named, ...apparentSecrets(text)], [...known]);
     const pieces: Piece[] = [];
     let end = 0;
     for (const span of apart([...known, ...others])) {
@@ -132,7 +135,7 @@ class Variables {
   }
 
   #variable(name: string, value: string): string {
-    // A credential that the caller was not given is not theirs: `$TOKEN` in its place would send another request.
+    // An unknown credential gets another name: replacing it with `$TOKEN` would change the request.
     const base = this.#secrets.some(({ variable }) => variable === name) ? `OTHER_${name}` : name;
     const values = this.#values.get(base) ?? new Map<string, string>();
     this.#values.set(base, values);
@@ -154,7 +157,7 @@ function parsed(text: string): { value: unknown } | undefined {
   }
 }
 
-/** A value in its current state in a text, in a URL and in JSON. */
+/** A value as plain text, URL-encoded and JSON-encoded. */
 function formsOf(value: string): string[] {
   return [...new Set([value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)])];
 }
@@ -171,7 +174,7 @@ function inOrder(spans: readonly Span[]): Span[] {
   return spans.toSorted((one, other) => one.start - other.start || other.end - one.end);
 }
 
-/** In order and without overlaps: the first one stays, and of those that begin together the longest. */
+/** Sorts spans and removes overlaps: the first one is kept; of those with the same start, the longest. */
 function apart(spans: readonly Span[]): Span[] {
   let end = 0;
   return inOrder(spans).filter((span) => {
@@ -181,7 +184,7 @@ function apart(spans: readonly Span[]): Span[] {
   });
 }
 
-/** What is left of spans beside known secrets, which are in order and apart. */
+/** Removes known secrets, which are sorted and do not overlap, from spans. */
 function without(spans: readonly Span[], known: readonly Span[]): Span[] {
   let next = 0;
   return inOrder(spans).flatMap((span) => {
@@ -197,8 +200,8 @@ function without(spans: readonly Span[], known: readonly Span[]): Span[] {
   });
 }
 
-/** JSON Web Tokens, and what follows the name of a scheme, wherever they are. */
-function lookalikes(text: string): Span[] {
+/** JSON Web Tokens, and values after a scheme name. */
+function apparentSecrets(text: string): Span[] {
   return [
     ...spansOf(text, /\beyJ[\w-]{8,}\.[\w-]{2,}\.[\w-]*/dg, () => 'TOKEN', 0),
     ...spansOf(text, /\b(?:Bearer|Basic)\s+((?=\S*\d)[\w.~+/=-]{8,})/dgi, () => 'TOKEN', 1),
@@ -239,7 +242,7 @@ function bodySpans(text: string, mediaType: string): Span[] {
   return /json/i.test(mediaType) || /^\s*[{[]/.test(text) ? jsonSpans(text) : [];
 }
 
-/** The variable of an encoded name, or undefined where it names no secret. */
+/** The variable of an encoded name; undefined if the name is not secret. */
 function secretVariable(encoded: string): string | undefined {
   const name = decoded(encoded);
   return isSecretName(name) ? variableOf(name) : undefined;
@@ -253,7 +256,7 @@ function decoded(text: string): string {
   }
 }
 
-/** The spans that a pattern finds: by default its second group, named by its first. */
+/** The spans that match a pattern: by default its second group, named by its first. */
 function spansOf(text: string, pattern: RegExp, variable: (name: string) => string | undefined, group = 2): Span[] {
   return [...text.matchAll(pattern)].flatMap((match) => {
     const [start, end] = match.indices?.[group] ?? [0, 0];
@@ -263,14 +266,14 @@ function spansOf(text: string, pattern: RegExp, variable: (name: string) => stri
 }
 
 interface Level {
-  /** The secret that all of this level belongs to. */
+  /** The name of the secret that contains this level. */
   readonly within: string | undefined;
   key: string | undefined;
 }
 
 /**
- * Strings under a secret's name. It reads tokens, not a tree: what is left has to stay as it was sent, also where it is cut
- * off, has a key twice or is no JSON.
+ * Strings under secret names. Works on tokens instead of a tree, because the rest of the text must stay unchanged, even
+ * if it is truncated, has duplicate keys or is not JSON.
  */
 function jsonSpans(text: string): Span[] {
   const spans: Span[] = [];

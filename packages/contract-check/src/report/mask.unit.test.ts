@@ -6,14 +6,14 @@ import { exchangeOf } from './test-report.ts';
 test.each([
   ...['Authorization', 'cookie', 'X-Api-Key', 'apiKey', 'api_key', 'accessToken', 'refresh_token', 'client_secret'],
   ...['password', 'newPassword', 'X-CSRF-Token', 'sessionId', 'private-key', 'client_assertion', 'token'],
-])('%s names a secret', (name) => expect(isSecretName(name)).toBe(true));
+])('%s is the name of a secret', (name) => expect(isSecretName(name)).toBe(true));
 
 test.each([
   ...['pageToken', 'next_page_token', 'tokenType', 'token_type', 'secretary', 'name', 'tokenUrl', 'passwordPolicy'],
   ...['apiKeyId', 'keyboard', 'expires_in', 'Idempotency-Key', 'syncToken'],
-])('%s names none', (name) => expect(isSecretName(name)).toBe(false));
+])('%s is not the name of a secret', (name) => expect(isSecretName(name)).toBe(false));
 
-test('credentials are masked in headers, with the scheme and the names of cookies left', () => {
+test('credentials are masked in headers, except for the scheme and cookie names', () => {
   const { request, response } = maskExchange(
     exchangeOf(
       {
@@ -39,7 +39,7 @@ test('credentials are masked in headers, with the scheme and the names of cookie
   });
 });
 
-test('members of JSON are masked by their names at any depth, and the rest of the text is left', () => {
+test('JSON properties are masked by name at any depth, and the rest of the text is unchanged', () => {
   const body =
     '{ "name": "a",\n "password": "p\\"1", "keys": [{"apiKey":"k", "secret": {"value": "v", "n": 1}}], "token": null }';
   const { request, response } = maskExchange(
@@ -55,14 +55,14 @@ test('members of JSON are masked by their names at any depth, and the rest of th
   expect(response.json?.value).toEqual([{ token: '$TOKEN' }, { token: '$TOKEN_2' }]);
 });
 
-test('broken JSON is masked as far as it goes', () => {
+test('malformed JSON is masked as far as possible', () => {
   const masked = maskExchange(
     exchangeOf({}, { mediaType: 'application/json', text: '}]{"password": "hidden", "name": "shown' }),
   );
   expect(masked.response.text).toBe('}]{"password": "$PASSWORD", "name": "shown');
 });
 
-// One that takes the square of the length does not end within the time of a test.
+// A quadratic implementation does not finish within the timeout.
 test('hostile text is masked in linear time', () => {
   for (const text of [
     `{"token":"${'\\"'.repeat(500_000)}`,
@@ -79,7 +79,7 @@ test('hostile text is masked in linear time', () => {
   }
 });
 
-test('forms, parts, queries and passwords in URLs are masked', () => {
+test('secrets in forms, multipart bodies, queries and URLs are masked', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
   const parts = { 'content-type': 'multipart/form-data; boundary=b' };
   const part = '--b\r\nContent-Disposition: form-data; name="password"\r\n\r\nhidden\r\n--b--';
@@ -94,7 +94,7 @@ test('forms, parts, queries and passwords in URLs are masked', () => {
   ).toBe('http://me:$PASSWORD@host/a?access_token=$ACCESS_TOKEN&pageToken=p');
 });
 
-test('a known secret is masked everywhere, also encoded', () => {
+test('a known secret is masked everywhere, even if encoded', () => {
   const secrets = [{ value: 'k/1"2+3é', variable: 'API_KEY' }];
   const { request, response } = maskExchange(
     exchangeOf({ url: `http://host/k%2F1%222%2B3%C3%A9` }, { text: '{"echo":"k/1\\"2+3é","other":"shown"}' }),
@@ -105,7 +105,7 @@ test('a known secret is masked everywhere, also encoded', () => {
   expect(maskText('It sent k/1"2+3é twice: k/1"2+3é.', secrets)).toBe('It sent $API_KEY twice: $API_KEY.');
 });
 
-test('a credential that is not the known one is another variable, and what was added to the known one is seen', () => {
+test('an unknown credential becomes another variable, and additions to a known one are visible', () => {
   const secrets = [{ value: 'right-one', variable: 'TOKEN' }];
   const headers = (value: string) =>
     maskExchange(exchangeOf({ headers: { authorization: value } }), secrets).request.headers;
@@ -115,13 +115,13 @@ test('a credential that is not the known one is another variable, and what was a
   expect(headers('Bearer right-one and another secret')).toEqual({ authorization: 'Bearer $TOKEN$OTHER_TOKEN' });
 });
 
-test('sentences lose what looks like a credential', () => {
+test('apparent credentials are removed from sentences', () => {
   const jwt = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl';
   expect(maskText(`It echoed ${jwt}, and "Bearer abc12345".`)).toBe('It echoed $TOKEN, and "Bearer $TOKEN_2".');
   expect(maskText('Basic authentication is required.')).toBe('Basic authentication is required.');
 });
 
-test('no secret is left in any exchange that holds it', () => {
+test('a secret is masked everywhere in an exchange', () => {
   const secret = fc.stringMatching(/^[A-Za-z0-9_.-]{8,40}$/);
   fc.assert(
     fc.property(secret, fc.jsonValue(), (value, other) => {

@@ -1,28 +1,28 @@
-/** The rows of the table of operations by checks. */
+/** The rows of the table of operations and checks. */
 import { type Category, categories } from '../finding/finding.ts';
 import type { OperationReport, Report, Tally } from './report.ts';
 
 export interface TableRow {
   readonly label: string;
-  /** Said after the label, in less weight. */
+  /** Shown after the label, less prominently. */
   readonly detail: string;
   readonly state: 'found' | 'clean' | 'unreached';
   readonly checks: Readonly<Record<Category, Tally>>;
-  /** More than one where it stands for a group. */
+  /** More than one for a group. */
   readonly operations: readonly OperationReport[];
 }
 
-/** Up to so many operations, each has its row. */
-const mostSingleRows = 24;
+/** Up to this number, each operation has its own row. */
+const maxSingleRows = 24;
 
 /**
- * Operations with findings each have a row, at the top. The others do where all are few; where they are many, those of one
- * resource share a row.
+ * Operations with findings have a row each, at the top. Others also do if there are few; otherwise, operations of the
+ * same resource share a row.
  */
 export function tableRows(report: Report): TableRow[] {
   const found = report.operations.filter((operation) => stateOf(operation) === 'found');
   const others = report.operations.filter((operation) => stateOf(operation) !== 'found');
-  if (report.operations.length <= mostSingleRows) return [...found, ...others].map(singleRow);
+  if (report.operations.length <= maxSingleRows) return [...found, ...others].map(singleRow);
   const shared = sharedSegments(report.operations);
   const clean = others.filter(({ reached }) => reached);
   const missed = others.filter(({ reached }) => !reached);
@@ -74,7 +74,7 @@ function sum(tallies: readonly Tally[]): Tally {
   );
 }
 
-/** How many segments all paths begin with: a version, a product. */
+/** The number of segments that all paths share, such as a version. */
 function sharedSegments(operations: readonly OperationReport[]): number {
   const paths = operations.map(({ path }) => path.split('/').slice(1));
   const [first = []] = paths;

@@ -1,4 +1,4 @@
-// The page is read without it: this filters, opens and copies.
+// Optional script: filters, expands and copies. The page is readable without it.
 const cards = [...document.querySelectorAll('.card')];
 const tools = document.querySelector('.tools');
 const chosen = new Set();
@@ -31,7 +31,7 @@ async function copy(button) {
     await navigator.clipboard.writeText(code.textContent);
     button.textContent = 'Copied';
   } catch {
-    // Where a page may not write to the clipboard, the reader presses the keys.
+    // If clipboard access is denied, the text is selected for copying.
     getSelection().selectAllChildren(code);
     button.textContent = 'Selected';
   }

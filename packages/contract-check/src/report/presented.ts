@@ -1,4 +1,4 @@
-/** A report as it may be shown: without secrets, with the lines that reproduce its findings, and with places as a person opens them. */
+/** Prepares a report for display: masks secrets, adds commands that reproduce findings, and shortens paths. */
 import { isAbsolute, relative } from 'node:path';
 import type { Place } from '../document/document.ts';
 import type { Finding } from '../finding/finding.ts';
@@ -8,9 +8,9 @@ import { maskExchange, maskText, type Secret } from './mask.ts';
 import type { Report } from './report.ts';
 
 export interface Presentation {
-  /** Credentials that are to be found nowhere in what is shown. What is a secret by its name is masked in any case. */
+  /** Credentials to mask. Secrets are also masked by name. */
   readonly secrets?: readonly Secret[];
-  /** Where places are relative to; the working directory, if left out. */
+  /** The base of relative paths. Default: the working directory. */
   readonly directory?: string;
 }
 
@@ -59,7 +59,7 @@ function presentedFinding(finding: Finding, secrets: readonly Secret[]): Present
   };
 }
 
-/** A file as it is opened from a directory: relative where it is below it. Addresses stay as they are. */
+/** The path of a file relative to a directory that contains it; unchanged otherwise. */
 export function fileOf(file: string, directory = process.cwd()): string {
   if (!isAbsolute(file)) return file;
   const path = relative(directory, file);
@@ -71,13 +71,13 @@ export function placeText(place: Place, directory?: string): string {
   return `${fileOf(place.file, directory)}:${place.line}`;
 }
 
-/** The response of an exchange in a few words: `200 application/json`. A status of 0 stands for a response that did not come. */
+/** Summarizes a response: `200 application/json`. Status 0 means that none was received. */
 export function responseLine({ response }: Exchange): string {
   if (response.status === 0) return 'no response';
   return [response.status, response.mediaType || 'no media type'].join(' ');
 }
 
-/** Headers that a response is judged by, or that the finding's sentences name. */
+/** Headers that the checks examine, or that the finding mentions. */
 export function relevantHeaders(finding: Finding, { response }: Exchange): [name: string, value: string][] {
   const words = `${finding.title} ${finding.expected} ${finding.actual}`.toLowerCase();
   const usual =
@@ -103,7 +103,7 @@ export function durationText(milliseconds: number): string {
   return whole < 120 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
-/** The last line of a report, and the first one that is read. */
+/** The summary: the last line of a report. */
 export function verdict(report: Report): string {
   const found = report.findings.length === 0 ? 'No findings' : counted(report.findings.length, 'finding');
   const operations = counted(report.operations.length, 'operation');

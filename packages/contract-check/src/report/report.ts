@@ -1,9 +1,8 @@
 import type { Place } from '../document/document.ts';
 import type { Category, Finding } from '../finding/finding.ts';
 
-/** All that a run found, did and could not do. */
 export interface Report {
-  /** The address of the document's root file. */
+  /** Path or URL of the document's root file. */
   readonly spec: string;
   readonly title: string;
   readonly url: string;
@@ -13,7 +12,7 @@ export interface Report {
   readonly operations: readonly OperationReport[];
   readonly findings: readonly Finding[];
   readonly coverage: Coverage;
-  /** What a reader should know beside: data left behind, limits that slowed the run, credentials that were missing. */
+  /** Additional information: remaining data, rate limits, missing credentials. */
   readonly notices: readonly string[];
 }
 
@@ -21,14 +20,14 @@ export interface OperationReport {
   readonly id: string;
   readonly method: string;
   readonly path: string;
-  /** Whether a call of it succeeded; where not, why. */
+  /** Whether a call succeeded. */
   readonly reached: boolean;
   readonly reason: string | undefined;
   readonly requests: number;
   readonly checks: Readonly<Record<Category, Tally>>;
 }
 
-/** Single observations that could have become findings. */
+/** The number of observations that could have produced findings. */
 export interface Tally {
   readonly observations: number;
   readonly findings: number;
@@ -40,7 +39,7 @@ export type CoverageKind = (typeof coverageKinds)[number];
 
 export interface Coverage {
   readonly items: readonly CoverageItem[];
-  /** Exercised of all, per kind and over all of them. */
+  /** Covered items and all items, per kind and in total. */
   readonly byKind: Readonly<Record<CoverageKind, Share>>;
   readonly total: Share;
 }
@@ -50,14 +49,14 @@ export interface Share {
   readonly all: number;
 }
 
-/** One thing that the contract declares. */
+/** An item that the contract declares. */
 export interface CoverageItem {
   readonly kind: CoverageKind;
   readonly operation: string;
-  /** What it is within the operation: `404`, `query.pageSize`, `body/name maxLength`. */
+  /** The item within the operation: `404`, `query.pageSize`, `body/name maxLength`. */
   readonly name: string;
   readonly exercised: boolean;
-  /** Why it was not exercised. */
+  /** Why it is not covered. */
   readonly reason: string | undefined;
   readonly place: Place | undefined;
 }

@@ -1,4 +1,4 @@
-/** A report in SARIF 2.1.0, as forges show it next to the lines of a contract. */
+/** A report in SARIF 2.1.0, which code hosting platforms show next to the lines of a contract. */
 import { createHash } from 'node:crypto';
 import { isAbsolute } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -15,7 +15,7 @@ import {
 } from './presented.ts';
 import type { Report } from './report.ts';
 
-/** The checkout that a forge resolves files against. */
+/** The base directory that code hosting platforms resolve. */
 const sourceRoot = '%SRCROOT%';
 const longestBody = 10_000;
 
@@ -77,7 +77,7 @@ function resultOf(
 }
 
 function messageOf(finding: PresentedFinding): string {
-  const requests = finding.exchanges.map((exchange) => `${exchange.curl}\nAnswer: ${responseLine(exchange)}`);
+  const requests = finding.exchanges.map((exchange) => `${exchange.curl}\nResponse: ${responseLine(exchange)}`);
   return [
     finding.title,
     `Expected: ${finding.expected}`,
@@ -87,7 +87,7 @@ function messageOf(finding: PresentedFinding): string {
   ].join('\n\n');
 }
 
-/** Forges show only what is somewhere: what no place says is shown at the beginning of the document. */
+/** Code hosting platforms show only results with a location; others are assigned to the beginning of the document. */
 function locationOf(finding: PresentedFinding, report: PresentedReport, { directory }: Presentation): Location {
   const operation = report.operations.find(({ id }) => id === finding.operation);
   const address = operation === undefined ? finding.operation : `${operation.method} ${operation.path}`;

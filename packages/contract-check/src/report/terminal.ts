@@ -1,4 +1,4 @@
-/** A report for somebody who sits at a terminal. */
+/** A report for a terminal. */
 import { styleText } from 'node:util';
 import stringWidth from 'string-width';
 import wrapAnsi from 'wrap-ansi';
@@ -25,32 +25,31 @@ import { visible } from './visible.ts';
 
 export interface TerminalOptions extends Presentation {
   readonly color?: boolean;
-  /** Columns; 100, if left out. */
+  /** Columns. Default: 100. */
   readonly width?: number;
 }
 
 type Style = Parameters<typeof styleText>[0];
 
-/** What all parts of a page need. */
 interface Page {
   readonly width: number;
   readonly directory: string | undefined;
   paint(style: Style, text: string): string;
 }
 
-/** A report with hundreds of findings has few causes, and a page that long is not read. */
-const mostFindings = 50;
-const mostExchanges = 5;
+/** Many findings usually share few causes, and a longer report is not read. */
+const maxFindings = 50;
+const maxExchanges = 5;
 const longestCurl = 2_000;
 const narrowestLabel = 30;
 const gap = '  ';
-/** The words of each category, one below the other: side by side they would leave no room for the operations. */
+/** The words of each category in separate lines, to leave space for the operations. */
 const headings = categories.map((category) => category.split(' '));
 const headLines = Math.max(...headings.map((words) => words.length));
 const fullColumns = headings.map((words) => gap.length + Math.max(...words.map((word) => word.length)));
 const columnsWidth = fullColumns.reduce((sum, width) => sum + width);
 
-/** The whole report: the table of operations, the findings, the coverage, and the verdict in the last line. */
+/** The report: table of operations, findings, coverage, and a summary in the last line. */
 export function renderTerminal(report: Report, options: TerminalOptions = {}): string {
   const page = pageOf(options);
   const shown = present(report, options);
@@ -69,7 +68,7 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
     .join('\n\n')}\n`;
 }
 
-/** The verdict alone, for those who want no more. */
+/** Only the summary. */
 export function renderVerdict(report: Report, options: TerminalOptions = {}): string {
   return `${lastLine(report, pageOf(options))}\n`;
 }
@@ -95,7 +94,7 @@ function table(report: PresentedReport, page: Page): string[] {
   if (rows.length === 0) return [];
   const room = page.width - columnsWidth;
   const widest = Math.max(...rows.map((row) => stringWidth(labelOf(row))));
-  // Without room for names and numbers side by side, the numbers go below.
+  // If the table is too narrow, the numbers go below the label.
   const label = room < narrowestLabel ? undefined : Math.min(widest, room);
   const columns = room < 0 ? categories.map(() => Math.floor(page.width / categories.length)) : fullColumns;
   const head = Array.from({ length: headLines }, (_, line) => {
@@ -134,7 +133,7 @@ function cell({ observations, findings }: Tally, width: number, { paint }: Page)
 }
 
 function findings(report: PresentedReport, page: Page): string[][] {
-  const shown = report.findings.slice(0, mostFindings);
+  const shown = report.findings.slice(0, maxFindings);
   const rest = report.findings.length - shown.length;
   return [
     ...shown.map((finding, index) => findingLines(finding, index + 1, report, page)),
@@ -175,14 +174,14 @@ function fieldLabel(name: string, paint: Page['paint']): string {
   return paint('dim', `     ${name}`.padEnd(fieldIndent.length));
 }
 
-/** A line that is copied is not wrapped: the terminal does that, and copies it as one. */
+/** Does not wrap text to copy: terminals copy a soft-wrapped line as one. */
 function copied(name: string, text: string, { paint }: Page): string {
   return fieldLabel(name, paint) + paint('cyan', text);
 }
 
 function exchangeLines(finding: PresentedFinding, page: Page): string[] {
   const { exchanges } = finding;
-  const shown = exchanges.slice(-mostExchanges);
+  const shown = exchanges.slice(-maxExchanges);
   const left = exchanges.length - shown.length;
   return [
     ...(left === 0 ? [] : field('', `… ${counted(left, 'earlier request')}: --html FILE shows all.`, page)),
@@ -231,8 +230,8 @@ function coverage(report: PresentedReport, { paint }: Page): string[] {
   ];
 }
 
-/** So many names are enough to know what is meant. */
-const mostNames = 3;
+/** Maximum number of names to list. */
+const maxNames = 3;
 
 function missed(report: PresentedReport, page: Page): string[] {
   const { paint } = page;
@@ -243,8 +242,8 @@ function missed(report: PresentedReport, page: Page): string[] {
     ),
   ]);
   const others = gaps(report.coverage, report.operations).flatMap(({ kind, reason, items }) => {
-    const names = items.slice(0, mostNames).map(({ operation, name }) => visible(`${operation} ${name}`));
-    const more = items.length > mostNames ? [`… ${items.length - mostNames} more`] : [];
+    const names = items.slice(0, maxNames).map(({ operation, name }) => visible(`${operation} ${name}`));
+    const more = items.length > maxNames ? [`… ${items.length - maxNames} more`] : [];
     return [
       ...bullet(`${items.length.toLocaleString('en')} ${kindNames[kind]}: ${visible(reason ?? 'not tried.')}`, page),
       ...wrapped(`    ${[...names, ...more].join(', ')}`, page.width, '    ').map((line) => paint('dim', line)),
@@ -262,12 +261,12 @@ function bullet(text: string, { width }: Page): string[] {
   return wrapped(`  ${text}`, width, '  ');
 }
 
-/** Lines of a width; all but the first begin with the indent. */
+/** Wraps text. All lines but the first start with the indent. */
 function wrapped(text: string, width: number, indent: string): string[] {
-  const [lead = ''] = /^ */.exec(text) ?? [];
+  const [indentation = ''] = /^ */.exec(text) ?? [];
   const room = Math.max(20, width - indent.length);
-  const lines = wrapAnsi(text.slice(lead.length), room, { hard: false }).split('\n');
-  return lines.map((line, index) => (index === 0 ? lead : indent) + line);
+  const lines = wrapAnsi(text.slice(indentation.length), room, { hard: false }).split('\n');
+  return lines.map((line, index) => (index === 0 ? indentation : indent) + line);
 }
 
 function cut(text: string, width: number): string {
@@ -286,7 +285,7 @@ interface Output {
 const secondsBetweenLines = 10;
 const secondsBetweenUpdates = 0.1;
 
-/** Where a run is: one line that changes on a terminal, a line now and then elsewhere. */
+/** Shows progress: a line that is updated on a terminal, or a new line from time to time elsewhere. */
 export class ProgressLine {
   readonly #output: Output;
   readonly #now: () => number;
@@ -312,7 +311,7 @@ export class ProgressLine {
     this.#output.write(isTerminal ? `\r\u001b[K${cut(line, (this.#output.columns ?? 80) - 1)}` : `${line}\n`);
   }
 
-  /** Takes the line away, so that something else can be written there. */
+  /** Removes the line before other output. */
   clear(): void {
     if (this.#isShown) this.#output.write('\r\u001b[K');
     this.#isShown = false;

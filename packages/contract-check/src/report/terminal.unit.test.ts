@@ -7,7 +7,7 @@ import { exchangeOf, findingOf, operationOf, reportWith, tallies } from './test-
 const report = reportWith();
 const lines = renderTerminal(report, { width: 120 }).split('\n');
 
-test('operations with findings have a row each, and the others share one for each resource', () => {
+test('operations with findings have a row each, and the others one row for each resource', () => {
   expect(lines).toContainEqual(
     expect.stringMatching(/^✗ updateProject {2}PATCH \/v1\/projects\/\{id\} +✓ 13 +✗ 1 +✓ 13/),
   );
@@ -46,7 +46,7 @@ test('the body is shown around the difference, and truncated elsewhere', () => {
   expect(shown.map((line) => line.trim())).toEqual(expect.arrayContaining(['… 3 before', '… 16 more', '"page": {…}']));
 });
 
-test('what is wrong is found by its pointer; where it is missing, what misses it is shown', () => {
+test('the wrong value is found by its pointer; if it is missing, its parent is shown', () => {
   const finding = findingOf({
     pointer: '/items/1/b~1c',
     exchanges: [exchangeOf({}, { text: '{"items":[{"a":1},{"b/c":7}]}' })],
@@ -112,7 +112,7 @@ test('very many findings are truncated, with a note', () => {
 
 const progress = { phase: 'Refusals', done: 3, all: 97, requests: 1234, findings: 1 };
 
-test('progress is one line that changes on a terminal', () => {
+test('on a terminal, progress is one line that is updated', () => {
   const written: string[] = [];
   let now = 0;
   const line = new ProgressLine({ write: (text) => written.push(text), isTTY: true, columns: 40 }, () => now);
@@ -128,7 +128,7 @@ test('progress is one line that changes on a terminal', () => {
   ]);
 });
 
-test('progress is a line now and then elsewhere', () => {
+test('without a terminal, progress is an occasional line', () => {
   const written: string[] = [];
   let now = 0;
   const line = new ProgressLine({ write: (text) => written.push(text) }, () => now);

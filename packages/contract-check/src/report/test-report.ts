@@ -1,4 +1,4 @@
-/** A report and its parts, made by hand. Used by tests only. */
+/** Sample reports for tests. */
 import { resolve } from 'node:path';
 import type { Operation } from '../document/operation.ts';
 import type { Category, Finding } from '../finding/finding.ts';
@@ -7,7 +7,7 @@ import type { Exchange } from '../http/call.ts';
 import type { CoverageItem, CoverageKind, OperationReport, Report, Share, Tally } from './report.ts';
 import { coverageKinds } from './report.ts';
 
-/** An exchange with what is given; else a GET of clients that brings an empty object. */
+/** An exchange with the specified changes. Default: a GET of clients that returns an empty object. */
 export function exchangeOf(
   request: Partial<Exchange['request']> = {},
   response: Partial<Exchange['response']> = {},
@@ -99,7 +99,7 @@ const resources = [
   'api-keys',
 ];
 
-/** About a hundred operations, as a real API has them. */
+/** About a hundred operations, like a real API. */
 function operationList(): OperationReport[] {
   return resources.flatMap((resource, index) => {
     const singular = resource.replace(/s$/, '').replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -177,7 +177,7 @@ function shareOf(items: readonly CoverageItem[]): Share {
   return { exercised: items.filter(({ exercised }) => exercised).length, all: items.length };
 }
 
-/** A report of about a hundred operations with three findings; with what is given instead. */
+/** A report of about a hundred operations with three findings, with the specified changes. */
 export function reportWith(changes: Partial<Report> = {}): Report {
   const operations = changes.operations ?? operationList();
   const items = coverageItems(operations);
@@ -253,7 +253,7 @@ function semantics(): Finding {
   });
 }
 
-/** An operation of the contract with no more than its names. */
+/** An operation of a contract with only its names. */
 export function contractOperation(id: string, method: string, path: string): Operation {
   return {
     ...{ id, method, path, tags: [], deprecated: false, parameters: [], body: undefined, responses: [], security: [] },

@@ -1,6 +1,6 @@
 /**
- * A text from outside on one line: what would move the cursor, ring, hide itself or turn the direction of writing is written
- * out.
+ * Escapes characters from the server that could control the terminal, hide text or change its direction; the result is
+ * one line.
  */
 export function visible(text: string): string {
   return text.replace(

@@ -30,7 +30,7 @@ const contract = {
 
 let folder: string;
 let document: OpenApiDocument;
-let seen: (etag: string, value: unknown, query?: string) => Exchange;
+let record: (etag: string, value: unknown, query?: string) => Exchange;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'agreement-'));
@@ -38,7 +38,7 @@ beforeAll(async () => {
   await writeFile(file, JSON.stringify(contract));
   document = await OpenApiDocument.load(file);
   const [operation] = operationsOf(document);
-  seen = (etag, value, query = '') => ({
+  record = (etag, value, query = '') => ({
     operation,
     request: { method: 'GET', url: `http://localhost/lamps/1${query}`, headers: {}, body: undefined },
     response: responseOf(200, { etag, 'content-type': 'application/json' }, JSON.stringify(value), 1),
@@ -52,29 +52,29 @@ describe('a strong ETag', () => {
     return exchanges.flatMap((exchange) => book.judge(exchange));
   };
 
-  it('has one state', () => {
-    const [found, ...others] = looks(seen('"1"', { id: 1, watts: 4 }), seen('"1"', { id: 1, watts: 5 }));
+  it('identifies one state', () => {
+    const [found, ...others] = looks(record('"1"', { id: 1, watts: 4 }), record('"1"', { id: 1, watts: 5 }));
     expect(found).toMatchObject({ check: 'etag-of-two', actual: '"1", although /watts was 4 and is 5' });
     expect(others).toEqual([]);
   });
 
-  it('still differs from the first when a third request confirms it', () => {
-    const [one, two] = [seen('"1"', { watts: 4 }), seen('"1"', { watts: 5 })];
+  it('is reported again when a third request confirms the difference', () => {
+    const [one, two] = [record('"1"', { watts: 4 }), record('"1"', { watts: 5 })];
     expect(looks(one, two, two)).toHaveLength(2);
   });
 
   it.each([
-    ['moves with what changes', '"1"', '"2"', {}, ''],
-    ['may be weak, and stand for what is alike', 'W/"1"', 'W/"1"', {}, ''],
-    ['ignores embedded resources', '"1"', '"1"', { maker: { id: 7, lamps: 3 } }, ''],
-    ['ignores requests with a query', '"1"', '"1"', { watts: 5 }, '?include=maker'],
+    ['may change together with the resource', '"1"', '"2"', {}, ''],
+    ['may be weak, and identify equivalent states', 'W/"1"', 'W/"1"', {}, ''],
+    ['may ignore embedded resources', '"1"', '"1"', { maker: { id: 7, lamps: 3 } }, ''],
+    ['may ignore the query', '"1"', '"1"', { watts: 5 }, '?include=maker'],
   ])('%s', (_name, before, after, more, query) => {
-    expect(looks(seen(before, { id: 1 }, query), seen(after, { id: 1, ...more }, query))).toEqual([]);
+    expect(looks(record(before, { id: 1 }, query), record(after, { id: 1, ...more }, query))).toEqual([]);
   });
 });
 
-describe('a resource next to its id', () => {
-  const found = (value: unknown) => disagreeingReferences(document, seen('"1"', value));
+describe('an embedded resource', () => {
+  const found = (value: unknown) => disagreeingReferences(document, record('"1"', value));
 
   it.each([
     ['in snake case', { maker_id: 3, maker: { id: 4 } }],
@@ -88,26 +88,26 @@ describe('a resource next to its id', () => {
         ],
       },
     ],
-  ])('is the one that the id names, %s', (_name, value) => {
+  ])('is reported if it has another ID than the reference next to it: %s', (_name, value) => {
     expect(found(value)).toMatchObject([{ check: 'reference-disagrees' }]);
   });
 
   it.each([
-    ['agree', { makerId: 3, maker: { id: 3 } }],
-    ['have ids of two forms', { makerId: 3, maker: { id: '00000000-0000-4000-8000-000000000003' } }],
-    ['have no id', { makerId: 3, maker: { name: 'Lux' } }],
-    ['are not there', { makerId: null, maker: null }],
-  ])('says nothing where they %s', (_name, value) => {
+    ['the same ID', { makerId: 3, maker: { id: 3 } }],
+    ['IDs of two formats', { makerId: 3, maker: { id: '00000000-0000-4000-8000-000000000003' } }],
+    ['no ID', { makerId: 3, maker: { name: 'Lux' } }],
+    ['null', { makerId: null, maker: null }],
+  ])('is not reported: %s', (_name, value) => {
     expect(found(value)).toEqual([]);
   });
 });
 
-describe('a response of any depth', () => {
+describe('a deeply nested response', () => {
   const deep = JSON.parse(`${'{"a":['.repeat(4000)}1${']}'.repeat(4000)}`);
 
-  it('is looked at without taking all of the stack', () => {
+  it('is checked without a stack overflow', () => {
     const book = new EtagRegistry(document);
-    expect(book.judge(seen('"1"', deep))).toEqual([]);
-    expect(disagreeingReferences(document, seen('"1"', deep))).toEqual([]);
+    expect(book.judge(record('"1"', deep))).toEqual([]);
+    expect(disagreeingReferences(document, record('"1"', deep))).toEqual([]);
   });
 });

@@ -1,18 +1,18 @@
 import { Big } from 'big.js';
 import type { OpenApiDocument } from '../document/document.ts';
-import { saidOf } from '../document/operation.ts';
+import { extensionOf } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { escapeSegment, isDeep, isObject, type JsonObject } from '../json.ts';
 import { type Description, objectsIn } from '../judge/described.ts';
 import { type Candidate, declaredResponseFor, general } from '../judge/judge.ts';
 import { singular } from './names.ts';
-import { type Formula, formulaSaid, type SumSaid, sumSaid } from './wording.ts';
+import { type Formula, parseFormula, parseSum, type SumFormula } from './wording.ts';
 import { keyOfName } from './words.ts';
 
 /**
- * Numbers that are not what their the description says they are made of: `quantity times unitPrice`, `The sum of all lineTotals`. Where a
- * word is none of the properties next to it, nothing is said.
+ * Reports numbers that differ from the calculation in their description, such as `quantity times unitPrice` or `The sum
+ * of all lineTotals`. A formula is ignored if one of its words matches no sibling property.
  */
 export function miscalculated(document: OpenApiDocument, { operation, response }: Exchange): Candidate[] {
   if (operation === undefined || response.status >= 300 || response.json === undefined) return [];
@@ -45,18 +45,17 @@ export function miscalculated(document: OpenApiDocument, { operation, response }
   return [...found.values()];
 }
 
-/** A property that others determine, as its the description says. */
+/** A property whose description states how it is calculated. */
 interface Calculated {
   readonly name: string;
   readonly node: JsonObject;
   readonly words: string;
   readonly formula: Formula | undefined;
-  readonly sum: SumSaid | undefined;
+  readonly sum: SumFormula | undefined;
 }
 
 const known = new WeakMap<Description, readonly Calculated[]>();
 
-/** The properties of an object that others determine. */
 function calculatedIn(description: Description): readonly Calculated[] {
   const calculated = known.get(description) ?? readCalculated(description);
   known.set(description, calculated);
@@ -68,14 +67,14 @@ function readCalculated(description: Description): Calculated[] {
   return [...new Set(names)].flatMap((name) => {
     const parts = description.member(name)?.parts ?? [];
     const node = parts.find((part) => typeof part.description === 'string');
-    if (node === undefined || parts.some((part) => saidOf(part).calculated === false)) return [];
+    if (node === undefined || parts.some((part) => extensionOf(part).calculated === false)) return [];
     const words = String(node.description);
-    const [formula, sum] = [formulaSaid(words), sumSaid(words)];
+    const [formula, sum] = [parseFormula(words), parseSum(words)];
     return formula === undefined && sum === undefined ? [] : [{ name, node, words, formula, sum }];
   });
 }
 
-/** What a formula gives with the properties of an object; undefined where one of them is missing, is no number or is a share of a hundred. */
+/** Evaluates a formula; undefined if a property is missing, is not a number, or is a percentage. */
 function resultOf(formula: Formula | undefined, name: string, object: JsonObject): Big | undefined {
   if (formula === undefined) return undefined;
   const names = formula.operands.map((operand) => nameLike(operand, Object.keys(object)));
@@ -86,18 +85,18 @@ function resultOf(formula: Formula | undefined, name: string, object: JsonObject
   return known.reduce((result, number, index) => result[formula.operators[index - 1] ?? 'plus'](number));
 }
 
-/** The sum that the description states of a list in the same object; undefined where they tell of none, or of more than one. */
-function sumOf(said: SumSaid | undefined, object: JsonObject): Big | undefined {
-  if (said === undefined) return undefined;
+/** Evaluates a documented sum over a list in the same object; undefined unless exactly one list matches. */
+function sumOf(formula: SumFormula | undefined, object: JsonObject): Big | undefined {
+  if (formula === undefined) return undefined;
   const sums = Object.entries(object)
-    .filter(([name]) => said.rows === undefined || nameLike(said.rows, [name]) !== undefined)
-    .map(([, list]) => (Array.isArray(list) && list.every(isObject) ? sumOver(list, said) : undefined))
+    .filter(([name]) => formula.rows === undefined || nameLike(formula.rows, [name]) !== undefined)
+    .map(([, list]) => (Array.isArray(list) && list.every(isObject) ? sumOver(list, formula) : undefined))
     .filter((sum) => sum !== undefined);
   return sums.length === 1 ? sums[0] : undefined;
 }
 
-/** The sum of a property over rows; undefined where there is none, or where it is no number in one of them. */
-export function sumOver(rows: readonly JsonObject[], { member, isSparse }: SumSaid): Big | undefined {
+/** The sum of a property over rows; undefined if no row has it, or if a row has a value that is not a number. */
+export function sumOver(rows: readonly JsonObject[], { member, isSparse }: SumFormula): Big | undefined {
   const numbers = rows.map((row) => {
     const name = nameLike(member, Object.keys(row));
     const value = name === undefined ? undefined : row[name];
@@ -110,23 +109,26 @@ export function sumOver(rows: readonly JsonObject[], { member, isSparse }: SumSa
 
 const zero = new Big(0);
 
-/** Whether a number that is told is the one expected. What has fewer decimal places may be rounded. */
+/** Whether a reported number equals the expected one. Fewer decimal places count as rounding. */
 export function agrees(stated: unknown, expected: Big): boolean {
   const number = numberOf(stated);
   if (number === undefined) return true;
   const places = decimalsIn(stated);
   const isRounded = decimalsIn(expected.toFixed()) > places;
-  // The rest of a sum in binary fractions is no error of anybody's arithmetic.
+  // Ignores the error that binary fractions add to a sum.
   const step = isRounded ? new Big(10).pow(-places) : new Big('0.000001');
   return number.minus(expected).abs().lt(step);
 }
 
-/** 19 of a hundred is written as 19 by some, and as 0.19 by others. */
+/** Percentages are skipped: 19 % is written as 19 by some APIs and as 0.19 by others. */
 function isShare(name: string): boolean {
   return /percent|pct|share|ratio/i.test(name);
 }
 
-/** The name that words mean: `unit amount` is `unitAmount`; `lineTotals` are those called `lineTotal`, where no other is called so. */
+/**
+ * The property name that words refer to: `unit amount` matches `unitAmount`. `lineTotals` matches `lineTotal` if no
+ * name matches exactly.
+ */
 export function nameLike(words: string, names: readonly string[]): string | undefined {
   return (
     names.find((name) => keyOfName(name) === keyOfName(words)) ??
@@ -134,7 +136,7 @@ export function nameLike(words: string, names: readonly string[]): string | unde
   );
 }
 
-/** A number, also where it is written as a text, as exact amounts are. */
+/** Parses a number, including decimal amounts that are transferred as strings. */
 export function numberOf(value: unknown): Big | undefined {
   const isNumber = typeof value === 'number' || (typeof value === 'string' && /^-?\d+(?:\.\d+)?$/.test(value));
   return isNumber ? new Big(value) : undefined;

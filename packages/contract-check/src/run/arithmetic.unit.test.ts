@@ -8,28 +8,28 @@ import { responseOf } from '../http/client.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { miscalculated } from './arithmetic.ts';
 
-const said = (description: string, more: object = {}) => ({ description, ...more });
+const described = (description: string, more: object = {}) => ({ description, ...more });
 const line = {
   properties: {
-    unitPrice: said('The price of one.'),
-    quantity: said('How many.'),
-    vatPercent: said('Of a hundred.'),
-    lineTotal: said('`quantity` times unit price, rounded half up.'),
-    gross: said('The unit price plus vatPercent.'),
+    unitPrice: described('The price of one.'),
+    quantity: described('How many.'),
+    vatPercent: described('Of a hundred.'),
+    lineTotal: described('`quantity` times unit price, rounded half up.'),
+    gross: described('The unit price plus vatPercent.'),
   },
 };
 const order = {
   properties: {
     lines: { items: line },
     fees: { items: { properties: { amount: {}, waived: {} } } },
-    subtotal: said('The sum of all lineTotals. Without fees.'),
-    feeTotal: said('The sum of the amounts of all fees; one without an amount counts as nothing.'),
-    total: said('Subtotal plus fee total less discount.'),
-    discount: said('What is taken off.'),
-    rounded: said('Subtotal times factor, rounded.', { 'x-contract-check': { calculated: false } }),
+    subtotal: described('The sum of all lineTotals. Without fees.'),
+    feeTotal: described('The sum of the amounts of all fees; one without an amount counts as nothing.'),
+    total: described('Subtotal plus fee total less discount.'),
+    discount: described('What is taken off.'),
+    rounded: described('Subtotal times factor, rounded.', { 'x-contract-check': { calculated: false } }),
     factor: {},
-    due: said('The sum of all lineTotals but those that are paid.'),
-    points: said('Lines times ten.'),
+    due: described('The sum of all lineTotals but those that are paid.'),
+    points: described('Lines times ten.'),
   },
 };
 const contract = {
@@ -69,7 +69,7 @@ describe('a calculated number', () => {
   it.each([
     ['a product', { lines: [{ unitPrice: '4.50', quantity: 3, lineTotal: '4.50' }] }, '/*/lines/*/lineTotal', '13.5'],
     ['a sum over a list', { lines: [{ lineTotal: 1.1 }, { lineTotal: 2.2 }], subtotal: 1.1 }, '/*/subtotal', '3.3'],
-    ['a sum of what some lack', { fees: [{ amount: 2 }, { amount: null }], feeTotal: 4 }, '/*/feeTotal', '2'],
+    ['a sum over optional values', { fees: [{ amount: 2 }, { amount: null }], feeTotal: 4 }, '/*/feeTotal', '2'],
     ['a difference', { subtotal: '9.00', feeTotal: '1.00', discount: '2.00', total: '10.00' }, '/*/total', '8'],
     ['one cent too many', { subtotal: '9.00', feeTotal: '0', discount: '0', total: '9.01' }, '/*/total', '9'],
   ])('is wrong: %s', (_name, wrong, pointer, expected) => {
@@ -80,16 +80,16 @@ describe('a calculated number', () => {
   });
 
   it.each([
-    ['as it should be', { lines: [{ unitPrice: '0.335', quantity: 3, lineTotal: '1.01' }] }],
+    ['correct, rounded up', { lines: [{ unitPrice: '0.335', quantity: 3, lineTotal: '1.01' }] }],
     ['rounded down', { lines: [{ unitPrice: '0.335', quantity: 3, lineTotal: '1.00' }] }],
     ['binary fractions', { lines: [{ lineTotal: 0.1 }, { lineTotal: 0.2 }], subtotal: 0.1 + 0.2 }],
     ['a missing part', { subtotal: '9.00', discount: '2.00', total: '10.00' }],
     ['a missing list', { subtotal: '9.00' }],
     ['a row without its number', { lines: [{ lineTotal: 1 }, {}], subtotal: 9 }],
-    ['a share of a hundred', { lines: [{ unitPrice: 10, vatPercent: 20, gross: 12 }] }],
+    ['a percentage', { lines: [{ unitPrice: 10, vatPercent: 20, gross: 12 }] }],
     ['a property with calculated: false', { subtotal: 2, factor: 2, rounded: 9 }],
     ['a condition', { lines: [{ lineTotal: 1 }, { lineTotal: 2 }], due: 1 }],
-    ['a word that is no member', { lines: [{}], points: 3 }],
+    ['an unknown property', { lines: [{}], points: 3 }],
     ['no number', { subtotal: '9.00', feeTotal: '0', discount: '0', total: 'on request' }],
   ])('is not reported: %s', (_name, right) => {
     expect(found(right)).toEqual([]);

@@ -8,8 +8,8 @@ import { Candidates } from './candidates.ts';
 import { withKnownIds, withOtherIds } from './known-ids.ts';
 import {
   collectionPath,
+  isCreating,
   isDestructive,
-  isMaking,
   isPutCreation,
   isReadingPost,
   lastParameter,
@@ -20,16 +20,16 @@ import { atEveryDepth, type Freshnesses, freshnesses, renewed } from './renewal.
 import type { Session } from './session.ts';
 import { isHarmless, unknownId } from './unknown-id.ts';
 
-/** A call that succeeded: what every probe changes in one thing. */
+/** A call that succeeded. Each probe changes one thing in it. */
 export interface Baseline {
   readonly call: Call;
   readonly exchange: Exchange;
 }
 
-/** New resources that do not help before no more are created. */
-const mostHelpless = 3;
+/** Consecutive new resources that may fail to help before the run stops creating them. */
+const maxFruitlessAttempts = 3;
 
-/** The calls that are known to succeed, and how new ones are created. */
+/** Calls that are known to succeed, and how to create fresh resources for them. */
 export class Baselines {
   readonly #session: Session;
   readonly #parts: Candidates;
@@ -38,8 +38,8 @@ export class Baselines {
   readonly #branches = new Map<string, Promise<readonly Call[]>>();
   readonly #variants = new Map<string, Promise<readonly Call[]>>();
   readonly #freshnesses = new Map<string, Promise<Freshnesses>>();
-  /** How often in a row a new resource did not help, by operation. */
-  readonly #helpless = new Map<string, number>();
+  /** Consecutive times that a new resource did not help, by operation. */
+  readonly #fruitlessAttempts = new Map<string, number>();
 
   constructor(session: Session) {
     this.#session = session;
@@ -50,10 +50,13 @@ export class Baselines {
     return this.#known.get(operation.id);
   }
 
-  /** Finds a call for each operation, in an order in which those that make come before those that need. */
+  /**
+   * Finds a successful call for each operation. Operations that create run before those that need the created
+   * resources.
+   */
   async find(onProgress: (done: number, all: number) => void): Promise<void> {
     const operations = [...this.#session.operations].sort((left, right) => rank(left) - rank(right));
-    // A second round: by then, operations that make what others need have been called.
+    // Later rounds can use resources that were created in earlier ones.
     for (let round = 0; round < 3; round += 1) {
       let done = 0;
       const before = this.#known.size;
@@ -76,8 +79,8 @@ export class Baselines {
   }
 
   /**
-   * Calls an operation anew, with texts that were not sent before, so that what must be unique does not meet itself; one that
-   * changes or deletes, on a resource that is created for it. Gives its response where it succeeded.
+   * Repeats the call of an operation with fresh texts, so that unique values do not conflict. Updates and deletes run
+   * on a resource that is created for them. Returns undefined if no call succeeds.
    */
   async again(operation: Operation, label: string): Promise<Baseline | undefined> {
     const known = this.#known.get(operation.id);
@@ -85,7 +88,7 @@ export class Baselines {
     for (const extent of await this.freshnesses(operation)) {
       const call = renewed(this.#session, known.call, `fresh ${label}`, extent);
       const target = isPutCreation(operation, this.#session.operations)
-        ? await this.putAnew(call, label)
+        ? await this.putNew(call, label)
         : isDestructive(operation)
           ? await this.#onNewResource(call, label)
           : call;
@@ -94,10 +97,13 @@ export class Baselines {
       if (isSuccess(exchange) && !hasItemErrors(exchange)) return { call: target, exchange };
       if (!isConflict(exchange)) return undefined;
     }
-    return isMaking(operation) ? this.#withOthers(known.call, label) : undefined;
+    return isCreating(operation) ? this.#withOthers(known.call, label) : undefined;
   }
 
-  /** The call with other resources that it refers to, where those that it knew are used up: a seat is sold once. It is the known one then. */
+  /**
+   * Retries with other referenced resources if the known ones are used up: a seat is sold only once. A success becomes
+   * the new baseline.
+   */
   async #withOthers(call: Call, label: string): Promise<Baseline | undefined> {
     for (let turn = 0; turn < 3 && !this.#session.isOver; turn += 1) {
       const body = withOtherIds(this.#session, call.operation, call.body, turn);
@@ -113,12 +119,12 @@ export class Baselines {
   }
 
   /**
-   * A call that would succeed now: other checks may have deleted what the known one is about. Of one that deletes, on a resource
-   * that is created for it and is still there.
+   * A call that succeeds now, although other checks may have deleted its resource since. A delete gets a resource that
+   * is created for it.
    */
-  async alive(operation: Operation): Promise<Baseline | undefined> {
-    // What it uses up may be used up by now.
-    if (isMaking(operation)) await this.again(operation, 'alive');
+  async usable(operation: Operation): Promise<Baseline | undefined> {
+    // The baseline may depend on a resource that is used up by now.
+    if (isCreating(operation)) await this.again(operation, 'alive');
     const known = this.#known.get(operation.id);
     if (known === undefined) return undefined;
     if (operation.method === 'DELETE') {
@@ -129,15 +135,15 @@ export class Baselines {
     const exchange = await this.#session.send(known.call);
     if (![404, 410].includes(exchange.response.status)) return known;
     for (const id of Object.values(known.call.path)) this.#session.pool.forget(id);
-    const maker = this.makerFor(operation);
-    if (maker !== undefined) await this.again(maker, `alive ${operation.id}`);
+    const creator = this.creatorFor(operation);
+    if (creator !== undefined) await this.again(creator, `alive ${operation.id}`);
     await this.#try(operation, 5);
     return this.#known.get(operation.id);
   }
 
   /**
-   * The call with other bodies that succeeded too: what is rejected in one context may be taken in another. Made when it is
-   * first requested.
+   * The call with other bodies that also succeeded: a value that is rejected in one context may be accepted in another.
+   * Computed on first use.
    */
   variants(operation: Operation): Promise<readonly Call[]> {
     let variants = this.#variants.get(operation.id);
@@ -149,8 +155,8 @@ export class Baselines {
   }
 
   /**
-   * The call with a body of each branch of the schema's choices, as far as such calls succeed: what is in one branch only
-   * is not in the baseline.
+   * The call with a body for each branch of the schema's choices, where such calls succeed. The baseline covers only
+   * one branch.
    */
   branches(operation: Operation): Promise<readonly Call[]> {
     let branches = this.#branches.get(operation.id);
@@ -173,7 +179,7 @@ export class Baselines {
       .branches(schema, 'request', this.#session.seedFor(`${operation.id} branches`))
       .filter(isNear);
     for (const { pointer, value } of branches.slice(0, 10)) {
-      // What is known to be taken next to it is taken beside another branch, too, more likely than what is made up with it.
+      // Known good siblings are more likely to be accepted in another branch than generated ones.
       const grafted = put(call.body, pointer, at(value, pointer));
       for (const whole of pointer === '' ? [value] : [grafted, value]) {
         const body = withKnownIds(this.#session, operation, whole);
@@ -193,20 +199,20 @@ export class Baselines {
     const found: Call[] = [];
     for (const [index, { body }] of this.#parts.bodies(operation, 7).entries()) {
       if (found.length >= 4 || this.#session.isOver) break;
-      const exchange = await this.sendAnew({ ...call, body }, `variant ${index}`);
+      const exchange = await this.sendFresh({ ...call, body }, `variant ${index}`);
       if (isSuccess(exchange) && !hasItemErrors(exchange)) found.push({ ...call, body });
     }
     return found;
   }
 
   /**
-   * Sends a call; one that makes something in other words than those before it, and in more of them as long as it conflicts.
+   * Sends a call. A call that creates a resource gets fresh texts, and more of them as long as it conflicts.
    *
-   * @param kept a JSON Pointer to what in the body stays as it is.
+   * @param kept JSON Pointer to the part of the body that must not change.
    */
-  async sendAnew(call: Call, label: string, kept?: string): Promise<Exchange> {
+  async sendFresh(call: Call, label: string, kept?: string): Promise<Exchange> {
     const session = this.#session;
-    if (!isMaking(call.operation)) return session.send(call);
+    if (!isCreating(call.operation)) return session.send(call);
     const [least, ...more] = await this.freshnesses(call.operation);
     let exchange = await session.send(renewed(session, call, label, least, kept));
     for (const freshness of more) {
@@ -217,13 +223,13 @@ export class Baselines {
   }
 
   /**
-   * How much must be told anew for what an operation makes to be new, and what may be tried where that is not enough. Found out
-   * once: else every probe would learn it again.
+   * Which texts must be fresh for a new resource, and what to try if they are not enough. Determined once per
+   * operation, because every probe needs it.
    */
   freshnesses(operation: Operation): Promise<Freshnesses> {
     let found = this.#freshnesses.get(operation.id);
     if (found === undefined) {
-      found = isMaking(operation) ? this.#findFreshnesses(operation) : Promise.resolve(freshnesses);
+      found = isCreating(operation) ? this.#findFreshnesses(operation) : Promise.resolve(freshnesses);
       this.#freshnesses.set(operation.id, found);
     }
     return found;
@@ -240,8 +246,8 @@ export class Baselines {
     return [least, ...more];
   }
 
-  /** The operation that makes what a path's parameter names. */
-  makerFor(operation: Operation): Operation | undefined {
+  /** The operation that creates the resource that the last path parameter names. */
+  creatorFor(operation: Operation): Operation | undefined {
     const name = lastParameter(operation.path);
     if (name === undefined) return undefined;
     const collection = collectionPath(operation.path, name);
@@ -258,7 +264,7 @@ export class Baselines {
   async #try(operation: Operation, round: number): Promise<void> {
     for (const [index, call] of this.#candidates(operation, round).entries()) {
       if (this.#session.isOver) return;
-      const target = await this.#onItsOwn(call, `try ${round} ${index}`);
+      const target = await this.#isolated(call, `try ${round} ${index}`);
       if (target === undefined) continue;
       let sent = target;
       let exchange = await this.#session.send(sent);
@@ -267,13 +273,13 @@ export class Baselines {
         sent = renewed(this.#session, call, `fresh conflict ${round} ${index}`, extent);
         exchange = await this.#session.send(sent);
       }
-      const lessened = hasItemErrors(exchange) ? withoutFailed(sent, exchange) : undefined;
-      if (lessened !== undefined) {
-        const again = await this.#session.send(lessened);
-        if (isSuccess(again) && !hasItemErrors(again)) [sent, exchange] = [lessened, again];
+      const reduced = hasItemErrors(exchange) ? withoutFailed(sent, exchange) : undefined;
+      if (reduced !== undefined) {
+        const again = await this.#session.send(reduced);
+        if (isSuccess(again) && !hasItemErrors(again)) [sent, exchange] = [reduced, again];
       }
       if (isSuccess(exchange)) {
-        // A batch in which an item failed is better than none, and another may do better.
+        // A batch with a failed item is a fallback: a later candidate may succeed completely.
         const known = this.#known.get(operation.id);
         if (known === undefined || (!hasItemErrors(exchange) && !hasNoRows(this.#session, exchange)))
           this.#known.set(operation.id, { call: sent, exchange });
@@ -289,21 +295,21 @@ export class Baselines {
     }
   }
 
-  /** The call as it may be tried: one that deletes, on what is created for it; one that puts, where it harms nothing. */
-  async #onItsOwn(call: Call, label: string): Promise<Call | undefined> {
+  /** Prepares a call so that it harms no existing data: a delete runs on a new resource, a PUT under an unused ID. */
+  async #isolated(call: Call, label: string): Promise<Call | undefined> {
     const { operation } = call;
     if (operation.method === 'DELETE') return (await this.#onNewResource(call, label)) ?? call;
     if (!isPutCreation(operation, this.#session.operations) || (await isHarmless(this.#session, call))) return call;
-    const anew = await this.putAnew(call, label);
-    if (anew === undefined)
+    const freshCall = await this.putNew(call, label);
+    if (freshCall === undefined)
       this.#rejections.set(
         operation.id,
         'every path that could be used leads to a resource that this run did not create',
       );
-    return anew;
+    return freshCall;
   }
 
-  /** Calls that may succeed, the likeliest first. */
+  /** Calls that may succeed, most likely first. */
   #candidates(operation: Operation, round: number): Call[] {
     const onlyCreated = isDestructive(operation) && operation.path.includes('{');
     const parameters = this.#parts.parameterSets(operation, onlyCreated, round);
@@ -321,15 +327,12 @@ export class Baselines {
     return calls.slice(0, 18);
   }
 
-  /**
-   * A call that puts a resource where none is: under an id that is new, also where the body repeats it; undefined where none is
-   * known to be.
-   */
-  async putAnew(call: Call, label: string): Promise<Call | undefined> {
+  /** A PUT to an unused ID. The ID is also replaced in the body. Returns undefined if no unused ID is known. */
+  async putNew(call: Call, label: string): Promise<Call | undefined> {
     const name = lastParameter(call.operation.path) ?? '';
     const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
     if (parameter === undefined) return undefined;
-    // What is new in this run may be there since an earlier one of the same seed.
+    // An earlier run with the same seed may have created the first ID.
     for (const turn of [label, `${label} ${randomUUID()}`]) {
       const seed = this.#session.seedFor(`${call.operation.id} put ${turn}`);
       const id = unknownId(this.#session, parameter.schema, call.path[name], seed);
@@ -341,26 +344,26 @@ export class Baselines {
   }
 
   /**
-   * The response, or the response of the same call on a resource that is created for it, where what was done to the known one already is in
-   * the way: an order is cancelled once. Given up where it does not help.
+   * Repeats a conflicting action on a resource that is created for it, because an earlier call may have changed the
+   * state of the known one: an order is cancelled only once. Returns the first response if that does not help.
    */
   async elsewhere(call: Call, exchange: Exchange, label: string): Promise<Exchange> {
     const { id, method, path } = call.operation;
-    const failures = this.#helpless.get(id) ?? 0;
+    const failures = this.#fruitlessAttempts.get(id) ?? 0;
     const isAction = method === 'POST' && path.includes('{') && !path.endsWith('}');
-    if (exchange.response.status !== 409 || !isAction || failures >= mostHelpless) return exchange;
+    if (exchange.response.status !== 409 || !isAction || failures >= maxFruitlessAttempts) return exchange;
     const target = await this.#onNewResource(call, `elsewhere ${label}`);
     if (target === undefined || target === call) return exchange;
     const other = await this.#session.send(target);
-    this.#helpless.set(id, other.response.status === 409 ? failures + 1 : 0);
+    this.#fruitlessAttempts.set(id, other.response.status === 409 ? failures + 1 : 0);
     return other;
   }
 
-  /** The call on a resource that is created for it: what one probe deletes, no other misses. */
+  /** The call on a resource that is created for it, so that a deletion does not affect other probes. */
   async #onNewResource(call: Call, label: string): Promise<Call | undefined> {
-    const maker = this.makerFor(call.operation);
-    if (maker === undefined) return call.operation.method === 'DELETE' ? undefined : call;
-    const created = await this.again(maker, `for ${call.operation.id} ${label}`);
+    const creator = this.creatorFor(call.operation);
+    if (creator === undefined) return call.operation.method === 'DELETE' ? undefined : call;
+    const created = await this.again(creator, `for ${call.operation.id} ${label}`);
     if (created === undefined) return undefined;
     const name = lastParameter(call.operation.path) ?? '';
     const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);
@@ -374,7 +377,7 @@ export class Baselines {
   }
 }
 
-/** The call with those of its items that did not fail; undefined where that cannot be told, or none is left. */
+/** The call without its failed items; undefined if they cannot be identified, or if none is left. */
 function withoutFailed(call: Call, exchange: Exchange): Call | undefined {
   const { body } = call;
   if (!isObject(body)) return undefined;
@@ -386,16 +389,16 @@ function withoutFailed(call: Call, exchange: Exchange): Call | undefined {
   return kept.length === 0 || kept.length === items.length ? undefined : { ...call, body: { ...body, [name]: kept } };
 }
 
-/** A list that is empty: another call may find more. What is created is no list, whatever is in it. */
+/** Whether a list is empty; another call may return rows. A created resource is not a list. */
 function hasNoRows({ document }: Session, { operation, response }: Exchange): boolean {
-  if (operation !== undefined && isMaking(operation)) return false;
+  if (operation !== undefined && isCreating(operation)) return false;
   const schema = operation?.responses.find(({ status }) => status === String(response.status))?.contents[0]?.schema;
   const rows = rowsSchema(document, schema);
   const list = rows === undefined ? undefined : at(response.json?.value, rows.member === '' ? '' : `/${rows.member}`);
   return Array.isArray(list) && list.length === 0;
 }
 
-/** Whether other words may help: what is there already is in the way, or of an item that may be. */
+/** Whether fresh texts may help, because an existing resource conflicts. */
 function isConflict(exchange: Exchange): boolean {
   return exchange.response.status === 409 || hasItemErrors(exchange);
 }
@@ -404,7 +407,7 @@ export function isSuccess({ response }: Exchange): boolean {
   return response.status >= 200 && response.status < 300;
 }
 
-/** Lists first, then what makes, reads, changes and, last, what takes away. */
+/** Lists first, then operations that create, read and update; deletes come last. */
 function rank(operation: Operation): number {
   const isNamed = operation.path.includes('{');
   if (operation.method === 'GET') return isNamed ? 3 : 0;

@@ -4,10 +4,10 @@ import type { Call } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { sizeOf } from '../json.ts';
 import { withKnownIds, withoutUnknownIds } from './known-ids.ts';
-import { isMaking, isOwnId, isPutCreation, kindOfReference, lastParameter } from './names.ts';
+import { isCreating, isOwnId, isPutCreation, kindOfReference, lastParameter } from './names.ts';
 import type { Session } from './session.ts';
 
-/** What calls of an operation may be made of: what the server has, what the contract gives as examples, what schemas allow. */
+/** Generates possible calls of an operation from resources on the server, examples in the contract, and schemas. */
 export class Candidates {
   readonly #session: Session;
 
@@ -15,7 +15,7 @@ export class Candidates {
     this.#session = session;
   }
 
-  /** Values for what must be sent in paths, queries, headers and cookies, the likeliest first. */
+  /** Values for the path and the required parameters, most likely first. */
   parameterSets(
     operation: Operation,
     onlyCreated: boolean,
@@ -39,7 +39,7 @@ export class Candidates {
     }));
   }
 
-  /** What must be sent; in each turn with other values, and no two parameters with the same of a list. */
+  /** Required parameters. Each turn uses other values, and no two parameters share a value. */
   #required(operation: Operation, place: Parameter['in'], round: number, turn: number): Record<string, unknown> {
     const isRequested = operation.responses.some(({ status }) => status === '428');
     const needed = operation.parameters.filter(
@@ -48,8 +48,8 @@ export class Candidates {
     );
     return Object.fromEntries(
       needed
-        // What an identity sends by itself need not be made up.
-        .filter(({ name }) => place !== 'header' || !this.#isGiven(name))
+        // The identity sends these headers itself.
+        .filter(({ name }) => place !== 'header' || !this.#isCallerHeader(name))
         .map((parameter, index) => {
           const values = this.#valuesOf(operation, parameter, false, round);
           return [parameter.name, values[turn === 0 ? 0 : (turn + index) % values.length]];
@@ -57,28 +57,28 @@ export class Candidates {
     );
   }
 
-  #isGiven(header: string): boolean {
-    return this.#session.givenHeaders.includes(header.toLowerCase());
+  #isCallerHeader(header: string): boolean {
+    return this.#session.callerHeaders.includes(header.toLowerCase());
   }
 
-  /** Values for a parameter: what the server has, then examples, then what the schema allows. */
+  /** Values for a parameter: resources on the server, then examples, then values that the schema allows. */
   #valuesOf(operation: Operation, parameter: Parameter, onlyCreated: boolean, round: number): unknown[] {
-    const { values, pool, validators, given } = this.#session;
-    // Any version will do: what is stale is a check of its own.
+    const { values, pool, validators, providedValues } = this.#session;
+    // Any version will do: another check covers stale versions.
     const isCondition = /^if-match$/i.test(parameter.name);
     if (isCondition && validators.accepts(parameter.schema, '*', 'request')) return ['*'];
-    if (isCondition) return this.#tagToBe(operation, parameter);
-    if (given[parameter.name] !== undefined) return [given[parameter.name]];
+    if (isCondition) return this.#placeholderTag(operation, parameter);
+    if (providedValues[parameter.name] !== undefined) return [providedValues[parameter.name]];
     const { likely, possible } = pool.forParameter(operation, parameter.name, onlyCreated);
-    const fitting = likely.flatMap((value) => this.fit(parameter, value));
+    const accepted = likely.flatMap((value) => this.fit(parameter, value));
     const examples = parameter.examples.filter((value) => validators.accepts(parameter.schema, value, 'request'));
-    if (parameter.in === 'path' && fitting.length > 0) {
-      // A word such as a type may stand for something else in what the server has; the example is one of this very parameter.
+    if (parameter.in === 'path' && accepted.length > 0) {
+      // A word such as a type may mean something else in a known resource; the example belongs to this parameter.
       const isWord = !onlyCreated && !isOwnId(parameter.name) && kindOfReference(parameter.name) === undefined;
-      return isWord ? [fitting[0], ...examples, ...fitting.slice(1)] : fitting;
+      return isWord ? [accepted[0], ...examples, ...accepted.slice(1)] : accepted;
     }
     const sameName = possible.flatMap((value) => this.fit(parameter, value));
-    // An id that does not exist is no call that could succeed; but a path may take a word from a list, or a date.
+    // An ID that does not exist cannot succeed. A path may still take a value from an enum, or a date.
     const isChosen = isClosedList(this.#session, parameter);
     const seed = this.#session.seedFor(`${operation.id} ${parameter.name} ${round}`);
     const sampled = values.sample(parameter.schema, 'request', 'most', seed);
@@ -90,29 +90,31 @@ export class Candidates {
     const isReference = kindOfReference(parameter.name) !== undefined;
     const ids = this.#isId(parameter) ? pool.ids().flatMap((value) => this.fit(parameter, value)) : [];
     return [
-      ...(isReference ? fitting : []),
+      ...(isReference ? accepted : []),
       ...examples,
       ...sameName,
       ...(sampled === undefined ? [] : [sampled.value]),
-      ...fitting,
+      ...accepted,
       ...ids,
     ];
   }
 
-  /** A text in place of the tag that the resource will have. */
-  #tagToBe(operation: Operation, { schema, name }: Parameter): unknown[] {
-    const { values, tagsToBe } = this.#session;
+  /** A placeholder for the ETag that the resource has when the call is sent. */
+  #placeholderTag(operation: Operation, { schema, name }: Parameter): unknown[] {
+    const { values, placeholderTags } = this.#session;
     const tag = values.sample(schema, 'request', 'some', this.#session.seedFor(`${operation.id} ${name}`))?.value;
-    if (typeof tag === 'string') tagsToBe.add(tag);
+    if (typeof tag === 'string') placeholderTags.add(tag);
     return [tag];
   }
 
-  /** Whether the values of a parameter look like ids, whatever its name: then those of known resources may be meant. */
+  /**
+   * Whether the values of a query parameter look like IDs, regardless of its name. IDs of known resources may match.
+   */
   #isId({ in: place, schema }: Parameter): boolean {
     return place === 'query' && this.#session.document.object(schema).format === 'uuid';
   }
 
-  /** A known value where the parameter's schema takes it, as a text or a number as need be. */
+  /** A known value if the parameter's schema accepts it, converted between string and number if needed. */
   fit(parameter: Parameter, value: unknown): unknown[] {
     const forms = [
       value,
@@ -122,13 +124,13 @@ export class Candidates {
           ? Number(value)
           : undefined,
     ];
-    const fitting = forms.find(
+    const accepted = forms.find(
       (form) => form !== undefined && this.#session.validators.accepts(parameter.schema, form, 'request'),
     );
-    return fitting === undefined ? [] : [fitting];
+    return accepted === undefined ? [] : [accepted];
   }
 
-  /** Bodies, the likeliest to be taken first. */
+  /** Bodies, most likely accepted first. */
   bodies(operation: Operation, round: number): Pick<Call, 'body' | 'mediaType'>[] {
     const contents = operation.body?.contents ?? [];
     const content = contents.find(({ mediaType }) => isJson(mediaType)) ?? contents[0];
@@ -143,17 +145,20 @@ export class Candidates {
     const created = samples.filter((sample) => sample !== undefined).map(({ value }) => value);
     const examples = content.examples.filter((value) => validators.accepts(schema, value, 'request'));
     const isValid = (body: unknown) => validators.accepts(schema, body, 'request');
-    const given = [...examples, ...created].slice(0, 9);
-    const known = given.map((value) => {
+    const samplesAndExamples = [...examples, ...created].slice(0, 9);
+    const known = samplesAndExamples.map((value) => {
       const body = withKnownIds(this.#session, operation, value);
       return isValid(body) ? body : value;
     });
     const isOther = (body: unknown, index: number) => !isDeepStrictEqual(body, known[index]) && isValid(body);
-    const keyed = given.map((value) => withKnownIds(this.#session, operation, value, true)).filter(isOther);
+    const keyed = samplesAndExamples
+      .map((value) => withKnownIds(this.#session, operation, value, true))
+      .filter(isOther);
     const modest = known.map((body) => withoutUnknownIds(this.#session, operation, body)).filter(isOther);
-    // What makes is to make something new, and leave alone what is there; and little of it, because every probe creates one.
+    // Operations that create must not touch existing resources. Small bodies come first, because every probe creates
+    // one.
     const little = keyed.toSorted((one, other) => sizeOf(one) - sizeOf(other));
-    const bodies = isMaking(operation) ? [...little.slice(0, 4), ...known] : [...known, ...keyed.slice(0, 4)];
+    const bodies = isCreating(operation) ? [...little.slice(0, 4), ...known] : [...known, ...keyed.slice(0, 4)];
     return [...bodies, ...modest.slice(0, 3)].map((body) => ({ body, mediaType }));
   }
 }

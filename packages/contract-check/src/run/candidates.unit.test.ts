@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { check } from '../check.ts';
 
-/** The schemas of two families of types. Their fields have a `type` of their own, which is none that a path takes. */
+/** The schemas of two families of types. Their fields have a `type` property whose values are not valid in the path. */
 const types = { codes: 'WorkCode', entries: 'TimeEntry' } as const;
 const field = {
   type: 'object',
@@ -28,7 +28,7 @@ const paths = Object.entries(types).map(([family, example]) => [
       parameters: [{ in: 'path', name: 'type', required: true, schema: { type: 'string', minLength: 1 }, example }],
       responses: {
         200: { description: 'The schema.', content: { 'application/json': { schema } } },
-        404: { description: 'There is no such type.' },
+        404: { description: 'Unknown type.' },
       },
     },
   },
@@ -57,7 +57,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-it('reaches an operation by the example of its parameter, where a member of the same name is about something else', async () => {
+it('an operation is reached with the example of its parameter if a property of the same name has another meaning', async () => {
   const { operations } = await check({ spec, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
   expect(operations.map(({ id, reached }) => [id, reached])).toEqual([
     ['read-codes', true],

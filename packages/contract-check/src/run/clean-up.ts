@@ -1,7 +1,7 @@
 import type { Baselines } from './baseline.ts';
 import type { Session } from './session.ts';
 
-/** Deletes what this run created, where the API can delete; what stays is said. */
+/** Deletes the resources that this run created, and reports those that the API cannot delete. */
 export async function cleanUp(session: Session, baselines: Baselines): Promise<void> {
   const left = new Set<string>();
   for (const { operation, id, name } of session.pool.deletable(session.operations)) {

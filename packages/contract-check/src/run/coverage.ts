@@ -13,7 +13,7 @@ interface Item {
   isExercised: boolean;
 }
 
-/** The keywords that a request can break. */
+/** The keywords that a request can violate. */
 const constraints = [
   'type',
   'enum',
@@ -39,7 +39,7 @@ const constraints = [
   'anyOf',
 ] as const;
 
-/** What of the contract was really exercised: declared resources, and what has been seen of them. */
+/** Tracks which parts of the contract the run exercised. */
 export class CoverageBook {
   readonly #document: OpenApiDocument;
   readonly #items = new Map<string, Item>();
@@ -51,8 +51,8 @@ export class CoverageBook {
     for (const operation of operations) this.#declare(operation);
   }
 
-  /** Marks what an exchange shows. */
-  saw({ operation, path, query, headers, cookies }: Call, exchange: Exchange): void {
+  /** Records what an exchange covers. */
+  recordExchange({ operation, path, query, headers, cookies }: Call, exchange: Exchange): void {
     const { status, mediaType } = exchange.response;
     if (status >= 200 && status < 400) this.#mark('operation', operation.id, '');
     const declared = declaredResponseFor(operation, status);
@@ -62,7 +62,7 @@ export class CoverageBook {
       if (content !== undefined) this.#mark('mediaType', operation.id, `${declared.status} ${content.mediaType}`);
     }
     if (status >= 200 && status < 400) {
-      // What the caller sends with everything is sent, too.
+      // Includes headers that the identity adds to every request.
       for (const { name, in: place } of operation.parameters) {
         if (place === 'header' && exchange.request.headers[name.toLowerCase()] !== undefined) {
           this.#mark('parameter', operation.id, `${place}.${name}`);
@@ -76,8 +76,8 @@ export class CoverageBook {
     }
   }
 
-  /** Marks a constraint that a request was created to break, or to stand on the boundary of. */
-  tried(operation: Operation, place: Place | undefined, value?: unknown): void {
+  /** Records a constraint that a request violates or tests at its boundary. */
+  recordConstraint(operation: Operation, place: Place | undefined, value?: unknown): void {
     if (place === undefined) return;
     const key = keyOf(place);
     this.#mark('constraint', operation.id, this.#same.get(`${operation.id} ${key}`) ?? key);
@@ -159,7 +159,7 @@ export class CoverageBook {
     for (const { schema } of operation.body?.contents ?? []) if (schema !== undefined) constrain('body', schema);
   }
 
-  /** Every constraint of a schema, each once, however often the schema comes back to it. */
+  /** Every constraint of a schema once, also if the schema is recursive. */
   #constraintsOf(root: JsonObject): { node: JsonObject; keyword: string; pointer: string }[] {
     const found: { node: JsonObject; keyword: string; pointer: string }[] = [];
     const seen = new Set<object>();

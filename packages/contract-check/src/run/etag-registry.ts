@@ -5,33 +5,36 @@ import { escapeSegment, isDeep, isObject } from '../json.ts';
 import { type Candidate, declaredResponseFor } from '../judge/judge.ts';
 import { isOwnId } from './names.ts';
 
-/** What a tag was seen with. */
-interface Seen {
+/** The first state that a tag was returned with. */
+interface KnownTag {
   readonly tag: string;
   readonly value: unknown;
 }
 
-/** Addresses that are remembered, and how long what they response may be: a run of any length takes no more memory. */
-const mostAddresses = 1000;
+/** Limits that keep memory constant in long runs. */
+const maxAddresses = 1000;
 const longestResponse = 10_000;
 
 /**
- * The strong ETags of a run. One of them stands for one state and no other (RFC 9110, 8.8.1), whatever has changed it: an
- * operation on the resource itself or on what it counts.
+ * Strong ETags that were returned in this run. A strong ETag identifies exactly one state (RFC 9110, 8.8.1), no matter
+ * which operation changed the resource.
  */
 export class EtagRegistry {
   readonly #document: OpenApiDocument;
-  readonly #seen = new Map<string, Seen>();
+  readonly #known = new Map<string, KnownTag>();
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
   }
 
-  /** The response, where its tag stood for another state before. The first state is kept, so that a second look can confirm. */
+  /**
+   * Reports a response whose ETag was returned with another state before. Keeps the first state, so that a second
+   * request can confirm the finding.
+   */
   judge({ operation, request, response }: Exchange): Candidate[] {
     const tag = response.headers.etag;
     if (operation === undefined || request.method !== 'GET' || response.status !== 200) return [];
-    // What a query asks for next to the resource is another resource's.
+    // A query can embed other resources, which have their own ETags.
     if (request.url.includes('?')) return [];
     if (!tag?.startsWith('"') || response.json === undefined || response.text.length > longestResponse) return [];
     if (isDeep(response.json.value)) return [];
@@ -39,12 +42,12 @@ export class EtagRegistry {
     if (header === undefined) return [];
     const key = JSON.stringify([request.url, request.headers]);
     const value = ownOf(response.json.value);
-    const before = this.#seen.get(key);
+    const before = this.#known.get(key);
     if (before?.tag !== tag) {
-      this.#seen.delete(key);
-      this.#seen.set(key, { tag, value });
-      const [oldest = key] = this.#seen.keys();
-      if (this.#seen.size > mostAddresses) this.#seen.delete(oldest);
+      this.#known.delete(key);
+      this.#known.set(key, { tag, value });
+      const [oldest = key] = this.#known.keys();
+      if (this.#known.size > maxAddresses) this.#known.delete(oldest);
       return [];
     }
     if (isDeepStrictEqual(before.value, value)) return [];
@@ -64,7 +67,7 @@ export class EtagRegistry {
   }
 }
 
-/** A value without the resources in it that have an id of their own: these have their own ETags. */
+/** The value without embedded resources, which have their own ETags. */
 function ownOf(value: unknown): unknown {
   if (!isObject(value)) return value;
   const isResource = (member: unknown) => isObject(member) && Object.keys(member).some(isOwnId);
@@ -75,7 +78,7 @@ function ownOf(value: unknown): unknown {
   );
 }
 
-/** The first property that differs, with what it was. */
+/** Describes the first property that differs. */
 function difference(before: unknown, after: unknown, pointer = ''): string {
   if (isObject(before) && isObject(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)]);

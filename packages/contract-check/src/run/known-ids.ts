@@ -6,15 +6,15 @@ import type { Session } from './session.ts';
 import { unlikelyIds } from './unknown-id.ts';
 
 /**
- * The value with the ids in it exchanged for ids of resources that the server has.
+ * Replaces IDs in a value with IDs of existing resources.
  *
- * @param keepsKeys for what is to be new: the keys of the resources themselves stay, and are none that are known.
+ * @param keepsKeys for new resources: keeps their own keys, and makes sure that these are unused.
  */
 export function withKnownIds(session: Session, operation: Operation, value: unknown, keepsKeys = false): unknown {
-  const { pool, given } = session;
+  const { pool, providedValues } = session;
   const onlyCreated = isDestructive(operation);
   const knownFor = (name: string, owner: string | undefined): unknown[] => {
-    // What is in an object of another kind is of that kind: the `systemRef` of a `client`.
+    // A property of a nested object belongs to the nested type: the `systemRef` of a `client`.
     const resources = owner === undefined ? [] : pool.ofKind(owner);
     if (resources.length > 0) return resources.map(({ row }) => (isOwnId(name) ? idOf(row) : row[name]));
     return pool.forMember(operation, name, onlyCreated && isOwnId(name));
@@ -28,7 +28,7 @@ export function withKnownIds(session: Session, operation: Operation, value: unkn
       );
     }
     if (name === undefined || !['string', 'number'].includes(typeof node)) return node;
-    if (given[name] !== undefined) return given[name];
+    if (providedValues[name] !== undefined) return providedValues[name];
     const isReference = kindOfReference(name) !== undefined || isOwnId(name);
     if (keepsKeys && isOwnId(name)) return unused(session, node);
     if (!isReference || (keepsKeys && pool.isKey(operation, name))) return node;
@@ -38,14 +38,14 @@ export function withKnownIds(session: Session, operation: Operation, value: unkn
   return visit(value, undefined, undefined);
 }
 
-/** An id that nothing is known by: what is to be created must not take the place of what is there. */
+/** Returns an unused ID, so that a create does not overwrite an existing resource. */
 function unused(session: Session, id: unknown): unknown {
   if (!session.pool.has(id)) return id;
   const [other = id] = unlikelyIds(id, session.seedFor(`unused ${id} 0`));
   return other;
 }
 
-/** The value without the ids of resources that does not exist seen: what is optional may refer to nothing. */
+/** Removes IDs of unknown resources: an optional reference can be omitted. */
 export function withoutUnknownIds({ pool }: Session, operation: Operation, value: unknown): unknown {
   let isOther = false;
   const isUnknownId = (name: string, member: unknown) =>
@@ -64,9 +64,9 @@ export function withoutUnknownIds({ pool }: Session, operation: Operation, value
 }
 
 /**
- * The value with other known resources in the place of those that it refers to.
+ * Replaces references in a value with other known resources.
  *
- * @param turn which of the others.
+ * @param turn index of the replacement.
  */
 export function withOtherIds({ pool }: Session, operation: Operation, value: unknown, turn: number): unknown {
   const visit = (node: unknown, name: string): unknown => {

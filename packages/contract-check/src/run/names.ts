@@ -4,31 +4,31 @@ import { isObject, type JsonObject } from '../json.ts';
 import { singularKey, wordsOf } from './words.ts';
 
 /**
- * What names tell: which type of resource an operation works on, and which kind an id is of. Inferred from the names of schemas,
- * of paths and of properties, as their authors usually choose them; nothing here becomes a finding by itself.
+ * Infers resource types and kinds of IDs from the names of schemas, paths and properties. Heuristics only: no finding
+ * is based on a name alone.
  */
 
-/** Names that were looked at: every row of every response has the same ones; maps have others without end. */
+/** Cache of normalized names. Bounded, because maps can have any number of names. */
 const singulars = new Map<string, string>();
-const mostNames = 10_000;
+const maxNames = 10_000;
 
-/** `contactInfos`, `contact_infos` and `ContactInfo` are one: `contactinfo`. */
+/** Normalizes a name: `contactInfos`, `contact_infos` and `ContactInfo` become `contactinfo`. */
 export function singular(name: string): string {
   let known = singulars.get(name);
   if (known === undefined) {
     known = singularKey(wordsOf(name));
-    if (singulars.size < mostNames) singulars.set(name, known);
+    if (singulars.size < maxNames) singulars.set(name, known);
   }
   return known;
 }
 
-/** The type of resource that a property's value is an id of: `client` for `clientId`, `client_ids` and `clientRef`. */
+/** The resource type that a property refers to: `client` for `clientId`, `client_ids` and `clientRef`. */
 export function kindOfReference(name: string): string | undefined {
   const match = /^(.+?)[-_]?(?:id|ids|uuid|Id|IDs|Ids|ID|Ref|Refs|Uuid|UUID|Key)$/.exec(name);
   return match?.[1] === undefined ? undefined : singular(match[1].replace(/[-_]$/, ''));
 }
 
-/** Whether a property is the id of the very object that it is in. */
+/** Whether a property is the ID of the object that contains it. */
 export function isOwnId(name: string): boolean {
   return /^_?(?:id|uuid|guid)$/i.test(name);
 }
@@ -36,7 +36,7 @@ export function isOwnId(name: string): boolean {
 const verbs =
   /^(?:v\d+(?:\.\d+)*|api|rest|gql|graphql|search|query|find|filter|list|lookup|(?:batch|bulk)(?:[-_]?[a-z]+)?|create|update|upsert|delete|remove|by[-_].+|all|new|onboard)$/i;
 
-/** The type of resource that a path is about: its last segment that is a noun, `pet` for `/v1/pets/search`. */
+/** The resource type of a path: its last noun, such as `pet` in `/v1/pets/search`. */
 export function kindOfPath(path: string): string | undefined {
   const segments = path
     .split('/')
@@ -45,12 +45,12 @@ export function kindOfPath(path: string): string | undefined {
   return last === undefined ? undefined : singular(last);
 }
 
-/** The part of a path before a parameter: the collection that the parameter picks from. */
+/** The path of the collection that a parameter selects from. */
 export function collectionPath(path: string, parameter: string): string {
   return path.slice(0, path.indexOf(`{${parameter}}`)).replace(/\/$/, '');
 }
 
-/** The kinds that a schema describes, by the names of the schemas that it is made of: `client` for `ClientDetails`. */
+/** The resource types that a schema describes, by the names of its parts: `client` for `ClientDetails`. */
 export function kindsOfSchema(document: OpenApiDocument, schema: JsonObject | undefined): string[] {
   const kinds = new Set<string>();
   const visit = (node: JsonObject, depth: number): void => {
@@ -76,7 +76,7 @@ function nameOfReference(reference: string): string | undefined {
   return singular(last.replace(/(?:Response|Result|Details?|Summary|Output|Read|Resource|Dto|DTO|Model|Base)$/, ''));
 }
 
-/** The operation's kinds: what its response is, what its path says, and its tag as a last resort. */
+/** The resource types of an operation, from its response schema and its path. */
 export function kindsOfOperation(document: OpenApiDocument, operation: Operation): string[] {
   const success = operation.responses.find(({ status }) => status.startsWith('2'));
   const schema = success?.contents[0]?.schema;
@@ -87,14 +87,16 @@ export function kindsOfOperation(document: OpenApiDocument, operation: Operation
   return [...new Set(kinds)];
 }
 
-/** Where a response has its rows: the pointer of the list, and the schema of a row. */
+/** Where a response contains its rows. */
 export interface Rows {
-  /** The property that holds the list; empty where the response is the list itself. */
+  /** The property that holds the list; empty if the response itself is the list. */
   readonly member: string;
   readonly schema: JsonObject | undefined;
 }
 
-/** The rows of a response: the response itself where it is a list, or its one property that is a list of objects. */
+/**
+ * The rows of a response: the response itself if it is a list, otherwise its only property that is a list of objects.
+ */
 export function rowsSchema(document: OpenApiDocument, schema: JsonObject | undefined): Rows | undefined {
   if (schema === undefined) return undefined;
   const parts = partsOf(document, schema);
@@ -111,7 +113,7 @@ export function rowsSchema(document: OpenApiDocument, schema: JsonObject | undef
       return items !== undefined && isObjectSchema(document, items) ? [{ member: name, schema: items }] : [];
     }),
   );
-  // A resource with an id has lists of its own, whatever they are named.
+  // Lists in a resource with an ID are properties of the resource, not rows.
   const hasId = parts.some((part) => isObject(part.properties) && Object.keys(part.properties).some(isOwnId));
   if (hasId) return undefined;
   return lists.find(({ member }) => usualNames.test(member)) ?? (lists.length === 1 ? lists[0] : undefined);
@@ -133,19 +135,19 @@ function isObjectSchema(document: OpenApiDocument, schema: JsonObject): boolean 
   return visit(schema, 0);
 }
 
-/** A schema, what it refers to and what it is merged from. */
+/** A schema with its references and `allOf` parts. */
 export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
   if (depth > 20) return [];
   const inner = [...document.referred(schema), ...(Array.isArray(schema.allOf) ? schema.allOf.filter(isObject) : [])];
   return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
 }
 
-/** Whether what comes back was created by the call. */
-export function isMaking(operation: Operation): boolean {
-  return operation.method === 'POST' && !isReadingPost(operation) && !isRemoving(operation);
+/** Whether the operation creates the resource that it returns. */
+export function isCreating(operation: Operation): boolean {
+  return operation.method === 'POST' && !isReadingPost(operation) && !isDeleting(operation);
 }
 
-/** Whether resources are created by putting them where they are to be, because nothing else creates them. */
+/** Whether PUT is the only way to create a resource of this collection. */
 export function isPutCreation({ method, path, responses }: Operation, operations: readonly Operation[]): boolean {
   const name = lastParameter(path);
   if (method !== 'PUT' || name === undefined || !path.endsWith(`{${name}}`)) return false;
@@ -156,18 +158,18 @@ export function isPutCreation({ method, path, responses }: Operation, operations
   );
 }
 
-/** The last parameter of a path: the one that picks the resource itself. */
+/** The last parameter of a path, which selects the resource. */
 export function lastParameter(path: string): string | undefined {
   return /\{([^}]+)\}[^{}]*$/.exec(path)?.[1];
 }
 
-/** A DELETE, or a POST that takes away, as its name or the end of its path says. */
-export function isRemoving({ method, path, id }: Operation): boolean {
+/** A DELETE, or a POST that deletes according to its name or path. */
+export function isDeleting({ method, path, id }: Operation): boolean {
   const isNamed = /^(?:bulk|batch)?_?(?:delete|remove)/i.test(id) || /\/(?:delete|remove)[^/]*$/i.test(path);
   return method === 'DELETE' || (method === 'POST' && isNamed);
 }
 
-/** A POST that reads: its path says search, list and the like, or it returns rows and nothing else. */
+/** A POST that only reads, such as a search or a list. */
 export function isReadingPost({ method, path, id }: Operation): boolean {
   if (method !== 'POST') return false;
   return (
@@ -176,7 +178,7 @@ export function isReadingPost({ method, path, id }: Operation): boolean {
   );
 }
 
-/** Whether a call changes or takes away what is there. */
+/** Whether a call changes or deletes existing data. */
 export function isDestructive({ method }: Operation): boolean {
   return method === 'PUT' || method === 'PATCH' || method === 'DELETE';
 }

@@ -4,7 +4,7 @@ import type { Exchange } from '../http/call.ts';
 import { at, isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
-  isMaking,
+  isCreating,
   isOwnId,
   kindOfPath,
   kindOfReference,
@@ -15,43 +15,41 @@ import {
   singular,
 } from './names.ts';
 
-/** A resource that the server is known to have. */
+/** A resource that exists on the server. */
 export interface Known {
   readonly kinds: readonly string[];
-  /** The path of the operation that told of it. */
+  /** The path of the operation that returned it. */
   readonly path: string;
   readonly row: JsonObject;
-  /** The id of the row, where it has one. */
   readonly id: unknown;
-  /** Whether this run created it: only then may it be changed or deleted. */
+  /** Whether this run created it. Only then may it be changed or deleted. */
   readonly isCreated: boolean;
 }
 
-/** Whether a response tells of what its call made: 201 says so, another success may tell of what was there. */
-type Making = 'yes' | 'unless there' | 'no';
+/** Whether a response describes a new resource. Status 201 is definite; other successes may return an existing one. */
+type Creation = 'yes' | 'unless there' | 'no';
 
-const most = 60;
-/** Values that are handed out for one place. */
-const mostValues = 12;
-/** Resources that are remembered: a run of any length takes no more memory. */
-const mostResources = 2000;
+const maxIds = 60;
+/** Maximum number of values to return for one parameter. */
+const maxValues = 12;
+/** Limit that keeps memory constant in long runs. */
+const maxResources = 2000;
 
-/** What the server has, as its responses tell: where a call needs the id of something, it is found here. */
+/** Resources found in responses. Provides the IDs that calls need. */
 export class Pool {
   readonly #document: OpenApiDocument;
   readonly #resources: Known[] = [];
   readonly #byId = new Map<unknown, Known[]>();
   readonly #gone = new Set<string>();
-  /** Ids that properties of responses name, by kind. */
+  /** IDs in reference properties of responses, by resource type. */
   readonly #mentioned = new Map<string, unknown[]>();
-  /** Values that declared `links` give for a parameter, by operation and name. */
+  /** Values from declared `links`, by operation and parameter. */
   readonly #linked = new Map<string, unknown[]>();
 
   constructor(document: OpenApiDocument) {
     this.#document = document;
   }
 
-  /** Learns from a successful response. */
   learn(exchange: Exchange, isCreated: boolean): void {
     const { operation, response } = exchange;
     const value = response.json?.value;
@@ -59,8 +57,8 @@ export class Pool {
     this.#follow(exchange);
     if (value === undefined || operation.method === 'DELETE') return;
     const isPut = operation.method === 'PUT' && response.status === 201;
-    const created: Making = !isCreated && !isPut ? 'no' : response.status === 201 ? 'yes' : 'unless there';
-    // What is put under an id of its own is one of its collection.
+    const created: Creation = !isCreated && !isPut ? 'no' : response.status === 201 ? 'yes' : 'unless there';
+    // A resource that was created with PUT belongs to the parent collection.
     const path = isPut ? collectionPath(operation.path, lastParameter(operation.path) ?? '') : operation.path;
     const declared =
       operation.responses.find(({ status }) => status === String(response.status)) ?? operation.responses[0];
@@ -68,69 +66,71 @@ export class Pool {
     const rows = rowsSchema(this.#document, schema);
     const kinds = kindsOfOperation(this.#document, operation);
     const list = rows === undefined ? undefined : rows.member === '' ? value : at(value, `/${rows.member}`);
-    if (Array.isArray(list)) for (const row of list.slice(0, most)) this.#add(row, kinds, path, created);
+    if (Array.isArray(list)) for (const row of list.slice(0, maxIds)) this.#add(row, kinds, path, created);
     else this.#add(value, kinds, path, created);
     this.#mention(value, 0);
-    // What is in a resource is not what the path picks.
+    // Nested resources are not selected by this path.
     for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], `${operation.path}#${kind}`, created);
   }
 
-  /** What is deleted is no longer handed out. */
+  /** Excludes a deleted resource. */
   forget(id: unknown): void {
     this.#gone.add(String(id));
   }
 
   /**
-   * Values for a parameter of a path or a query, the best first: those that paths, kinds and links lead to, and those that
-   * merely stand under the same name somewhere.
+   * Values for a path or query parameter, best first: likely ones match by path, type or link; possible ones only by
+   * name.
    *
-   * @param onlyMade for calls that change or delete what they name.
+   * @param onlyCreated for calls that change or delete the resource.
    */
   forParameter(operation: Operation, name: string, onlyCreated: boolean): { likely: unknown[]; possible: unknown[] } {
     const linked = onlyCreated ? [] : (this.#linked.get(`${operation.id} ${name}`) ?? []);
     const usable = onlyCreated ? this.#created() : this.#resources;
-    const same = isOwnId(name) ? [] : asked(usable, ({ row }) => row[name]);
+    const same = isOwnId(name) ? [] : selectFrom(usable, ({ row }) => row[name]);
     const reference = kindOfReference(name);
     const mentioned = onlyCreated || reference === undefined ? [] : (this.#mentioned.get(reference) ?? []);
     const values = this.#named(operation, name, usable);
     return { likely: this.#clean(linked, values, mentioned), possible: this.#clean(same) };
   }
 
-  /** What names resources that an operation may be about: those of the collection that its path goes through, then those of its kinds. */
+  /** Identifiers of resources that an operation may act on: first from the collection in its path, then by type. */
   *#named(operation: Operation, name: string, resources: readonly Known[]): Generator<unknown> {
     const collection = collectionPath(operation.path, name);
     const isLast = operation.path.endsWith(`{${name}}`);
     const own = isLast ? kindsOfOperation(this.#document, operation) : [];
     const expected = [kindOfReference(name), kindOfPath(collection), ...own].filter((kind) => kind !== undefined);
     const nameOf = ({ row, id, path }: Known) => (path === collection || !isOwnId(name) ? (row[name] ?? id) : id);
-    if (operation.path.includes(`{${name}}`)) yield* asked(resources, nameOf, ({ path }) => path === collection);
-    for (const kind of expected) yield* asked(resources, nameOf, ({ kinds }) => kinds.includes(kind));
+    if (operation.path.includes(`{${name}}`)) yield* selectFrom(resources, nameOf, ({ path }) => path === collection);
+    for (const kind of expected) yield* selectFrom(resources, nameOf, ({ kinds }) => kinds.includes(kind));
   }
 
-  /** Ids for a property of a body. */
   forMember(operation: Operation, name: string, onlyCreated: boolean): unknown[] {
     const kinds = kindsOfOperation(this.#document, operation);
     const usable = onlyCreated ? this.#created() : this.#resources;
     if (isOwnId(name)) {
       const path = kindOfPath(operation.path);
       const isMeant = (resource: Known) => resource.kinds.some((kind) => kind === path || kinds.includes(kind));
-      return this.#clean(asked(usable, ({ id }) => id, isMeant));
+      return this.#clean(selectFrom(usable, ({ id }) => id, isMeant));
     }
     const kind = kindOfReference(name);
     if (kind === undefined) return [];
-    // What is of another kind is named as it names itself: a client by its `clientRef` where it has one.
-    const known = asked(
+    // A resource of another type is referenced by the property that it has itself: a client by its `clientRef`.
+    const known = selectFrom(
       this.#resources,
       ({ id, row }) => (kinds.includes(kind) ? id : (row[name] ?? id)),
       (resource) => resource.kinds.includes(kind),
     );
-    // A row of the operation's own kind that has such a property names itself by it.
+    // A row of the operation's own type identifies itself by this property.
     const isOwn = (resource: Known) => resource.kinds.some((one) => kinds.includes(one));
-    const own = asked(usable, ({ row }) => row[name], isOwn);
+    const own = selectFrom(usable, ({ row }) => row[name], isOwn);
     return this.#clean(known, own, this.#mentioned.get(kind) ?? []);
   }
 
-  /** Whether the resources that an operation works on are known by a property themselves: `systemRef`, and not `clientRef`. */
+  /**
+   * Whether a property identifies the operation's own resources, such as `systemRef`, rather than other ones, such as
+   * `clientRef`.
+   */
   isKey(operation: Operation, name: string): boolean {
     const kinds = kindsOfOperation(this.#document, operation);
     const kind = kindOfReference(name);
@@ -141,34 +141,35 @@ export class Pool {
     );
   }
 
-  /** Whether a property may name a resource that the server knows by another word than an id: `voucherCode` where there are vouchers. */
+  /** Whether a property may refer to a resource by something other than an ID: `voucherCode` if vouchers exist. */
   mayRefer(name: string): boolean {
     const [, kind] = /^(.+?)[-_]?(?:code|number|no|slug|handle|sku)$/i.exec(name) ?? [];
     return kind !== undefined && this.ofKind(singular(kind)).length > 0;
   }
 
-  /** Whether something is known by an id. */
   has(id: unknown): boolean {
     return id !== undefined && this.#byId.has(id);
   }
 
-  /** Whether a value of a path's parameter names what this run created. */
+  /** Whether a path parameter's value identifies a resource that this run created. */
   isCreated(operation: Operation, name: string, value: unknown): boolean {
     for (const one of this.#named(operation, name, this.#created())) if (String(one) === String(value)) return true;
     return false;
   }
 
-  /** Ids of all that is known. */
   ids(): unknown[] {
     return this.#clean(this.#resources.map(({ id }) => id));
   }
 
-  /** Resources of a kind, the newest first. */
+  /** Resources of a type, newest first. */
   ofKind(kind: string): Known[] {
     return this.#resources.filter(({ kinds, id }) => kinds.includes(kind) && !this.#gone.has(String(id)));
   }
 
-  /** What this run created, and the operation that deletes it; the newest first, so that what needs another goes before it. */
+  /**
+   * Resources that this run created, with the operations that delete them. Newest first, so that dependents are deleted
+   * before their parents.
+   */
   deletable(operations: readonly Operation[]): { operation: Operation; name: string; id: unknown }[] {
     return this.#created().flatMap(({ path, row, id: own }) => {
       const operation = deleterOf(operations, path);
@@ -179,21 +180,21 @@ export class Pool {
     });
   }
 
-  /** The paths of what this run created and no operation deletes. */
+  /** The paths of created resources that no operation deletes. */
   undeletable(operations: readonly Operation[]): string[] {
     const deletable = new Set(this.deletable(operations).map(({ id }) => String(id)));
     const left = this.#created().filter(({ id }) => !deletable.has(String(id)) && !this.#gone.has(String(id)));
-    // What was created is told by the operation that made it; lists show it once more.
-    const makers = new Set(operations.filter(isMaking).map(({ path }) => path));
-    return [...new Set(left.map(({ path }) => path))].filter((path) => makers.has(path));
+    // Lists return the same resources again: only the creating operation counts.
+    const creators = new Set(operations.filter(isCreating).map(({ path }) => path));
+    return [...new Set(left.map(({ path }) => path))].filter((path) => creators.has(path));
   }
 
   #created(): Known[] {
     return this.#resources.filter(({ isCreated }) => isCreated);
   }
 
-  #add(row: unknown, kinds: readonly string[], path: string, created: Making): void {
-    // What failed is nothing that is there.
+  #add(row: unknown, kinds: readonly string[], path: string, created: Creation): void {
+    // A failed item does not exist on the server.
     if (!isObject(row) || isObject(row.error) || /^fail/i.test(String(row.status ?? ''))) return;
     const id = idOf(row);
     const same = this.#byId.get(id) ?? [];
@@ -203,13 +204,13 @@ export class Pool {
       same.splice(same.indexOf(before), 1);
     }
     const all = [...new Set([...kinds, ...(before?.kinds ?? [])])];
-    const isThere = before?.isCreated === false || this.#hasAs(id, all, false);
-    const isNew = (created === 'yes' || (created === 'unless there' && !isThere)) && !isOld(row);
+    const existedBefore = before?.isCreated === false || this.#hasAs(id, all, false);
+    const isNew = (created === 'yes' || (created === 'unless there' && !existedBefore)) && !isOld(row);
     const isCreatedNow = isNew || before?.isCreated === true || this.#hasAs(id, all, true);
     const resource: Known = { kinds: all, path, row, id, isCreated: isCreatedNow };
     this.#resources.unshift(resource);
     if (id !== undefined) this.#byId.set(id, [...same, resource]);
-    const oldest = this.#resources.length > mostResources ? this.#resources.pop() : undefined;
+    const oldest = this.#resources.length > maxResources ? this.#resources.pop() : undefined;
     if (oldest === undefined) return;
     const left = this.#byId.get(oldest.id)?.filter((one) => one !== oldest) ?? [];
     if (left.length > 0) this.#byId.set(oldest.id, left);
@@ -217,8 +218,8 @@ export class Pool {
   }
 
   /**
-   * Whether a resource of these kinds is known by the same id, as made by this run or as there before: a list shows what another
-   * operation made, and an upsert what it only changed. Ids that are numbers are those of many kinds.
+   * Whether a resource with the same ID and a common type is known, either created by this run or existing before.
+   * Numeric IDs are not unique across types.
    */
   #hasAs(id: unknown, kinds: readonly string[], isCreated: boolean): boolean {
     if (id === undefined) return false;
@@ -228,11 +229,11 @@ export class Pool {
     );
   }
 
-  /** Objects within a response whose schema has a name: an onboarded client comes with its contacts. */
+  /** Nested objects with an ID: an onboarded client includes its contacts. */
   #nested(value: unknown, schema: JsonObject | undefined): [string, JsonObject][] {
     if (!isObject(value) || schema === undefined) return [];
     return Object.entries(value).flatMap(([name, member]) => {
-      const list = Array.isArray(member) ? member.slice(0, most) : [member];
+      const list = Array.isArray(member) ? member.slice(0, maxIds) : [member];
       return list
         .filter(isObject)
         .filter((one) => idOf(one) !== undefined)
@@ -246,7 +247,7 @@ export class Pool {
 
   #mention(value: unknown, depth: number): void {
     if (depth > 6) return;
-    if (Array.isArray(value)) for (const item of value.slice(0, most)) this.#mention(item, depth + 1);
+    if (Array.isArray(value)) for (const item of value.slice(0, maxIds)) this.#mention(item, depth + 1);
     if (!isObject(value)) return;
     for (const [name, member] of Object.entries(value)) {
       const kind = kindOfReference(name);
@@ -255,13 +256,13 @@ export class Pool {
       );
       if (kind !== undefined && ids.length > 0) {
         const known = this.#mentioned.get(kind) ?? [];
-        this.#mentioned.set(kind, [...new Set([...ids, ...known])].slice(0, most));
+        this.#mentioned.set(kind, [...new Set([...ids, ...known])].slice(0, maxIds));
       }
       this.#mention(member, depth + 1);
     }
   }
 
-  /** Evaluates the links that the response declares: they say outright what goes where. */
+  /** Evaluates declared links, which state explicitly where a value is used. */
   #follow({ operation, request, response }: Exchange): void {
     const declared = operation?.responses.find(({ status }) => status === String(response.status));
     for (const link of Object.values(declared?.links ?? {})) {
@@ -270,33 +271,33 @@ export class Pool {
         const value = evaluate(expression, request, response);
         if (value === undefined) continue;
         const key = `${link.operationId} ${name.replace(/^(?:path|query|header)\./, '')}`;
-        this.#linked.set(key, [value, ...(this.#linked.get(key) ?? [])].slice(0, most));
+        this.#linked.set(key, [value, ...(this.#linked.get(key) ?? [])].slice(0, maxIds));
       }
     }
   }
 
-  /** The first that are there and may be ids, each once. No more are looked for than are handed out. */
+  /** The first usable IDs, without duplicates. */
   #clean(...sources: readonly Iterable<unknown>[]): unknown[] {
     const usable = new Set<unknown>();
     for (const source of sources)
       for (const value of source) {
-        if (usable.size === mostValues) return [...usable];
+        if (usable.size === maxValues) return [...usable];
         if (['string', 'number'].includes(typeof value) && !this.#gone.has(String(value))) usable.add(value);
       }
     return [...usable];
   }
 }
 
-/** What resources response, those that are requested; one by one, as most callers need only the first. */
-function* asked(
+/** Yields lazily, because most callers need only the first value. */
+function* selectFrom(
   resources: readonly Known[],
-  ask: (resource: Known) => unknown,
+  select: (resource: Known) => unknown,
   isExpected: (resource: Known) => boolean = () => true,
 ): Generator<unknown> {
-  for (const resource of resources) if (isExpected(resource)) yield ask(resource);
+  for (const resource of resources) if (isExpected(resource)) yield select(resource);
 }
 
-/** Whether the result of an operation that makes says that it created nothing. */
+/** Whether the result of a create operation states that nothing was created. */
 function isOld({ created, status }: JsonObject): boolean {
   return created === false || /^(?:updated|unchanged|existing|existed|deleted)$/i.test(String(status ?? ''));
 }
@@ -313,7 +314,7 @@ function deleterOf(operations: readonly Operation[], collection: string): Operat
   });
 }
 
-/** The id of an object: its `id`, or what is named so. */
+/** The ID of an object: its `id`, or else a property such as `clientId`. */
 export function idOf(row: JsonObject): unknown {
   const name = Object.keys(row).find(isOwnId);
   if (name !== undefined) return row[name];
@@ -323,7 +324,7 @@ export function idOf(row: JsonObject): unknown {
   return named.length > 0 && named[0] !== undefined ? row[named[0]] : undefined;
 }
 
-/** A runtime expression of OpenAPI, as far as responses and requests have what it names. */
+/** Evaluates an OpenAPI runtime expression. */
 function evaluate(expression: unknown, request: Exchange['request'], response: Exchange['response']): unknown {
   if (typeof expression !== 'string' || !expression.startsWith('$')) return expression;
   const [source = '', pointer = ''] = expression.split('#');

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { OpenApiDocument } from '../document/document.ts';
 import { type Operation, operationsOf } from '../document/operation.ts';
 import type { Exchange } from '../http/call.ts';
-import { isMaking } from './names.ts';
+import { isCreating } from './names.ts';
 import { Pool } from './pool.ts';
 
 const resource = (name: string) => ({
@@ -54,19 +54,19 @@ afterAll(() => rm(directory, { recursive: true, force: true }));
 
 function learn(id: string, value: unknown, status = 200): void {
   const operation = operations.find((one) => one.id === id) as Operation;
-  pool.learn({ operation, request: {}, response: { status, json: { value } } } as Exchange, isMaking(operation));
+  pool.learn({ operation, request: {}, response: { status, json: { value } } } as Exchange, isCreating(operation));
 }
 
 const deleted = () => pool.deletable(operations).map(({ operation, id }) => `${operation.id} ${id}`);
 
-describe('what a run deletes at its end', () => {
-  it('is what it created, also if a list returns it later', () => {
+describe('the resources that a run deletes at its end', () => {
+  it('include those that it created and a list returns later', () => {
     learn('createShip', { id: 5 });
     learn('listShip', [{ id: 4 }, { id: 5 }]);
     expect(deleted()).toEqual(['deleteShip 5']);
   });
 
-  it('is nothing that was there before and that an operation which makes answers once more', () => {
+  it('exclude existing ones that a create operation returns', () => {
     learn('listShip', [{ id: 4 }]);
     learn('createShip', { id: 4 });
     learn('createShip', { id: 6, created: false });
@@ -74,25 +74,25 @@ describe('what a run deletes at its end', () => {
     expect(deleted()).toEqual([]);
   });
 
-  it('is what the server says that it has created, whatever it was known by before', () => {
+  it('include known ones that a create operation returns with 201', () => {
     learn('listShip', [{ id: 4 }]);
     learn('createShip', { id: 4 }, 201);
     expect(deleted()).toEqual(['deleteShip 4']);
   });
 
-  it('is nothing of another kind that has the number of what it made', () => {
+  it('exclude those of another type with the same ID', () => {
     learn('createShip', { id: 5 });
     learn('listPort', [{ id: 5 }]);
     expect(deleted()).toEqual(['deleteShip 5']);
   });
 
-  it('is nothing that stands within what it made', () => {
+  it('exclude those embedded in created ones', () => {
     learn('createShip', { id: 5, tags: [{ id: 61 }] });
     expect(deleted()).toEqual(['deleteShip 5']);
   });
 });
 
-it('names a thing of another kind in a body by the member that the thing has itself, and by its id otherwise', () => {
+it('a reference to another type uses the property of the same name, otherwise the ID', () => {
   const createPort = operations.find(({ id }) => id === 'createPort') as Operation;
   learn('listShip', [{ id: 4, shipRef: 'S-004' }]);
   expect(pool.forMember(createPort, 'shipRef', false)[0]).toBe('S-004');

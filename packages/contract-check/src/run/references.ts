@@ -5,8 +5,8 @@ import { type Candidate, declaredResponseFor, general } from '../judge/judge.ts'
 import { isOwnId } from './names.ts';
 
 /**
- * A resource next to the id of it: `driver` beside `driver_id` is the driver with that id. Ids that are written otherwise may be of
- * another kind, and say nothing.
+ * Reports a nested resource whose ID differs from the reference beside it: `driver` and `driver_id`. IDs in different
+ * formats are skipped, because they may be of different kinds.
  */
 export function disagreeingReferences(document: OpenApiDocument, { operation, response }: Exchange): Candidate[] {
   if (operation === undefined || response.status >= 300 || response.json === undefined) return [];
@@ -31,7 +31,6 @@ export function disagreeingReferences(document: OpenApiDocument, { operation, re
 }
 
 interface Pair {
-  /** Where the resource is. */
   readonly pointer: string;
   readonly reference: unknown;
   readonly resource: unknown;
@@ -51,14 +50,14 @@ function* disagreeing(value: unknown, pointer = ''): Generator<Pair> {
   }
 }
 
-/** The id that is next to a resource: `driver_id` or `driverId` beside `driver`. */
+/** The ID next to a nested resource: `driver_id` or `driverId` beside `driver`. */
 function referenceTo(beside: JsonObject, name: string): unknown {
   return [`${name}_id`, `${name}Id`, `${name}ID`, `${name}_uuid`, `${name}Uuid`]
     .filter((one) => Object.hasOwn(beside, one))
     .map((one) => beside[one])[0];
 }
 
-/** How an id is written: ids of two forms are not those of one thing. */
+/** The format of an ID. IDs of different formats are not comparable. */
 function formOf(id: unknown): string | undefined {
   if (typeof id === 'number') return 'number';
   if (typeof id !== 'string' || id === '') return undefined;

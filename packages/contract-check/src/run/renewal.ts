@@ -3,29 +3,29 @@ import { isObject } from '../json.ts';
 import { isOwnId, kindOfReference } from './names.ts';
 import type { Session } from './session.ts';
 
-/** How much of a body is told anew, so that it does not meet what calls before it created. */
+/** Which texts of a body are replaced to avoid conflicts with earlier calls. */
 export interface Freshness {
   readonly depth: number;
-  /** Also the keys by which resources are known. */
+  /** Whether to replace keys that identify resources, too. */
   readonly keys: boolean;
 }
 
-/** The least that may be enough, and more. */
+/** Ordered by how much changes, least first. */
 export type Freshnesses = readonly [Freshness, ...Freshness[]];
 
-/** All texts, and none of the keys. */
+/** Replaces all texts except keys. */
 export const atEveryDepth: Freshness = { depth: 9, keys: false };
 
 /**
- * What conflicts is usually named at the top; texts further down may have to agree with each other, and keys with what is there:
- * these change only where the others are not enough.
+ * Conflicting values are usually at the top level. Deeper texts may depend on each other, and keys on existing data, so
+ * they change only if needed.
  */
 export const freshnesses: Freshnesses = [{ depth: 1, keys: false }, atEveryDepth, { ...atEveryDepth, keys: true }];
 
 /**
- * A call with other texts than those before it.
+ * A call with fresh texts.
  *
- * @param kept a JSON Pointer to what in the body stays as it is.
+ * @param kept JSON Pointer to the part of the body that must not change.
  */
 export function renewed(session: Session, call: Call, label: string, { depth, keys }: Freshness, kept?: string): Call {
   const { operation, body } = call;
@@ -40,8 +40,8 @@ export function renewed(session: Session, call: Call, label: string, { depth, ke
 }
 
 /**
- * The same of a call that is broken: it has other texts wherever it has those of the call that it was created from, and is broken
- * as it was.
+ * Applies fresh texts to an invalid call: every text that it shares with the valid call is replaced, and the violation
+ * is kept.
  */
 export function renewedAround(session: Session, broken: Call, whole: Call, label: string, freshness: Freshness): Call {
   const fresh = renewed(session, whole, label, freshness);

@@ -16,31 +16,30 @@ import { Values } from '../schema/values.ts';
 import { miscalculated } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
 import { EtagRegistry } from './etag-registry.ts';
-import { isMaking } from './names.ts';
+import { isCreating } from './names.ts';
 import { Pool } from './pool.ts';
 import { disagreeingReferences } from './references.ts';
 import { seedOf } from './seed.ts';
 
-/** Who sends a request. */
 export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant';
 
 export interface SendOptions {
   readonly identity?: Identity;
-  /** Off for requests that are none of the contract's: of their responses, only that they are no fault is judged. */
+  /** False for requests outside the contract: their responses are checked for server faults only. */
   readonly isJudged?: boolean;
 }
 
-/** A call that shows a finding by itself. */
+/** A single call that reproduces a finding. */
 export interface Shown {
   readonly call: Call;
-  /** A JSON Pointer to the part of the call that the finding tells of: it stays as it is. */
+  /** JSON Pointer to the part of the call that the finding is about. Shrinking keeps it. */
   readonly kept?: string;
-  /** The finding as another exchange shows it; undefined where it does not. */
+  /** The finding in another exchange; undefined if it is not reproduced. */
   found(exchange: Exchange): Candidate | undefined;
 }
 
-/** Calls that a run may send to make the calls smaller that show what it found. */
-const mostShrinkings = 600;
+/** Maximum number of calls that one run spends on shrinking. */
+const maxShrinkings = 600;
 
 interface OperationState {
   requests: number;
@@ -51,14 +50,14 @@ interface OperationState {
 }
 
 /**
- * One run against one server: sends requests, judges every response on the way, and keeps what was learnt. Checks see the
- * server through it only.
+ * One run against one server. Sends requests, checks every response, and collects what it learns. Checks access the
+ * server only through it.
  */
 export class Session {
   readonly document: OpenApiDocument;
   readonly options: CheckOptions;
   readonly operations: readonly Operation[];
-  /** The operations that are judged. */
+  /** The operations that are in scope. */
   readonly judged: readonly Operation[];
   readonly validators: Validators;
   readonly values: Values;
@@ -69,10 +68,12 @@ export class Session {
   readonly notices = new Set<string>();
   readonly seed: number;
   requests = 0;
-  /** Texts that stand for the ETag that a resource has when a call of it is sent: without that tag nothing of it can be changed. */
-  readonly tagsToBe = new Set<string>();
-  /** Values that a person gave, by name. */
-  given: Readonly<Record<string, unknown>> = {};
+  /**
+   * Placeholders that are replaced with the resource's current ETag when a call is sent. A stale tag would be rejected.
+   */
+  readonly placeholderTags = new Set<string>();
+  /** Values that the user provided, by parameter name. */
+  providedValues: Readonly<Record<string, unknown>> = {};
   readonly #tags: EtagRegistry;
   readonly #client: HttpClient;
   #shrinkings = 0;
@@ -96,18 +97,17 @@ export class Session {
     this.#deadline = options.time === undefined ? Number.POSITIVE_INFINITY : performance.now() + options.time * 1000;
   }
 
-  /** A seed for one purpose within the run. */
   seedFor(label: string): number {
     return seedOf(this.seed, label);
   }
 
-  /** Whether the time that the run was given is over: no new probe begins then. */
+  /** Whether the time limit is reached. No new probe starts then. */
   get isOver(): boolean {
     return performance.now() > this.#deadline || this.options.signal?.aborted === true;
   }
 
-  /** Whether a sort of check is created in this run. */
-  wants(category: Category): boolean {
+  /** Whether this run includes a category of checks. */
+  includesCategory(category: Category): boolean {
     return this.options.checks?.includes(category) ?? true;
   }
 
@@ -125,12 +125,12 @@ export class Session {
     return state;
   }
 
-  /** Counts an observation that could have become a finding. */
+  /** Counts an observation that could have produced a finding. */
   observed(operation: Operation, category: Category): void {
     this.stateOf(operation).observations[category] += 1;
   }
 
-  /** Sends a call and judges its response. A limit on the rate is waited for. */
+  /** Sends a call and checks its response. Waits if the server limits the rate. */
   async send(call: Call, options: SendOptions = {}): Promise<Exchange> {
     const wire = serialize(call);
     const exchange = await this.#exchange(call.operation, wire, options);
@@ -141,33 +141,33 @@ export class Session {
     const isSuccess = status >= 200 && status < 400;
     if (isSuccess && (options.identity ?? 'caller') === 'caller') {
       state.isReached = true;
-      this.pool.learn(exchange, isMaking(call.operation));
+      this.pool.learn(exchange, isCreating(call.operation));
     }
     if (this.isJudged(call.operation)) {
       const isOfContract = options.isJudged !== false;
       if (isOfContract) {
-        this.coverage.saw(call, exchange);
+        this.coverage.recordExchange(call, exchange);
         this.observed(call.operation, 'responses');
       }
       const candidates = this.#judged(exchange).filter(
         ({ cause, category }) =>
-          !this.registry.has(cause) && (isOfContract || category === 'robustness') && this.wants(category),
+          !this.registry.has(cause) && (isOfContract || category === 'robustness') && this.includesCategory(category),
       );
       if (candidates.length > 0) await this.#confirm(candidates, exchange, call, options);
     }
     return exchange;
   }
 
-  /** Sends what no operation declares. Only a fault of the server counts by itself. */
+  /** Sends a request that no operation declares. Only server faults count here. */
   async sendRaw(wire: WireRequest, operation?: Operation, identity: Identity = 'caller'): Promise<Exchange> {
     return this.#exchange(operation, wire, { identity });
   }
 
   /**
-   * Reports a difference that a check found, once it has happened a second time.
+   * Reports a difference that a check found, once it is confirmed by a second observation.
    *
-   * @param again the same observation, made anew: the exchanges that show it, or undefined where it did not show.
-   * @param one the call that shows it, where one does: the finding is shown by the smallest that does.
+   * @param again repeats the observation; returns the exchanges that show it, or undefined if it did not recur.
+   * @param one the single call that shows it, if any: the report contains the smallest call that does.
    */
   async report(
     candidate: Candidate,
@@ -175,27 +175,27 @@ export class Session {
     again?: () => Promise<readonly Exchange[] | undefined>,
     one?: Shown,
   ): Promise<void> {
-    if (this.registry.has(candidate.cause) || !this.wants(candidate.category)) return;
+    if (this.registry.has(candidate.cause) || !this.includesCategory(candidate.category)) return;
     const confirmed = again === undefined ? exchanges : await again();
     if (confirmed === undefined) return this.registry.noteUnrepeated(candidate);
     const shown = confirmed.length > 0 ? confirmed : exchanges;
     const last = shown.at(-1);
-    // What is told is of the exchange that is shown.
+    // The text must describe the exchange that the report contains.
     const latest = one === undefined || last === undefined ? undefined : one.found(last);
     this.registry.write(latest?.cause === candidate.cause ? latest : candidate, shown);
     if (one !== undefined) await this.#shrink(candidate.cause, one, shown);
   }
 
-  /** Has a finding show what the smallest call brings that shows it. */
+  /** Replaces the exchange of a finding with the smallest call that reproduces it. */
   async #shrink(cause: string, { call, kept, found }: Shown, shown: readonly Exchange[]): Promise<void> {
-    const breaches = breachesOf(this.validators, call, this.givenHeaders);
+    const breaches = breachesOf(this.validators, call, this.callerHeaders);
     let smallest: Candidate | undefined;
     const exchange = await shrink(call, {
       isLike: (smaller) =>
         (kept === undefined || isDeepStrictEqual(at(call, kept), at(smaller, kept))) &&
-        breachesOf(this.validators, smaller, this.givenHeaders) === breaches,
+        breachesOf(this.validators, smaller, this.callerHeaders) === breaches,
       shows: async (smaller) => {
-        if (this.isOver || this.#shrinkings >= mostShrinkings) return undefined;
+        if (this.isOver || this.#shrinkings >= maxShrinkings) return undefined;
         this.#shrinkings += 1;
         const other = await this.#exchange(call.operation, serialize(smaller), {});
         const candidate = found(other);
@@ -209,18 +209,17 @@ export class Session {
       this.registry.rewrite(smallest, [...shown.slice(0, -1), exchange]);
   }
 
-  /** Signs in, so that what the caller's headers are is known before the first call. */
+  /** Signs in, so that the caller's headers are known before the first call. */
   async signIn(): Promise<void> {
     await this.#headersOf('caller');
-    this.given = { ...this.options.values, ...(await this.options.auth?.values?.()) };
+    this.providedValues = { ...this.options.values, ...(await this.options.auth?.values?.()) };
   }
 
-  /** The headers that the caller sends with everything. */
-  get givenHeaders(): string[] {
+  get callerHeaders(): string[] {
     return Object.keys(this.#signedIn.get('caller') ?? {});
   }
 
-  /** The headers by which the caller says who it is. */
+  /** The headers that authenticate the caller. */
   get credentials(): Readonly<Record<string, string>> {
     const all = this.#signedIn.get('caller') ?? {};
     const others = withoutCredentials(all, this.document);
@@ -231,18 +230,18 @@ export class Session {
     return this.#client.close();
   }
 
-  /** The literal secrets that requests carried: reports replace them. */
+  /** Secrets in requests. Reports mask them. */
   secrets(): string[] {
     return [...this.#signedIn.values()].flatMap((headers) => Object.values(headers));
   }
 
-  /** Whether the auth module knows how to be this identity. */
+  /** Whether the auth module supports an identity. */
   can(identity: Identity): boolean {
     if (identity === 'caller' || identity === 'anonymous') return true;
     return this.options.auth?.[identity] !== undefined;
   }
 
-  /** How a response differs from what is declared, and from the responses before it that it must agree with. */
+  /** Compares a response with its declaration and with earlier responses. */
   #judged(exchange: Exchange): Candidate[] {
     return [
       ...this.judge.judge(exchange),
@@ -252,7 +251,7 @@ export class Session {
     ];
   }
 
-  /** What is seen in an exchange is confirmed by sending the same again; a write is judged by the writes that follow it. */
+  /** Confirms candidates by repeating the request. A write is not repeated: a later write confirms it. */
   async #confirm(
     candidates: readonly Candidate[],
     exchange: Exchange,
@@ -267,11 +266,11 @@ export class Session {
       isRepeatable || isReading(exchange)
         ? await this.#exchange(exchange.operation, serialize(call), options)
         : undefined;
-    const seenAgain = again === undefined ? [] : this.#judged(again);
+    const repeated = again === undefined ? [] : this.#judged(again);
     for (const candidate of candidates) {
-      const same = seenAgain.find(({ cause }) => cause === candidate.cause);
+      const same = repeated.find(({ cause }) => cause === candidate.cause);
       if (again === undefined || same === undefined) {
-        this.registry.noteSeen(candidate, exchange);
+        this.registry.noteUnconfirmed(candidate, exchange);
         continue;
       }
       this.registry.write(same, [again]);
@@ -283,12 +282,12 @@ export class Session {
   async #exchange(operation: Operation | undefined, wire: WireRequest, options: SendOptions): Promise<Exchange> {
     const identity = options.identity ?? 'caller';
     for (let attempt = 0; ; attempt += 1) {
-      // Headers that a call sets by itself win over those of the identity.
+      // Headers of the call override those of the identity.
       const headers: Record<string, string> = { ...(await this.#headersOf(identity)), ...wire.headers };
       if (wire.cookie !== undefined)
         headers.cookie = headers.cookie === undefined ? wire.cookie : `${headers.cookie}; ${wire.cookie}`;
       for (const name of wire.without ?? []) delete headers[name];
-      if (this.tagsToBe.has(headers['if-match'] ?? '')) headers['if-match'] = await this.#tagOf(wire, headers);
+      if (this.placeholderTags.has(headers['if-match'] ?? '')) headers['if-match'] = await this.#tagOf(wire, headers);
       this.requests += 1;
       const exchange = await this.#client.send(operation, { ...wire, headers });
       const { status } = exchange.response;
@@ -314,7 +313,7 @@ export class Session {
     }
   }
 
-  /** The ETag of what a call is about, as it is now. */
+  /** The current ETag of the resource that a call addresses. */
   async #tagOf({ target }: WireRequest, headers: Readonly<Record<string, string>>): Promise<string> {
     const { 'if-match': expected = '', 'content-type': _type, ...others } = headers;
     this.requests += 1;
@@ -348,7 +347,7 @@ async function signedIn(
   return (await auth?.[identity]?.()) ?? {};
 }
 
-/** A search or a list by POST reads: sent again, it does nothing new. */
+/** A POST that searches or lists has no side effects, so it can be repeated. */
 function isReading({ request }: Exchange): boolean {
   return request.method === 'POST' && /search|query|list|lookup|find/i.test(new URL(request.url).pathname);
 }
@@ -357,7 +356,7 @@ function lowerCase(headers: Readonly<Record<string, string>>): Record<string, st
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
 }
 
-/** The headers that do not say who sends. */
+/** The headers without credentials. */
 function withoutCredentials(
   headers: Readonly<Record<string, string>>,
   document: OpenApiDocument,
@@ -371,7 +370,7 @@ function withoutCredentials(
   );
 }
 
-/** The operations that patterns name by id, `METHOD /path`, path or tag. */
+/** The operations that match patterns by ID, `METHOD /path`, path or tag. */
 export function chosen(operations: readonly Operation[], { only, exclude }: CheckOptions): Operation[] {
   const matches = (patterns: readonly string[], operation: Operation) =>
     patterns.some((pattern) => {

@@ -6,11 +6,11 @@ import { isReadingPost, partsOf } from './names.ts';
 import type { Session } from './session.ts';
 
 /**
- * Ids that does not exist: to ask for one shows what a server returns for nothing, and to put one makes something new. And what a
- * made-up id must never do: change or delete what was there before the run.
+ * IDs that do not exist, for tests of 404 responses and of creation with PUT. A generated ID must never change or
+ * delete existing data.
  */
 
-/** Ids in the form of a known one that is unlikely to exist, the unlikeliest first; none where it has no such form. */
+/** Unlikely IDs in the format of a known one, least likely to exist first. */
 export function unlikelyIds(known: unknown, seed: number): unknown[] {
   const dice = Math.abs(seed);
   if (typeof known === 'number')
@@ -26,7 +26,7 @@ export function unlikelyIds(known: unknown, seed: number): unknown[] {
 
 const hexadecimalEnd = /[\da-f]{8}$/i;
 
-/** An id that a schema allows and that is unlikely to exist; undefined where the schema leaves no choice. */
+/** An ID that a schema allows and that is unlikely to exist; undefined if the schema allows no other value. */
 export function unknownId(
   { document, values, validators }: Session,
   schema: JsonObject,
@@ -43,20 +43,20 @@ export function unknownId(
 }
 
 /**
- * Whether a call can do no harm to what was there before the run: it only reads, or what its path names was created by the run, or
- * is nobody's, as a read of it says. Where nothing reads it, only a name that nobody can have will do.
+ * Whether a call cannot affect data from before the run: it only reads, or its path names a resource that the run
+ * created or that does not exist. If no operation reads the resource, only an ID that is practically unused is safe.
  *
- * @param known a call that may be sent: what it names may be named.
+ * @param known a safe call: its path values are safe, too.
  */
 export async function isHarmless(session: Session, call: Call, known?: Call): Promise<boolean> {
   const { operation, path } = call;
   if (['GET', 'HEAD', 'OPTIONS'].includes(operation.method) || isReadingPost(operation)) return true;
-  const strange = Object.entries(path).filter(
+  const foreign = Object.entries(path).filter(
     ([name, value]) => value !== known?.path[name] && !session.pool.isCreated(operation, name, value),
   );
-  if (strange.length === 0 && call.raw?.path === undefined) return true;
+  if (foreign.length === 0 && call.raw?.path === undefined) return true;
   const read = readerOf(session.operations, operation.path);
-  if (read === undefined) return strange.some(([, value]) => isUnlikely(value));
+  if (read === undefined) return foreign.some(([, value]) => isUnlikely(value));
   const [whole = ''] = serialize({ ...call, body: undefined }).target.split('?');
   const target = whole.split('/').slice(0, read.path.split('/').length).join('/');
   const { response } = await session.sendRaw(
@@ -66,17 +66,17 @@ export async function isHarmless(session: Session, call: Call, known?: Call): Pr
   return response.status >= 400 && response.status < 500 && !inconclusive.includes(response.status);
 }
 
-/** What reads the resource that a path names, or all that is at the path. */
+/** The operation that reads the resource in a path. */
 function readerOf(operations: readonly Operation[], path: string): Operation | undefined {
   const paths = [path, path.slice(0, path.lastIndexOf('}') + 1)];
   return operations.find((one) => one.method === 'GET' && paths.includes(one.path));
 }
 
-/** Statuses that tell nothing of whether there is such a resource. */
+/** Statuses that do not reveal whether a resource exists. */
 const inconclusive: readonly number[] = [401, 403, 405, 406, 429];
 
 function isUnlikely(value: unknown): boolean {
-  // What is no whole number may be read as the one that it begins with.
+  // A server may parse the leading digits of a value that is not an integer.
   return typeof value === 'number'
     ? Number.isSafeInteger(value) && value >= 80_000_000
     : /^[\da-f]{8}-[\da-f-]{27}$/i.test(String(value));

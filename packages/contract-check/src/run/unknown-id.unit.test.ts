@@ -8,10 +8,10 @@ import { check } from '../check.ts';
 import type { Report } from '../report/report.ts';
 
 /**
- * A server where nearly every name was taken before the run: all texts of up to eleven characters, and all numbers below a
- * million. A check that makes up a name meets somebody's resource.
+ * A server where nearly every ID is in use before the run: all texts of up to eleven characters, and all numbers below
+ * a million. A generated ID almost always matches an existing resource.
  */
-const wasThere = (name: string) => (Number.isFinite(Number(name)) ? Number(name) < 1_000_000 : name.length < 12);
+const existed = (name: string) => (Number.isFinite(Number(name)) ? Number(name) < 1_000_000 : name.length < 12);
 
 const json = (schema: object) => ({ 'application/json': { schema } });
 const rejections = Object.fromEntries(
@@ -25,7 +25,7 @@ const itemSchema = (name: string, key: object) => ({
 });
 const resource = (collection: string, name: string, key: object, methods: readonly string[]) => {
   const one = itemSchema(name, key);
-  const shown = (status: string) => ({ [status]: { description: 'The thing.', content: json(one) }, ...rejections });
+  const shown = (status: string) => ({ [status]: { description: 'The resource.', content: json(one) }, ...rejections });
   const body = (schema: object) => ({ required: true, content: json(schema) });
   const text = { ...one, required: [], properties: { text: one.properties.text } };
   const operations: Readonly<Record<string, object>> = {
@@ -38,7 +38,7 @@ const resource = (collection: string, name: string, key: object, methods: readon
     ...(methods.includes('post') && {
       [`/${collection}`]: {
         post: {
-          operationId: `make-${name}`,
+          operationId: `create-${name}`,
           requestBody: body({ ...text, required: ['text'] }),
           responses: shown('201'),
         },
@@ -52,17 +52,20 @@ const resource = (collection: string, name: string, key: object, methods: readon
 };
 const contract = {
   openapi: '3.1.0',
-  info: { title: 'Where everything is taken', version: '1' },
+  info: { title: 'Every ID exists', version: '1' },
   paths: {
     ...resource('notes', 'slug', { type: 'string', minLength: 1, maxLength: 30 }, ['post', 'get', 'patch', 'delete']),
     ...resource('labels', 'label', { type: 'string', minLength: 1, maxLength: 30 }, ['get', 'put', 'delete']),
     ...resource('coins', 'coin', { type: 'integer', minimum: 1 }, ['post', 'patch', 'delete']),
-    // Reading harms nothing, whatever its method: here, any kind is taken, however long.
+    // Reading is harmless with any method: this endpoint accepts any kind.
     '/kinds/{kind}/lookup': {
       post: {
         operationId: 'lookup-kind',
         parameters: [{ in: 'path', name: 'kind', required: true, schema: { type: 'string', enum: ['a', 'b'] } }],
-        responses: { '200': { description: 'What is known of it.', content: json({ type: 'array' }) }, ...rejections },
+        responses: {
+          '200': { description: 'Known resources of this kind.', content: json({ type: 'array' }) },
+          ...rejections,
+        },
       },
     },
     ...resource('boxes', 'box', { type: 'string', minLength: 1, maxLength: 30 }, ['put']),
@@ -76,7 +79,7 @@ const harmed: string[] = [];
 const created = new Map<string, unknown>();
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'nobody-'));
+  folder = await mkdtemp(join(tmpdir(), 'unknown-id-'));
   await writeFile(join(folder, 'openapi.json'), JSON.stringify(contract));
   server = createServer((request, outgoing) => {
     let text = '';
@@ -101,16 +104,16 @@ beforeAll(async () => {
         return reply(201, shown(fresh, body));
       }
       const at = `${collection}/${name}`;
-      const isThere = created.has(at) || wasThere(name);
-      // What was there can be changed like all else: that nobody does is what is proven.
-      if (request.method !== 'GET' && isThere && !created.has(at)) harmed.push(`${request.method} ${at}`);
-      if (!isThere && request.method !== 'PUT') return reply(404);
+      const exists = created.has(at) || existed(name);
+      // Existing data can be changed here; the test proves that the check does not.
+      if (request.method !== 'GET' && exists && !created.has(at)) harmed.push(`${request.method} ${at}`);
+      if (!exists && request.method !== 'PUT') return reply(404);
       if (request.method === 'DELETE') {
         created.delete(at);
         return reply(204);
       }
       if (request.method !== 'GET') created.set(at, body);
-      return reply(isThere ? 200 : 201, shown(name, Object(created.get(at))));
+      return reply(exists ? 200 : 201, shown(name, Object(created.get(at))));
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -140,23 +143,23 @@ function decoded(segment: string): string {
   }
 }
 
-describe('what was there before the run', () => {
-  it('is neither changed nor deleted, whatever the check generates', () => {
+describe('data from before the run', () => {
+  it('is neither changed nor deleted, whatever values the check generates', () => {
     expect(harmed).toEqual([]);
   });
 
-  it('checks everything that the run can create itself', () => {
+  it('does not prevent checks of everything that the run can create', () => {
     const reached = report.operations.filter(({ reached }) => reached).map(({ id }) => id);
     expect(reached).toEqual(
-      expect.arrayContaining(['make-slug', 'change-slug', 'delete-slug', 'put-label', 'delete-label', 'change-coin']),
+      expect.arrayContaining(['create-slug', 'change-slug', 'delete-slug', 'put-label', 'delete-label', 'change-coin']),
     );
   });
 
-  it('does not apply to operations that only read', () => {
+  it('does not prevent checks of operations that only read', () => {
     expect(report.findings.map(({ cause }) => cause)).toContain('reject-enum lookup-kind path.kind');
   });
 
-  it('does not call operations that could only affect it, and the report says why', () => {
+  it('prevents calls that could only affect it, and the report states why', () => {
     expect(report.operations.find(({ id }) => id === 'put-box')?.reason).toMatch(/did not create/);
   });
 });

@@ -1,8 +1,8 @@
 import { wordsOf } from './words.ts';
 
-/** What the words of a description say beyond doubt. Where they say it loosely, or two ways, they say nothing here. */
+/** Parses unambiguous statements in descriptions. Vague or contradictory wording yields nothing. */
 
-/** A description in the parts that say one thing each. */
+/** The clauses of a description, each with one statement. */
 export function clausesOf(description: unknown): string[] {
   return typeof description === 'string'
     ? description
@@ -12,9 +12,9 @@ export function clausesOf(description: unknown): string[] {
     : [];
 }
 
-export interface BoundSaid {
+export interface DocumentedBound {
   readonly includes: boolean;
-  /** Whether it is said in so many words, rather than by `before this day`. */
+  /** Whether the wording is explicit, rather than implied by `before this day`. */
   readonly isExplicit: boolean;
 }
 
@@ -28,8 +28,11 @@ const beyond = {
 const beyondThis =
   /\b(?:after|later than|before|earlier than) th(?:is|at) (?:moment|time|timestamp|instant|day|date|point in time)\b/i;
 
-/** Whether a bound is itself within the range. */
-export function boundSaid(description: string, side: 'least' | 'most'): BoundSaid | 'contradictory' | undefined {
+/** Whether the range includes its bound. */
+export function documentedBound(
+  description: string,
+  side: 'least' | 'most',
+): DocumentedBound | 'contradictory' | undefined {
   const [isIn, isOut] = [inclusive.test(description), exclusive.test(description)];
   if (isIn && isOut) return 'contradictory';
   if (isIn || isOut) return { includes: isIn, isExplicit: true };
@@ -37,27 +40,27 @@ export function boundSaid(description: string, side: 'least' | 'most'): BoundSai
   return beyondThis.test(description) ? { includes: false, isExplicit: false } : 'contradictory';
 }
 
-export function saysUtc(description: string): boolean {
+export function mentionsUtc(description: string): boolean {
   return /\b(?:UTC|GMT)\b/.test(description);
 }
 
-/** Whether a row is meant that has any of several values, or all of them. */
-export function joinSaid(description: string): 'any' | 'all' | undefined {
+/** Whether a row must match any of several values, or all of them. */
+export function documentedJoin(description: string): 'any' | 'all' | undefined {
   const ofThese = '(?: of)? (?:these|the given|the listed|the specified)\\b';
   const isAny = new RegExp(`\\b(?:any|at least one|one or more|either)${ofThese}`, 'i').test(description);
   const isAll = new RegExp(`\\b(?:all|every one|each)${ofThese}`, 'i').test(description);
   return isAny === isAll ? undefined : isAny ? 'any' : 'all';
 }
 
-/** Whether a text must be the same to the letter. */
-export function saysExactly(description: string): boolean {
+/** Whether a text must match exactly. */
+export function requiresExactMatch(description: string): boolean {
   return /\bexactly as (?:it is |they are )?(?:written|stored|spelled|spelt|shown)\b|\bcase[- ]sensitive(?:ly)?\b/i.test(
     description,
   );
 }
 
-/** Whether each value of a flag leaves out what the other one leaves: `true: only those with; false: only those without`. */
-export function saysBothWays(description: string): boolean {
+/** Whether both values of a flag filter: `true: only those with; false: only those without`. */
+export function documentsBothValues(description: string): boolean {
   return /\bonly\b.*\bor only (?:those|the ones|ones)\b|\btrue\b.{0,6}\bonly\b.*\bfalse\b.{0,6}\bonly\b/is.test(
     description,
   );
@@ -69,8 +72,8 @@ export function ignoresCase(description: string): boolean {
   );
 }
 
-/** Whether a search finds what is within a word, too. */
-export function saysPart(description: string): boolean {
+/** Whether a search matches parts of words. */
+export function documentsPartialMatch(description: string): boolean {
   const isPart =
     /\bcontain(?:s|ing)? (?:this|the (?:text|given text))\b|\bwith this text\b|\bpart of\b|\bsubstring\b|\banywhere in\b/i;
   return (
@@ -79,8 +82,8 @@ export function saysPart(description: string): boolean {
   );
 }
 
-/** What a text says that a search looks into: `their title or in the name of the organizer` are two places. */
-export function placesSaid(description: string): string[][] {
+/** The properties that a search covers: `their title or in the name of the organizer` lists two. */
+export function documentedPlaces(description: string): string[][] {
   const within =
     /\b(?:in|within|of) (?:their|its|the|either)\b (.+?)(?:[.;]|, in |, ignor|, regardless|, without|, case|$)/i.exec(
       description,
@@ -96,24 +99,24 @@ export function placesSaid(description: string): string[][] {
     .filter((words) => words.length > 0);
 }
 
-/** Whether a clause speaks of a property: `the plate number` of `plate_number`. */
-export function speaksOf(clause: string, name: string): boolean {
-  const said = ` ${wordsOf(clause).join(' ')} `;
+/** Whether a clause mentions a property: `the plate number` mentions `plate_number`. */
+export function mentionsProperty(clause: string, name: string): boolean {
+  const wording = ` ${wordsOf(clause).join(' ')} `;
   const words = wordsOf(name).join(' ');
-  return words !== '' && (said.includes(` ${words} `) || clause.includes(`\`${name}\``));
+  return words !== '' && (wording.includes(` ${words} `) || clause.includes(`\`${name}\``));
 }
 
-/** Whether no two resources may have the same: `Unique within the account`, `the name is already in use`. */
-export function saysUnique(clause: string): boolean {
-  const isSaid =
+/** Whether a value must be unique: `Unique within the account`, `the name is already in use`. */
+export function documentsUniqueness(clause: string): boolean {
+  const uniqueWords =
     /\bunique\b(?! identifier)|\balready (?:in use|used|taken|exists|known|has)\b|\bin use\b|\bis taken\b|\bexists already\b/i;
-  // A key of idempotency is used once, too, and is no property of the resource.
+  // An idempotency key is also used once, but is not a property of the resource.
   const isOther = /\bnot (?:be |necessarily |have to be )*unique\b|\brequest\b|\bidempoten/i;
-  return isSaid.test(clause) && !isOther.test(clause);
+  return uniqueWords.test(clause) && !isOther.test(clause);
 }
 
-/** Whether what is sent leaves nothing of what was: `tags are replaced as a whole`. */
-export function saysWhole(clause: string): boolean {
+/** Whether an update replaces the previous value completely: `tags are replaced as a whole`. */
+export function documentsFullReplacement(clause: string): boolean {
   return (
     /\breplace[sd]?\b/i.test(clause) &&
     /\b(?:as a whole|as one|entirely|completely|whole|wholly)\b/i.test(clause) &&
@@ -121,7 +124,7 @@ export function saysWhole(clause: string): boolean {
   );
 }
 
-/** A number that others next to it determine: two or more names, and what stands between them. */
+/** A calculation over sibling properties. */
 export interface Formula {
   readonly operands: readonly string[];
   readonly operators: readonly Operator[];
@@ -142,41 +145,40 @@ const operators: Readonly<Record<string, Operator>> = {
 };
 const between = /\s+(times|multiplied by|×|\*|plus|\+|less|minus|-|−)\s+/i;
 
-/** `quantity times unitPrice, rounded half up`. */
-export function formulaSaid(description: string): Formula | undefined {
+/** Parses `quantity times unitPrice, rounded half up`. */
+export function parseFormula(description: string): Formula | undefined {
   const [clause = ''] = clausesOf(plain(description));
   const parts = clause.replace(/, (?:always )?rounded\b.*$/i, '').split(between);
   if (parts.length < 3) return undefined;
   const used = parts.filter((_, index) => index % 2 === 1).map((word) => operators[word.toLowerCase()] ?? 'plus');
-  // What is multiplied first is another matter.
+  // Mixed operators would need precedence rules.
   if (new Set(used.map((operator) => operator === 'times')).size > 1) return undefined;
   const operands = parts.filter((_, index) => index % 2 === 0).map((operand) => operand.replace(/^the /i, ''));
   return { operands, operators: used };
 }
 
-/** A number that adds up what rows have. */
-export interface SumSaid {
+/** A sum over rows. */
+export interface SumFormula {
   readonly member: string;
-  /** What the rows are; undefined where nothing is said of it. */
+  /** The name of the list; undefined if the description names none. */
   readonly rows: string | undefined;
-  /** Whether rows that lack the property count as nothing. */
+  /** Whether rows without the property count as zero. */
   readonly isSparse: boolean;
 }
 
-/** `The sum of all lineTotals`, `The sum of the seats of all halls of this venue`. */
-export function sumSaid(description: string): SumSaid | undefined {
+/** Parses `The sum of all lineTotals` and `The sum of the seats of all halls of this venue`. */
+export function parseSum(description: string): SumFormula | undefined {
   const [clause = '', ...others] = clausesOf(plain(description));
   const owner = '(?: of (?:this|the) [\\w-]+)?';
-  const said = new RegExp(
+  const match = new RegExp(
     `^(?:the )?sum of (?:all |the |its )*([\\w-]+)(?: (?:of|over|in) (?:all |the |its )+([\\w-]+)${owner})?$`,
     'i',
   ).exec(clause);
-  const [, member, rows] = said ?? [];
+  const [, member, rows] = match ?? [];
   if (member === undefined) return undefined;
   return { member, rows, isSparse: others.some((other) => /\bcounts? as (?:0|zero|nothing)\b/i.test(other)) };
 }
 
-/** Words without the signs that set names apart from them. */
 function plain(description: string): string {
   return description.replaceAll('`', '');
 }

@@ -16,11 +16,10 @@ import {
   withoutMember,
 } from './values.ts';
 
-/** A valid value on the boundary of one constraint. */
 export interface Bound extends Break {
-  /** The same value with an ordinary one at that place; undefined where there is none. */
+  /** The same value with an ordinary value in this place; undefined if there is none. */
   readonly neighbour: unknown;
-  /** The property of an `enum`, or the number of a branch, that was chosen; undefined elsewhere. */
+  /** The chosen `enum` value or branch number; undefined for other keywords. */
   readonly chosen: unknown;
 }
 
@@ -30,9 +29,9 @@ interface Candidate {
   readonly place?: Place | undefined;
   readonly detail: string;
   readonly pointer: string;
-  /** Values for the spot, the best one first. */
+  /** Values for the spot, best first. */
   readonly parts: Iterable<unknown>;
-  /** The whole value, where it is not the spot that changes. */
+  /** The whole value, if it is not the spot that changes. */
   readonly whole?: unknown;
   readonly chosen?: unknown;
   readonly note: (part: unknown) => string;
@@ -46,10 +45,10 @@ interface Bounding {
   readonly subject: string;
 }
 
-/** Beyond this, what a server takes is rather a matter of its limit on bodies. */
+/** Longer values test the server's limit on bodies instead of the constraint. */
 const longest = 200_000;
 
-/** Valid values on the boundary of every constraint that the value meets or could meet. */
+/** Valid boundary values for every constraint that applies or could apply to the value. */
 export function boundsOf(
   document: OpenApiDocument,
   validators: Validators,
@@ -94,7 +93,7 @@ export function boundsOf(
   return bounds;
 }
 
-/** Where the contract speaks of what a property without any keyword is in. */
+/** The nearest place in the contract for a property without keywords. */
 function nearest(document: OpenApiDocument, { shape }: Spot): Bound['place'] {
   return shape.sources.map((source) => document.placeOf(source)).find((place) => place !== undefined);
 }
@@ -116,7 +115,7 @@ function accepted(
   return undefined;
 }
 
-/** The value with another one at the spot. */
+/** The value with another value at the spot. */
 function otherThan(
   validators: Validators,
   values: Values,
@@ -125,7 +124,7 @@ function otherThan(
   spot: Spot,
 ): unknown {
   for (let seed = 0; seed < 3; seed += 1) {
-    const part = values.make(spot.schemas, direction, 'some', seed, spot.name);
+    const part = values.generate(spot.schemas, direction, 'some', seed, spot.name);
     if (isSame(part, spot.value)) continue;
     const other = spot.write(part);
     if (validators.accepts(schema, other, direction)) return other;
@@ -147,7 +146,7 @@ function* candidatesOf(bounding: Bounding): Generator<Candidate> {
   if (isObject(value)) yield* objectBounds(bounding, value);
 }
 
-/** Present, absent and null; and the default, said aloud. */
+/** Present, absent, null, and the default sent explicitly. */
 function* presenceBounds({ spot, subject, document }: Bounding): Generator<Candidate> {
   const { shape, pointer, value, omit } = spot;
   const defaulted = shape.sources.find((one) => 'default' in one);
@@ -158,7 +157,7 @@ function* presenceBounds({ spot, subject, document }: Bounding): Generator<Candi
   const source = shape.sources.find(({ type }) => type !== undefined);
   if (pointer !== '' && value !== null) {
     const note = () => `${subject} is present`;
-    yield { keyword: 'type', source, detail: 'given', pointer, parts: [value], note };
+    yield { keyword: 'type', source, detail: 'present', pointer, parts: [value], note };
   }
   if (omit !== undefined) {
     const [first] = shape.sources;
@@ -180,7 +179,7 @@ function* presenceBounds({ spot, subject, document }: Bounding): Generator<Candi
     const note = () => `${subject} is null`;
     yield { keyword: 'type', source, detail: 'null', pointer, parts: [null], note };
   }
-  // What may be of several types is given as each of them.
+  // A value of each allowed type.
   for (const type of types.length < 5 ? types : []) {
     const ordinary = { string: 'text', boolean: true, integer: 1, number: 1.5, array: [], object: {}, null: null }[
       type
@@ -193,7 +192,7 @@ function* presenceBounds({ spot, subject, document }: Bounding): Generator<Candi
 }
 
 function* branchBounds({ spot, subject, document }: Bounding): Generator<Candidate> {
-  for (const { choice, branch } of spot.taken) {
+  for (const { choice, branch } of spot.matched) {
     const { keyword, source } = choice;
     if (keyword === 'if') continue;
     const list = source[keyword];
@@ -250,7 +249,7 @@ function* textBounds({ spot, subject }: Bounding, text: string): Generator<Candi
     const note = () => `${subject} is ${shortened(extreme)}, a ${shape.format}`;
     yield { keyword: 'format', source: sourceOf(shape, 'format'), detail: extreme, pointer, parts: [extreme], note };
   }
-  // Lower case is said by RFC 3339 to be possible, not to be taken; a pattern that has it says so.
+  // RFC 3339 allows lower case, but not every server must accept it. A pattern can require it.
   if (shape.format === 'date-time' && shape.patterns.length > 0) {
     const lower = text.toLowerCase();
     const note = () => `${subject} is ${shortened(lower)}, in lower case as its pattern allows`;
@@ -258,11 +257,11 @@ function* textBounds({ spot, subject }: Bounding, text: string): Generator<Candi
   }
 }
 
-/** The text at a length, in several ways. */
+/** The text with another length, in several variants. */
 function* resized(text: string, length: number, shape: Shape): Generator<string> {
   if (shape.format === 'email' && length > 10) yield longEmail(length);
-  const stretched = stretch(text, length, shape);
-  if (stretched !== undefined) yield stretched;
+  const extended = stretch(text, length, shape);
+  if (extended !== undefined) yield extended;
   const points = [...text];
   const missing = length - points.length;
   if (missing > 0) {
@@ -277,7 +276,7 @@ function* resized(text: string, length: number, shape: Shape): Generator<string>
   yield* ['a', 'A', '1'].map((point) => point.repeat(length));
 }
 
-/** An address whose parts are no longer than 64 and 63 characters, as mail and DNS want it. */
+/** An email address whose local part and labels have at most 64 and 63 characters, as SMTP and DNS require. */
 function longEmail(length: number): string {
   const local = 'a'.repeat(Math.min(64, Math.max(1, length - 6)));
   const host = length - local.length - '@.com'.length;
@@ -402,7 +401,7 @@ function* objectBounds(bounding: Bounding, object: JsonObject): Generator<Candid
     const note = () => `${pointer === '' ? name : `${subject}.${name}`} is omitted, and is not required`;
     const place = member === undefined ? undefined : document.placeOf(member);
     const at = `${pointer}/${escapeSegment(name)}`;
-    // Where something must be given, another property is in for the one that is left out.
+    // If a minimum number of properties is required, another property replaces the omitted one.
     const wider = names.length > shape.minProperties ? undefined : widened(bounding, object, names.length + 1);
     yield {
       keyword: 'required',

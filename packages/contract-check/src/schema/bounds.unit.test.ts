@@ -12,7 +12,7 @@ import { lengthOf, Values } from './values.ts';
 
 const text = { type: 'string' };
 
-/** Keyword, schema, a valid value, and values on the boundary. */
+/** Keyword, schema, valid value, and boundary values. */
 const table: [keyword: string, schema: JsonObject, valid: unknown, bounds: unknown[]][] = [
   ['minimum', { type: 'integer', minimum: 3 }, 5, [3]],
   ['maximum', { type: 'number', maximum: 9.5 }, 5, [9.5]],
@@ -88,9 +88,14 @@ test('every bound of a large contract is accepted, and so is its neighbour', () 
   );
 });
 
-test('a text is as long as is allowed, in code points', async () => {
-  const { document, validators: referee, values: makes, schema } = await load({ a: { type: 'string', maxLength: 50 } });
-  const bounds = boundsOf(document, referee, makes, schema('a'), 'x');
+test('the length of a text is measured in code points', async () => {
+  const {
+    document,
+    validators: referee,
+    values: generated,
+    schema,
+  } = await load({ a: { type: 'string', maxLength: 50 } });
+  const bounds = boundsOf(document, referee, generated, schema('a'), 'x');
   const astral = bounds.find(({ note }) => note.includes('UTF-16'));
   expect(lengthOf(String(astral?.value))).toBe(50);
   expect(String(astral?.value)).toHaveLength(100);
@@ -100,10 +105,10 @@ test('a text is as long as is allowed, in code points', async () => {
   });
 });
 
-test('an address as long as is allowed is one that mail knows', async () => {
+test('a longest email address is valid for mail servers', async () => {
   const email = { type: 'string', format: 'email', maxLength: 254 };
-  const { document, validators: referee, values: makes, schema } = await load({ email });
-  const bounds = boundsOf(document, referee, makes, schema('email'), 'a@example.com');
+  const { document, validators: referee, values: generated, schema } = await load({ email });
+  const bounds = boundsOf(document, referee, generated, schema('email'), 'a@example.com');
   const [longest] = bounds.filter(({ keyword }) => keyword === 'maxLength').map(({ value }) => String(value));
   expect(longest).toHaveLength(254);
   const [local = '', host = ''] = (longest ?? '').split('@');

@@ -16,19 +16,19 @@ import {
   withoutMember,
 } from './values.ts';
 
-/** A value that breaks one constraint, and only that, as far as the validator can tell. */
+/** A value that violates exactly one constraint, according to the validator. */
 export interface Break {
   readonly keyword: string;
-  /** A JSON Pointer into the value: what is wrong there, or is missing there. */
+  /** JSON Pointer to the invalid or missing part. */
   readonly pointer: string;
-  /** Of the keyword in the split sources. */
+  /** The place of the keyword in the source files. */
   readonly place: Place | undefined;
   readonly value: unknown;
   /** One clause: "name is 201 characters long, one more than maxLength". */
   readonly note: string;
 }
 
-/** A constraint that no value was created for. */
+/** A constraint for which no invalid value was generated. */
 export interface Skipped {
   readonly keyword: string;
   readonly pointer: string;
@@ -37,21 +37,21 @@ export interface Skipped {
 }
 
 export interface BreakOptions {
-  /** How many breaks at most. */
+  /** Maximum number of violations. */
   readonly limit?: number;
 }
 
-/** A way to break a constraint, not yet shown to the validator. */
+/** A possible violation, before validation. */
 interface Candidate {
   readonly keyword: string;
   readonly source: JsonObject | undefined;
-  /** What tells breaks of the same keyword apart: a type, the name of a property. */
+  /** Distinguishes violations of the same keyword, such as a type or a property name. */
   readonly detail: string;
   readonly pointer: string;
-  /** Values for the spot, the best one first: the first that breaks nothing else is taken. */
+  /** Values for the spot, best first. The first that violates nothing else is used. */
   readonly parts: Iterable<unknown>;
   readonly note: (part: unknown) => string;
-  /** Whether the validator may say it in other words. */
+  /** Whether the validator may report another keyword. */
   readonly isComposite?: boolean;
 }
 
@@ -60,18 +60,18 @@ interface Breaking {
   readonly values: Values;
   readonly direction: Direction;
   readonly spot: Spot;
-  /** The spot as a person names it. */
+  /** The spot, for display. */
   readonly subject: string;
   readonly skip: (keyword: string, source: JsonObject | undefined, reason: string) => void;
 }
 
-/** Longer texts and lists say nothing of a constraint that a shorter one does not, and cost a server its memory. */
+/** Longer texts and lists reveal nothing more and exhaust the server's memory. */
 const longest = 1_000_000;
-const mostItems = 20_000;
-/** The name of a property that no contract has. */
+const itemLimit = 20_000;
+/** A property name that no contract declares. */
 export const unknownName = 'notInTheContract';
 
-/** Values that break one constraint each, for every constraint that the value meets or could meet. */
+/** Values that violate one constraint each, for every constraint that applies or could apply to the value. */
 export function breaksOf(
   document: OpenApiDocument,
   validators: Validators,
@@ -83,7 +83,7 @@ export function breaksOf(
   return breaksAndSkipped(document, validators, schema, value, direction, options).breaks;
 }
 
-/** `breaksOf`, and what could not be broken. */
+/** Like `breaksOf`, with the constraints that were skipped. */
 export function breaksAndSkipped(
   document: OpenApiDocument,
   validators: Validators,
@@ -124,7 +124,7 @@ export function placeOf(document: OpenApiDocument, source: JsonObject | undefine
   return source[keyword] === undefined ? document.placeOf(source) : document.placeOf(source, keyword);
 }
 
-/** `/items/0/name` as a person says it. */
+/** Formats a pointer for display: `items[0].name`. */
 export function subjectOf(pointer: string): string {
   if (pointer === '') return 'the value';
   return pointer
@@ -134,7 +134,7 @@ export function subjectOf(pointer: string): string {
     .reduce((text, part) => (/^\d+$/.test(part) ? `${text}[${part}]` : text === '' ? part : `${text}.${part}`), '');
 }
 
-/** The schema among those of a shape that says a keyword. */
+/** The schema of a shape that has a keyword. */
 export function sourceOf(shape: Shape, keyword: string, value?: unknown): JsonObject | undefined {
   const sources = shape.sources.filter((source) => source[keyword] !== undefined);
   return sources.find((source) => value === undefined || isSame(source[keyword], value)) ?? sources[0];
@@ -142,7 +142,7 @@ export function sourceOf(shape: Shape, keyword: string, value?: unknown): JsonOb
 
 const composites = new Set(['oneOf', 'anyOf', 'not', 'if', 'contains', 'unevaluatedProperties', 'unevaluatedItems']);
 
-/** The part that is rejected for what the candidate says, best for nothing else. */
+/** The first part that violates the candidate's keyword, preferably nothing else. */
 function confirmed(
   validators: Validators,
   schema: JsonObject,
@@ -166,7 +166,7 @@ function confirmed(
   return second;
 }
 
-/** The validator leaves the names of properties as they are. */
+/** The validator does not escape property names in pointers. */
 function isAt(pointer: string, expected: string): boolean {
   return pointer === expected || pointer === expected.replace(/[^/]*$/, unescapeSegment);
 }
@@ -174,7 +174,7 @@ function isAt(pointer: string, expected: string): boolean {
 function isExplained(breach: Breach, pointer: string, breaches: readonly Breach[]): boolean {
   if (isAt(breach.pointer, pointer) || breach.pointer.startsWith(`${pointer}/`)) return true;
   if (composites.has(breach.keyword) && isAbove(breach.pointer, pointer)) return true;
-  // What the branches say that are not meant.
+  // Errors of branches that do not apply.
   return breaches.some(
     (other) =>
       composites.has(other.keyword) &&
@@ -184,7 +184,7 @@ function isExplained(breach: Breach, pointer: string, breaches: readonly Breach[
 }
 
 function isAbove(pointer: string, other: string): boolean {
-  // A property that is not evaluated is told next to the branch that would have evaluated it.
+  // The validator reports unevaluated properties at the parent of their branch.
   return pointer === '' || pointer === other || other.startsWith(`${pointer}/`);
 }
 
@@ -312,16 +312,23 @@ function* textBreaks(breaking: Breaking): Generator<Candidate> {
     if (typeof pattern === 'string') {
       const note = (part: unknown) => `${subject} is ${shortened(part)}, which does not match ${pattern}`;
       const others = { ...shape, patterns: shape.patterns.filter((one) => one !== pattern) };
-      const misfits = (parts: readonly string[]) =>
+      const mismatches = (parts: readonly string[]) =>
         parts
           .filter((part) => regularExpression(pattern)?.test(part) === false)
           .sort((left, right) => Number(fits(right, others)) - Number(fits(left, others)));
-      yield { keyword: 'pattern', source, detail: 'near', pointer, parts: misfits(nearMisses(text)), note };
-      yield { keyword: 'pattern', source, detail: 'ends', pointer, parts: misfits(looseEnds(text)), note };
-      yield { keyword: 'pattern', source, detail: 'inside', pointer, parts: misfits(spaced(text)), note };
-      yield { keyword: 'pattern', source, detail: 'digit', pointer, parts: misfits(others09(text)), note };
-      yield { keyword: 'pattern', source, detail: 'letter', pointer, parts: misfits(othersAz(text)), note };
-      yield { keyword: 'pattern', source, detail: 'far', pointer, parts: misfits(farMisses(text, shape)), note };
+      yield { keyword: 'pattern', source, detail: 'near', pointer, parts: mismatches(nearMisses(text)), note };
+      yield { keyword: 'pattern', source, detail: 'ends', pointer, parts: mismatches(edgeVariants(text)), note };
+      yield { keyword: 'pattern', source, detail: 'inside', pointer, parts: mismatches(spaced(text)), note };
+      yield { keyword: 'pattern', source, detail: 'digit', pointer, parts: mismatches(others09(text)), note };
+      yield { keyword: 'pattern', source, detail: 'letter', pointer, parts: mismatches(othersAz(text)), note };
+      yield {
+        keyword: 'pattern',
+        source,
+        detail: 'far',
+        pointer,
+        parts: mismatches(distantMismatches(text, shape)),
+        note,
+      };
     }
     if (typeof format === 'string') {
       const note = (part: unknown) => `${subject} is ${shortened(part)}, which is not a valid ${format}`;
@@ -332,10 +339,10 @@ function* textBreaks(breaking: Breaking): Generator<Candidate> {
   }
 }
 
-/** The text at another length, in several ways. */
+/** The text with another length, in several variants. */
 function* lengthened(text: string, length: number, shape: Shape): Generator<string> {
-  const stretched = stretch(text, length, shape);
-  if (stretched !== undefined) yield stretched;
+  const extended = stretch(text, length, shape);
+  if (extended !== undefined) yield extended;
   const points = [...text];
   if (length <= points.length) {
     yield points.slice(0, length).join('');
@@ -345,7 +352,7 @@ function* lengthened(text: string, length: number, shape: Shape): Generator<stri
     return;
   }
   const missing = length - points.length;
-  // In the middle of an address or a host name there is room where there is none at its end.
+  // Addresses and host names can be extended in the middle, but not at the end.
   for (const at of [0, 1, Math.floor(points.length / 2), points.length]) {
     yield [...points.slice(0, at), 'a'.repeat(missing), ...points.slice(at)].join('');
   }
@@ -353,7 +360,7 @@ function* lengthened(text: string, length: number, shape: Shape): Generator<stri
   yield 'a'.repeat(length);
 }
 
-/** The text with a space inside: where a text is sent in a header, what is at its ends is lost. */
+/** The text with a space inside. Surrounding spaces are lost in headers. */
 function spaced(text: string): string[] {
   const points = [...text];
   const middle = Math.floor(points.length / 2);
@@ -380,17 +387,17 @@ function nearMisses(text: string): string[] {
   ];
 }
 
-/** Of a pattern without its anchors, the middle still matches. */
-function looseEnds(text: string): string[] {
+/** These match a pattern without anchors. */
+function edgeVariants(text: string): string[] {
   return [`${text}\n`, ` ${text}`, `${text} `, `!${text}`, `${text}!`, `${text}é`];
 }
 
-/** The text with one digit another: a month of 13 has two digits like any. */
+/** The text with one digit replaced: a month of 13 also has two digits. */
 function others09(text: string): string[] {
   return replacedOnce(text, /\d/, [...'9305']);
 }
 
-/** The text with one letter another, in the same case: of a list of letters, most are not in it. */
+/** The text with one letter replaced by another of the same case. */
 function othersAz(text: string): string[] {
   return [...replacedOnce(text, /[a-z]/, [...'zqg']), ...replacedOnce(text, /[A-Z]/, [...'ZQG'])];
 }
@@ -404,7 +411,7 @@ function replacedOnce(text: string, which: RegExp, by: readonly string[]): strin
   );
 }
 
-function farMisses(text: string, shape: Shape): string[] {
+function distantMismatches(text: string, shape: Shape): string[] {
   const length = Math.max(1, Math.min(shape.maxLength, lengthOf(text), 200), Math.min(shape.minLength, 10_000));
   return ['!', '?', 'é', 'x', 'X', '0', ' ', '-'].map((point) => point.repeat(length));
 }
@@ -460,7 +467,7 @@ function* numberBreaks(breaking: Breaking): Generator<Candidate> {
       const isExclusive = keyword.startsWith('exclusive');
       const parts = isExclusive ? [bound, away(bound, direction)] : [away(bound, direction), bound + direction * 1000];
       yield { keyword, source, detail: '', pointer, parts, note };
-      // A bound that is checked as if it were none is passed by what is far beyond it too.
+      // A value far outside also reveals a missing check with tolerance.
       yield { keyword, source, detail: 'far', pointer, parts: [farFrom(bound, direction, step)], note };
     }
     if (typeof source.multipleOf === 'number') {
@@ -536,13 +543,13 @@ function* listBreaks(breaking: Breaking, list: readonly unknown[]): Generator<Ca
   }
 }
 
-/** Whether a list of so many items is more than should be sent. */
+/** Whether a list of this length is too large to send. */
 export function isTooLarge(list: readonly unknown[], length: number): boolean {
   const size = list.length === 0 ? 20 : JSON.stringify(list[0]).length + 1;
-  return length > mostItems || length * size > 2 * longest;
+  return length > itemLimit || length * size > 2 * longest;
 }
 
-/** The list, made as long as is asked. */
+/** The list with another length. */
 export function* lists(
   { values, direction, spot }: Pick<Breaking, 'values' | 'direction' | 'spot'>,
   list: readonly unknown[],
@@ -556,7 +563,7 @@ export function* lists(
     for (let attempt = 0; longer.length < length && attempt < length + 200; attempt += 1) {
       const schemas = shape.prefixItems[longer.length] ?? shape.items ?? [];
       const isCopied = !shape.uniqueItems && longer.length > 0 && shape.prefixItems.length === 0;
-      const item = isCopied ? longer.at(-1) : values.make(schemas, direction, extent, attempt, spot.name);
+      const item = isCopied ? longer.at(-1) : values.generate(schemas, direction, extent, attempt, spot.name);
       const text = shape.uniqueItems ? JSON.stringify(item) : '';
       if ((shape.uniqueItems && known.has(text)) || !isExpected(item)) continue;
       known.add(text);
@@ -640,7 +647,7 @@ function* countBreaks(breaking: Breaking, object: JsonObject, source: JsonObject
     const note = (part: unknown) => `${has(part)}, one less than minProperties`;
     yield { keyword: 'minProperties', source, detail: '', pointer, parts, note };
   }
-  if (typeof maxProperties === 'number' && maxProperties < mostItems) {
+  if (typeof maxProperties === 'number' && maxProperties < itemLimit) {
     const note = (part: unknown) => `${has(part)}, one more than maxProperties`;
     const parts = [widened(breaking, object, maxProperties + 1)].filter((part) => part !== undefined);
     yield { keyword: 'maxProperties', source, detail: '', pointer, parts, note };
@@ -652,11 +659,13 @@ function withWhole({ values, direction, spot }: Breaking, object: JsonObject, na
   const missing = names.filter((name) => typeof name === 'string').filter((name) => !Object.hasOwn(object, name));
   return missing.reduce((whole, name) => {
     const schemas = memberSchemas(spot.shape, name);
-    return schemas === undefined ? whole : withMember(whole, name, values.make(schemas, direction, 'least', 1, name));
+    return schemas === undefined
+      ? whole
+      : withMember(whole, name, values.generate(schemas, direction, 'least', 1, name));
   }, object);
 }
 
-/** The object with so many properties; undefined where it cannot have them. */
+/** The object with a number of properties; undefined if that is impossible. */
 export function widened(
   { values, direction, spot, document }: Pick<Breaking, 'values' | 'direction' | 'spot' | 'document'>,
   object: JsonObject,
@@ -668,7 +677,7 @@ export function widened(
     const schemas = memberSchemas(shape, name);
     if (members.size >= size || members.has(name) || schemas === undefined || schemas.includes(nothing)) return;
     if (isForeign(shapeOf(document, ...schemas), direction)) return;
-    members.set(name, values.make(schemas, direction, 'least', members.size, name));
+    members.set(name, values.generate(schemas, direction, 'least', members.size, name));
   };
   for (const name of shape.properties.keys()) add(name);
   for (let attempt = 0; members.size < size && attempt < 2 * size + 20; attempt += 1) {
@@ -697,7 +706,7 @@ function* branchBreaks(breaking: Breaking): Generator<Candidate> {
     const both = (function* () {
       for (const [index, left] of branches.entries()) {
         for (const right of branches.slice(index + 1, index + 4)) {
-          const created = values.make([...base, ...left, ...right], direction, 'least', index, spot.name);
+          const created = values.generate([...base, ...left, ...right], direction, 'least', index, spot.name);
           const isBoth = [...left, ...right].every((schema) => values.accepts(schema, created, direction));
           if (isBoth) yield isObject(created) && isObject(spot.value) ? { ...spot.value, ...created } : created;
         }
@@ -712,7 +721,7 @@ function* branchBreaks(breaking: Breaking): Generator<Candidate> {
     const parts = (function* () {
       for (let seed = 0; seed < 4; seed += 1) {
         for (const extent of ['least', 'some', 'most'] as const) {
-          const created = values.make([...shape.sources, excluded], direction, extent, seed, spot.name);
+          const created = values.generate([...shape.sources, excluded], direction, extent, seed, spot.name);
           yield isObject(created) && isObject(spot.value) ? { ...spot.value, ...created } : created;
           yield created;
         }
@@ -723,7 +732,7 @@ function* branchBreaks(breaking: Breaking): Generator<Candidate> {
   }
 }
 
-/** Values that may match none of the branches: those of the wrong type last, because they break more. */
+/** Values that may match no branch. Values of the wrong type come last, because they violate more. */
 function* outsiders({ spot, document }: Breaking, branches: readonly (readonly JsonObject[])[]): Generator<unknown> {
   const { value } = spot;
   if (isObject(value)) {

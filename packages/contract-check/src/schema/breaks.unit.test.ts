@@ -12,7 +12,7 @@ import { Values } from './values.ts';
 
 const text = { type: 'string' };
 
-/** Keyword, schema, a valid value, and some of the values that break it: as pointers and values of the whole. */
+/** Keyword, schema, valid value, and some of the invalid values. */
 const table: [keyword: string, schema: JsonObject, valid: unknown, broken: unknown[]][] = [
   ['type', { type: 'integer' }, 5, ['5', true, 5.5, null]],
   ['type', { type: 'number' }, 5, ['5', true, null]],
@@ -110,7 +110,7 @@ test.each(table.map((row, index) => [index, ...row] as const))(
   },
 );
 
-/** What each keyword asks, told without the validator. */
+/** Checks of keywords that are independent of the validator. */
 const independent: Record<string, (part: unknown, bound: number) => boolean> = {
   minLength: (part, bound) => [...String(part)].length >= bound,
   maxLength: (part, bound) => [...String(part)].length <= bound,
@@ -131,7 +131,7 @@ function at(value: unknown, pointer: string): unknown {
 
 const ours = await OpenApiDocument.load(new URL('../../../../openapi/openapi.yaml', import.meta.url).pathname);
 const validators = Validators.of(ours);
-const makes = new Values(ours, validators);
+const generated = new Values(ours, validators);
 const requests = operationsOf(ours).flatMap((operation) => [
   ...(operation.body?.contents ?? []).map(({ schema = {} }) => ({ id: operation.id, schema })),
   ...operation.parameters.map(({ name, schema }) => ({ id: `${operation.id} ${name}`, schema })),
@@ -140,7 +140,7 @@ const requests = operationsOf(ours).flatMap((operation) => [
 test('every violation of a large contract is rejected, at its pointer, with a place', () => {
   fc.assert(
     fc.property(fc.constantFrom(...requests), fc.nat(), ({ id, schema }, seed) => {
-      const sample = makes.sample(schema, 'request', 'some', seed);
+      const sample = generated.sample(schema, 'request', 'some', seed);
       const breaks = breaksOf(ours, validators, schema, sample?.value);
       expect(breaks.length, id).toBeGreaterThan(0);
       for (const { keyword, pointer, place, value, note } of breaks) {
@@ -158,7 +158,7 @@ test('every violation of a large contract is rejected, at its pointer, with a pl
   );
 });
 
-test('what is absent is broken too, and every branch', async () => {
+test('absent parts and all branches are violated, too', async () => {
   const {
     document,
     validators: referee,
@@ -193,7 +193,7 @@ test('what is absent is broken too, and every branch', async () => {
   );
 });
 
-test('a schema that refers to itself is broken at few places', async () => {
+test('a recursive schema is violated at few places', async () => {
   const {
     document,
     validators: referee,
@@ -213,7 +213,7 @@ test('a schema that refers to itself is broken at few places', async () => {
   expect(lengths.length).toBeLessThanOrEqual(2);
 });
 
-test('what is readOnly is neither missing nor wrong in a request', async () => {
+test('readOnly properties are neither omitted nor violated in a request', async () => {
   const {
     document,
     validators: referee,

@@ -5,15 +5,15 @@ import { memberSchemas, type Shape } from './shape.ts';
 import type { Direction, Validators } from './validators.ts';
 import { type Spot, stepOf, stretch, Values, withMember, written } from './values.ts';
 
-/** A body as it is sent, which no value expresses. */
+/** A raw body that no value can express. */
 export interface OddBody {
   readonly text: string;
   readonly note: string;
-  /** Whether it is not of its media type at all, and must be rejected; otherwise a server may take it or not. */
+  /** Whether the body is malformed and must be rejected. Otherwise, the server may accept or reject it. */
   readonly isMalformed: boolean;
 }
 
-/** A value as it is written in JSON, where JSON can say more than a value of JavaScript. */
+/** JSON text that JavaScript values cannot represent. */
 export interface OddText {
   readonly text: string;
   readonly note: string;
@@ -28,7 +28,7 @@ interface Hostile {
 
 const longestText = 100_000;
 const longestList = 10_000;
-/** How many odd texts each place gets by itself; over all places they all have their turn. */
+/** Number of unusual texts per place. Different places use different texts. */
 const textsAtOnce = 3;
 const deepest = 50;
 
@@ -74,7 +74,7 @@ const oddNumbers: readonly (readonly [number: number, what: string])[] = [
   [0.1 + 0.2, 'a fraction with many digits'],
 ];
 
-/** Days and moments at the ends of calendars. */
+/** Dates and timestamps at the limits of calendars. */
 const oddTimes: Readonly<Record<string, readonly string[]>> = {
   date: ['0001-01-01', '1582-10-10', '1900-02-28', '1969-12-31', '9999-12-31'],
   'date-time': [
@@ -96,7 +96,7 @@ const oddNames: readonly string[] = [
   'x'.repeat(5000),
 ];
 
-/** Values that the schema allows, and that a careless server fails on. */
+/** Valid values that reveal insufficient input handling. */
 export function hostileOf(
   document: OpenApiDocument,
   validators: Validators,
@@ -122,15 +122,15 @@ export function hostileOf(
 }
 
 /**
- * The value with the same odd text wherever it may stand, once for each odd text: what goes wrong then is found in one request
- * and looked for afterwards.
+ * The value with the same unusual text in every allowed place, once for each text. A failure is found in one request
+ * and narrowed down afterwards.
  */
 export function* hostileEverywhere(validators: Validators, schema: JsonObject, value: unknown): Iterable<unknown> {
   for (const [text] of oddTexts) {
     let whole = value;
     for (const path of textsIn(value)) {
-      const tried = written(whole, path, text);
-      if (validators.accepts(schema, tried, 'request')) whole = tried;
+      const candidate = written(whole, path, text);
+      if (validators.accepts(schema, candidate, 'request')) whole = candidate;
     }
     if (whole !== value) yield whole;
   }
@@ -155,16 +155,16 @@ function* hostileTextsFor({ shape, name, pointer }: Spot, value: string, turn: n
   for (const part of oddTimes[shape.format ?? ''] ?? [])
     yield { keyword: 'format', part, note: `is ${part}, at the end of a calendar` };
   if (shape.patterns.length === 0 && shape.format === undefined) {
-    // A parameter is requested by itself: no other place takes its turns.
+    // A parameter is tested separately, so it gets all texts.
     for (let index = 0; index < (pointer === '' ? oddTexts.length : textsAtOnce); index += 1) {
-      // A pattern is where broken patterns do harm.
+      // A malformed pattern matters most where a pattern is expected.
       const isPattern = index === 0 && /pattern|regex|expression|mask/i.test(name);
       const [text, what] = (isPattern ? brokenPattern : oddTexts[(turn + index) % oddTexts.length]) ?? ['', ''];
       const part = sized(text, shape);
       yield { keyword: 'type', part, note: `is ${what}` };
     }
   } else {
-    // Where a pattern or a format leaves room, it is for the same texts.
+    // If a pattern or format allows any of the texts, they are used.
     for (const [text, what] of oddTexts) {
       yield { keyword: 'pattern', part: sized(text, shape), note: `is ${what}, which is allowed` };
     }
@@ -176,7 +176,7 @@ function* hostileTextsFor({ shape, name, pointer }: Spot, value: string, turn: n
   }
 }
 
-/** A text that is not too long, and made long enough. */
+/** The text with a length within the limits. */
 function sized(text: string, shape: Shape): string {
   const points = [...text].slice(0, Math.min(shape.maxLength, longestText));
   const missing = Math.min(shape.minLength, longestText) - points.length;
@@ -203,8 +203,8 @@ function* hostileNumbers(shape: Shape): Generator<Hostile> {
 
 function* hostileLists(values: Values, direction: Direction, spot: Spot, list: readonly unknown[]): Generator<Hostile> {
   const { shape } = spot;
-  const wished = Math.min(shape.maxItems, longestList);
-  const length = [wished, 1000, 100].find((one) => one <= wished && !isTooLarge(list, one));
+  const targetLength = Math.min(shape.maxItems, longestList);
+  const length = [targetLength, 1000, 100].find((one) => one <= targetLength && !isTooLarge(list, one));
   if (length !== undefined && length > 10) {
     const [part] = lists({ values, direction, spot }, list, length);
     if (part !== undefined) yield { keyword: 'maxItems', part, note: `has ${plural(length, 'item')}` };
@@ -221,10 +221,10 @@ function* hostileObjects(values: Values, direction: Direction, spot: Spot, objec
   for (const name of oddNames) {
     if (Object.hasOwn(object, name)) continue;
     const schemas = memberSchemas(shape, name);
-    // Only a map is meant to hold what is not named.
+    // Only maps are intended to have arbitrary properties.
     const isMap = shape.additional.length > 0 || shape.sources.some((one) => one.additionalProperties === true);
     if (schemas === undefined || !isMap) continue;
-    const part = withMember(object, name, values.make(schemas, direction, 'least', 1, name));
+    const part = withMember(object, name, values.generate(schemas, direction, 'least', 1, name));
     yield { keyword: 'additionalProperties', part, note: `has a property named ${shortened(name)}` };
   }
   for (const [name, schemas] of shape.properties) {
@@ -258,7 +258,7 @@ function nestedIn(object: JsonObject, wrap: (inner: unknown) => JsonObject): Jso
   return inner;
 }
 
-/** Lists in lists, where an item may be anything. */
+/** Nested lists, if items may have any type. */
 function nested({ shape, value }: Spot, wrap: (inner: unknown) => unknown): unknown {
   if (shape.items !== undefined || shape.prefixItems.length > 0) return undefined;
   let inner: unknown = value;
@@ -266,7 +266,7 @@ function nested({ shape, value }: Spot, wrap: (inner: unknown) => unknown): unkn
   return inner;
 }
 
-/** Values as JSON text that a value of JavaScript does not express, or not so; `withRawText` puts them into a body. */
+/** JSON texts that JavaScript cannot represent exactly. `withRawText` inserts them into a body. */
 export function hostileTexts(): OddText[] {
   return [
     { type: 'string', text: '"\\ud800"', note: 'the first half of a surrogate pair, alone' },
@@ -289,14 +289,14 @@ export function hostileTexts(): OddText[] {
   ];
 }
 
-/** A value as JSON, with a text written as it is in the place of one part. */
+/** Serializes a value with raw text in place of one part. */
 export function withRawText(whole: unknown, write: (part: unknown) => unknown, text: string): string {
-  const mark = 'raw-text-stands-here-7c1e9b2d';
+  const mark = 'raw-text-placeholder-7c1e9b2d';
   const written = JSON.stringify(write(mark)) ?? JSON.stringify(whole);
   return written.replace(`"${mark}"`, () => text);
 }
 
-/** Bodies that are broken, or odd, as their media type goes. */
+/** Malformed and unusual bodies for a media type. */
 export function malformedBodies(mediaType: string): OddBody[] {
   const type = mediaType.split(';')[0]?.trim().toLowerCase() ?? '';
   if (type === 'application/json' || type.endsWith('+json') || type === '*/*') return malformedJson();
@@ -313,7 +313,7 @@ export function malformedBodies(mediaType: string): OddBody[] {
   return [];
 }
 
-/** A right body of JSON with one fault of JSON in it: what reads over the fault finds nothing else to reject. */
+/** A valid JSON body with one syntax error. A lenient parser finds nothing else to reject. */
 export function malformedAround(json: string): OddBody[] {
   const end = json.at(-1) ?? '';
   const whole = json.slice(0, -1);

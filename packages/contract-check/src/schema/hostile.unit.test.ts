@@ -37,7 +37,7 @@ test('every hostile value of a large contract is allowed', async () => {
   );
 });
 
-test('each type meets what is hard for it', async () => {
+test('each type has its typical edge cases', async () => {
   const { document, validators, schema } = await load({
     number: { type: 'number' },
     integer: { type: 'integer', minimum: 0 },
@@ -66,9 +66,9 @@ test('each type meets what is hard for it', async () => {
   expect(Math.max(...depths)).toBeGreaterThanOrEqual(50);
 });
 
-test('what is called malformed does not parse, and what is not does', () => {
+test('exactly the texts marked as malformed do not parse', () => {
   for (const { text, note, isMalformed } of malformedBodies('application/json')) {
-    // Whether a byte order mark may be is left to the parser.
+    // Parsers may accept or reject a byte order mark.
     const parse = () => JSON.parse(text.replace(/^\ufeff/, ''));
     if (isMalformed) expect(parse, note).toThrow();
     else expect(parse, note).not.toThrow();
@@ -77,7 +77,7 @@ test('what is called malformed does not parse, and what is not does', () => {
   expect(malformedBodies('image/png')).toEqual([]);
 });
 
-test('a raw text stands in its place', () => {
+test('a raw text is inserted at its place', () => {
   for (const { text } of hostileTexts()) expect(() => JSON.parse(text)).not.toThrow();
   expect(withRawText({ a: 1 }, (a) => ({ a, b: 2 }), '1e400')).toBe('{"a":1e400,"b":2}');
 });

@@ -4,13 +4,13 @@ import { isObject, type JsonObject } from '../json.ts';
 export type TypeName = 'null' | 'boolean' | 'integer' | 'number' | 'string' | 'array' | 'object';
 
 /**
- * What a schema asks of a value, with its references followed and its `allOf` merged: the view that values are created from. It
- * need not be complete, because whatever is created from it is shown to the validator.
+ * The constraints of a schema with references followed and `allOf` merged. Values are generated from it. It may be
+ * incomplete, because the validator checks every generated value.
  */
 export interface Shape {
-  /** `number` never is without `integer`. Empty where nothing is admitted. */
+  /** `number` implies `integer`. Empty if no value is valid. */
   readonly types: ReadonlySet<TypeName>;
-  /** What `enum` and `const` leave; undefined where neither is said. */
+  /** The values that `enum` and `const` allow; undefined if neither is present. */
   readonly enum: readonly unknown[] | undefined;
   readonly format: string | undefined;
   readonly patterns: readonly string[];
@@ -26,10 +26,10 @@ export interface Shape {
   readonly maxItems: number;
   readonly uniqueItems: boolean;
   readonly prefixItems: readonly (readonly JsonObject[])[];
-  /** The schemas of each item after those of `prefixItems`; undefined where nothing is said. */
+  /** The schemas of items after `prefixItems`; undefined if there are none. */
   readonly items: readonly JsonObject[] | undefined;
   readonly contains: readonly Contains[];
-  /** The schemas of each property; more than one where several parts of an `allOf` speak of it. */
+  /** The schemas of each property; several if parts of an `allOf` declare it. */
   readonly properties: ReadonlyMap<string, readonly JsonObject[]>;
   readonly patternProperties: readonly (readonly [pattern: string, schema: JsonObject])[];
   readonly propertyNames: readonly JsonObject[];
@@ -37,17 +37,17 @@ export interface Shape {
   readonly dependentRequired: readonly (readonly [name: string, needed: readonly string[]])[];
   readonly minProperties: number;
   readonly maxProperties: number;
-  /** Whether a property that is not named is rejected. */
+  /** Whether undeclared properties are rejected. */
   readonly closed: boolean;
-  /** The schemas of a property that is not named; empty where nothing is said. */
+  /** The schemas of undeclared properties; empty if there are none. */
   readonly additional: readonly JsonObject[];
   readonly not: readonly JsonObject[];
   readonly readOnly: boolean;
   readonly writeOnly: boolean;
-  /** A value follows one alternative of each. */
+  /** A value matches one branch of each. */
   readonly choices: readonly Choice[];
   readonly discriminators: readonly Discriminator[];
-  /** The schemas that were merged, each an object of the document, those that were given first in front. */
+  /** The merged schemas as objects of the document, in order. */
   readonly sources: readonly JsonObject[];
   readonly examples: readonly unknown[];
 }
@@ -55,7 +55,7 @@ export interface Shape {
 export interface Choice {
   readonly keyword: 'oneOf' | 'anyOf' | 'if';
   readonly source: JsonObject;
-  /** The schemas that hold together in each alternative. */
+  /** The schemas that apply together in each branch. */
   readonly branches: readonly (readonly JsonObject[])[];
 }
 
@@ -68,14 +68,14 @@ interface Contains {
 
 export interface Discriminator {
   readonly propertyName: string;
-  /** The value of the property for each schema, by its object and by every schema on the way to it. */
+  /** The property value for each schema, by its object and by every schema in its chain of references. */
   readonly values: readonly (readonly [value: string, schema: JsonObject])[];
   readonly source: JsonObject;
 }
 
-/** Admits everything. */
+/** Allows every value. */
 export const anything: JsonObject = {};
-/** Admits nothing. */
+/** Allows no value. */
 export const nothing: JsonObject = { not: {} };
 
 const allTypes: readonly TypeName[] = ['null', 'boolean', 'integer', 'number', 'string', 'array', 'object'];
@@ -112,7 +112,7 @@ interface Memory {
 const memories = new WeakMap<OpenApiDocument, Memory>();
 let count = 0;
 
-/** The shape of a schema, of several that hold together, or of one with a branch chosen. The same object for the same schemas. */
+/** The shape of one or more schemas that apply together. Cached by schemas. */
 export function shapeOf(document: OpenApiDocument, ...schemas: readonly JsonObject[]): Shape {
   const memory = memories.get(document) ?? { numbers: new WeakMap(), shapes: new Map() };
   memories.set(document, memory);
@@ -124,7 +124,7 @@ export function shapeOf(document: OpenApiDocument, ...schemas: readonly JsonObje
   return shape;
 }
 
-/** The types that a value is likely meant to have: where no `type` is said, those that the other keywords speak of. */
+/** The likely types of a value. Without `type`, those that the other keywords apply to. */
 export function likelyTypes(shape: Shape): TypeName[] {
   const types = [...shape.types].filter((type) => type !== 'integer' || !shape.types.has('number'));
   if (types.length < 6) return types;
@@ -134,7 +134,7 @@ export function likelyTypes(shape: Shape): TypeName[] {
   return likely.length > 0 ? likely : types;
 }
 
-/** Follows every choice of the schemas, and the choices in the branches that are taken. */
+/** Resolves all choices of the schemas, including nested ones. */
 export function settle(
   document: OpenApiDocument,
   schemas: readonly JsonObject[],
@@ -142,7 +142,7 @@ export function settle(
 ): Shape {
   let settled = schemas;
   let done = 0;
-  // A branch that leads back to its own choice would be followed for ever.
+  // A branch can lead back to its own choice.
   for (let rounds = 0; rounds < 10; rounds += 1) {
     const shape = shapeOf(document, ...settled);
     const open = shape.choices.slice(done);
@@ -154,12 +154,12 @@ export function settle(
   return shapeOf(document, ...settled);
 }
 
-/** Whether a property has no business in what travels in this direction. */
+/** Whether a property must not be sent in this direction. */
 export function isForeign(shape: Shape, direction: 'request' | 'response'): boolean {
   return direction === 'request' ? shape.readOnly : shape.writeOnly;
 }
 
-/** The schemas that speak of a property of an object; undefined where it is rejected. */
+/** The schemas of a property; undefined if it is rejected. */
 export function memberSchemas(shape: Shape, name: string): readonly JsonObject[] | undefined {
   const named = shape.properties.get(name) ?? [];
   const matching = shape.patternProperties.filter(([pattern]) => regularExpression(pattern)?.test(name) === true);
@@ -168,7 +168,7 @@ export function memberSchemas(shape: Shape, name: string): readonly JsonObject[]
   return shape.closed ? undefined : shape.additional;
 }
 
-/** The schemas that speak of an item of an array; undefined where it is rejected. */
+/** The schemas of an array item; undefined if it is rejected. */
 export function itemSchemas(shape: Shape, index: number): readonly JsonObject[] | undefined {
   const schemas = shape.prefixItems[index] ?? shape.items ?? [];
   return schemas.includes(nothing) ? undefined : schemas;
@@ -176,7 +176,7 @@ export function itemSchemas(shape: Shape, index: number): readonly JsonObject[] 
 
 const expressions = new Map<string, RegExp | undefined>();
 
-/** A pattern as the validator reads it; undefined where it is none that can be compiled. */
+/** The pattern as the validator compiles it; undefined if it is invalid. */
 export function regularExpression(pattern: string): RegExp | undefined {
   if (!expressions.has(pattern)) expressions.set(pattern, compiled(pattern, 'u') ?? compiled(pattern, ''));
   return expressions.get(pattern);
@@ -257,13 +257,13 @@ function merged(document: OpenApiDocument, schemas: readonly JsonObject[]): Shap
   };
 }
 
-/** Adds a schema and what it is made of by `$ref` and `allOf`. What is next to a reference counts too. */
+/** Collects a schema with its `$ref` and `allOf` parts. Siblings of a reference apply, too. */
 function collect(document: OpenApiDocument, schema: JsonObject, found: Set<JsonObject>): void {
   if (found.has(schema)) return;
   found.add(schema);
   const target = document.resolveOnce(schema);
   const lists = Array.isArray(schema.allOf) ? schema.allOf : [];
-  // A dependent schema asks no less than what holds without it; a value that follows it anyway is right in both cases.
+  // Always applies dependent schemas: a value that follows them is valid with and without the dependency.
   const dependent = isObject(schema.dependentSchemas) ? Object.values(schema.dependentSchemas) : [];
   for (const part of [target, ...lists, ...dependent]) if (isSchema(part)) collect(document, schemaOf(part), found);
 }
@@ -289,7 +289,6 @@ function typesOf(sources: readonly JsonObject[]): Set<TypeName> {
   for (const source of sources) {
     if (source.type === undefined) continue;
     const named = new Set([source.type].flat().filter(isTypeName));
-    // An integer is a number.
     if (named.has('number')) named.add('integer');
     types = types.intersection(named);
   }
@@ -338,7 +337,7 @@ function containsOf(source: JsonObject): Contains {
 
 const choicesBySource = new WeakMap<JsonObject, Choice[]>();
 
-/** The same objects for the same source, so that a choice is known again in another shape. */
+/** Returns the same objects for the same source, so that choices can be compared across shapes. */
 function choicesOf(source: JsonObject): Choice[] {
   const known = choicesBySource.get(source);
   if (known !== undefined) return known;
@@ -379,7 +378,7 @@ function discriminatorOf(document: OpenApiDocument, source: JsonObject): Discrim
       return value === undefined ? [] : [[value, branch] as const];
     });
   const pairs = [...mapped, ...unnamed];
-  // Where the alternatives are named nowhere else, each of the mapping's targets is one.
+  // Without `oneOf` or `anyOf`, the alternatives are the targets of the mapping.
   const inherited =
     branches.length > 0
       ? []

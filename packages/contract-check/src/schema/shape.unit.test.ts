@@ -40,7 +40,7 @@ const components = document.object(document.object(document.root.components).sch
 const schema = (name: keyof typeof schemas) => components[name] as JsonObject;
 const shape = (name: keyof typeof schemas) => shapeOf(document, schema(name));
 
-test('properties next to a reference count, and the narrower bound applies', () => {
+test('properties next to a reference are merged, and the narrower bound applies', () => {
   expect(shape('Short')).toMatchObject({ minLength: 1, maxLength: 10 });
   expect([...shape('Short').types]).toEqual(['string']);
 });
@@ -54,19 +54,19 @@ test('the parts of an allOf are one shape', () => {
   expect(shape('Both').enum).toEqual(['b']);
 });
 
-test('a schema that refers to itself has a shape', () => {
+test('a recursive schema has a shape', () => {
   expect(shape('Tree').properties.size).toBe(1);
   expect([...shape('Circle').types]).toEqual(['string']);
 });
 
-test('a branch that is picked is merged, and its discriminator is known', () => {
+test('a selected branch is merged, and its discriminator is known', () => {
   const settled = settle(document, [schema('Pet')], (choice) => choice.branches[1]);
   expect(settled.sources).toContain(schema('Dog'));
   const [discriminator] = settled.discriminators;
   expect(discriminator?.values.map(([value]) => value)).toEqual(['cat', 'cat', 'Dog', 'Dog']);
 });
 
-test('a member without a name of its own is described by its pattern, or by what is additional', () => {
+test('an undeclared property is described by its pattern or by additionalProperties', () => {
   expect(memberSchemas(shape('Open'), 'x-a')).toEqual([{ type: 'string' }]);
   expect(memberSchemas(shape('Open'), 'other')).toEqual([{ type: 'integer' }]);
   expect(memberSchemas(shape('Whole'), 'other')).toBeUndefined();

@@ -6,24 +6,24 @@ import { isObject, type JsonObject } from '../json.ts';
 
 import { regularExpression } from './shape.ts';
 
-/** A value that breaks a schema, at one keyword. */
+/** A violation of a schema, at one keyword. */
 export interface Breach {
-  /** A JSON Pointer into the value. */
+  /** JSON Pointer into the value. */
   readonly pointer: string;
   readonly keyword: string;
   readonly message: string;
-  /** Where the contract says so. */
+  /** The place of the keyword in the contract. */
   readonly place: Place | undefined;
 }
 
-/** Which of the two directions a value travels in: `readOnly` has no business in the one, `writeOnly` in the other. */
+/** The direction of a value. `readOnly` applies to requests, `writeOnly` to responses. */
 export type Direction = 'request' | 'response';
 
 const ofDocuments = new WeakMap<OpenApiDocument, Validators>();
 
 /**
- * Validates values against the schemas of a document, each in its own file, so that a breach is told with file and line. The
- * one referee of the whole check: what it accepts is right, what it rejects is wrong.
+ * Validates values against the schemas of a document in their own files, so that violations have file and line. All
+ * checks use the same validators.
  */
 export class Validators {
   readonly #document: OpenApiDocument;
@@ -38,7 +38,7 @@ export class Validators {
     this.#ajvs = { request: createAjv(document, 'request'), response: createAjv(document, 'response') };
   }
 
-  /** Those of a document: what they have compiled serves every run of it. */
+  /** The validators of a document. Compiled schemas are shared by all runs. */
   static of(document: OpenApiDocument): Validators {
     let known = ofDocuments.get(document);
     if (known === undefined) {
@@ -48,7 +48,7 @@ export class Validators {
     return known;
   }
 
-  /** Every way in which the value breaks the schema; none where it is right. */
+  /** All violations of the schema; empty if the value is valid. */
   breaches(schema: JsonObject, value: unknown, direction: Direction): Breach[] {
     const validate = this.#validatorOf(schema, direction);
     if (validate(value)) return [];
@@ -59,14 +59,14 @@ export class Validators {
     return this.#validatorOf(schema, direction)(value) === true;
   }
 
-  #validatorOf(given: JsonObject, direction: Direction): ValidateFunction {
-    // Ajv loses its way from a file where a reference with nothing but words next to it is all that is at the address.
-    let schema = given;
+  #validatorOf(declared: JsonObject, direction: Direction): ValidateFunction {
+    // Ajv fails to resolve a file that contains only a reference and annotations.
+    let schema = declared;
     while (typeof schema.$ref === 'string' && Object.keys(schema).every(isWords))
       [schema = {}] = this.#document.referred(schema);
     let validate = this.#compiled[direction].get(schema);
     if (validate === undefined) {
-      // What stands for a schema that the document leaves out is not of the document.
+      // Placeholders for omitted schemas are not part of the document.
       const isOwn = this.#document.placeOf(schema) !== undefined;
       validate = this.#ajvs[direction].compile(isOwn ? { $ref: uriOf(this.#document.addressOf(schema)) } : schema);
       this.#compiled[direction].set(schema, validate);
@@ -83,7 +83,7 @@ export class Validators {
   }
 }
 
-/** Whether a keyword only speaks to people, and is passed by where a value is judged. */
+/** Whether a keyword is an annotation, which does not affect validation. */
 function isWords(keyword: string): boolean {
   return keyword === '$ref' || keyword.startsWith('x-') || words.has(keyword);
 }
@@ -111,24 +111,24 @@ function createAjv(document: OpenApiDocument, direction: Direction): Ajv2020 {
     allErrors: true,
     verbose: true,
     validateFormats: true,
-    // 129.95 is a multiple of 0.01, whatever binary fractions say.
+    // With binary fractions, 129.95 would not be a multiple of 0.01.
     multipleOfPrecision: 9,
     logger: false,
-    // A pattern that Unicode mode rejects, such as `\\@`, is read as its author meant it; one that is invalid matches anything.
+    // Patterns that Unicode mode rejects, such as `\\@`, are compiled without it. Invalid patterns match everything.
     code: {
       regExp: Object.assign((pattern: string) => regularExpression(pattern) ?? /(?:)/, { code: 'regularExpression' }),
     },
   });
   addFormats.default(ajv);
   requireByDirection(ajv, document, direction);
-  // Whole files, which are no schemas themselves: what refers into them finds its way.
+  // Registers whole files, so that references into them can be resolved.
   for (const [address, file] of document.files) ajv.addSchema(asSchema(file), uriOf(address));
   return ajv;
 }
 
 /**
- * `required` as OpenAPI means it: a `readOnly` property is required of responses only, a `writeOnly` one of requests only
- * (OpenAPI 3.0.4, Schema Object, `readOnly`).
+ * Implements `required` for OpenAPI: `readOnly` properties are required only in responses, `writeOnly` properties only
+ * in requests (OpenAPI 3.0.4, Schema Object, `readOnly`).
  */
 function requireByDirection(ajv: Ajv2020, document: OpenApiDocument, direction: Direction): void {
   const flag = direction === 'request' ? 'readOnly' : 'writeOnly';
@@ -157,7 +157,7 @@ function requireByDirection(ajv: Ajv2020, document: OpenApiDocument, direction: 
   });
 }
 
-/** What the parts of a schema say of one property. */
+/** The schemas of a property in all parts of a schema. */
 function membersNamed(document: OpenApiDocument, schema: JsonObject, name: string, depth = 0): JsonObject[] {
   if (depth > 10) return [];
   const own = isObject(schema.properties) ? schema.properties[name] : undefined;
@@ -169,8 +169,8 @@ function membersNamed(document: OpenApiDocument, schema: JsonObject, name: strin
 }
 
 /**
- * A file as Ajv can take it: it compiles the whole file that a reference leads into, and the `required` of a parameter or a
- * header is no list. Its properties are the very objects of the document.
+ * A file in a form that Ajv accepts. Ajv compiles the whole file of a reference, where the `required` of a parameter or
+ * header is not a list. The nested objects are those of the document.
  */
 function asSchema(file: JsonObject): JsonObject {
   if (typeof file.required !== 'boolean') return file;

@@ -17,12 +17,12 @@ import {
 } from './shape.ts';
 import type { Direction, Validators } from './validators.ts';
 
-/** How much of what is optional a value has. */
+/** How many optional parts a value has. */
 export type Extent = 'least' | 'most' | 'some';
 
-/** A valid value that takes one branch of a choice. */
+/** A valid value that matches one branch of a choice. */
 export interface BranchValue {
-  /** Where in the value the choice is created. */
+  /** The pointer to the choice. */
   readonly pointer: string;
   readonly keyword: 'oneOf' | 'anyOf';
   readonly branch: number;
@@ -30,52 +30,52 @@ export interface BranchValue {
   readonly value: unknown;
 }
 
-/** A place in a valid value, and all that the schema says of it. */
+/** A place in a valid value, with its schemas. */
 export interface Spot {
   readonly pointer: string;
-  /** The key or index in what it is part of; empty at the root. */
+  /** The key or index in its parent; empty at the root. */
   readonly name: string;
-  /** What speaks of it, with no branch chosen. */
+  /** The schemas that apply, without a chosen branch. */
   readonly schemas: readonly JsonObject[];
   readonly shape: Shape;
   readonly value: unknown;
-  /** The whole value with another one here. */
+  /** The whole value with another value in this place. */
   readonly write: (value: unknown) => unknown;
-  /** The whole value without this property; undefined where it cannot be left out. */
+  /** The whole value without this property; undefined if it is required. */
   readonly omit: (() => unknown) | undefined;
   /** The whole value, which is valid. */
   readonly whole: unknown;
-  /** The branches that the value here takes. */
-  readonly taken: readonly Taken[];
+  /** The branches that the value matches. */
+  readonly matched: readonly MatchedBranch[];
 }
 
-export interface Taken {
+export interface MatchedBranch {
   readonly choice: Choice;
   readonly branch: number;
 }
 
-interface Making {
+interface Generation {
   readonly direction: Direction;
   readonly extent: Extent;
-  /** A whole number below 2^30. */
+  /** Returns an integer below 2^30. */
   readonly roll: () => number;
-  /** How many more parts may hold what is optional. */
+  /** Remaining number of parts that may have optional content. */
   budget: number;
-  /** What is being made around: a schema that is created in itself gets only what it must have. */
+  /** The enclosing shapes. A recursive schema gets only its required parts. */
   readonly around: Shape[];
-  /** The branches that must be taken. */
+  /** The branches to choose. */
   readonly picks: ReadonlyMap<Choice, number>;
 }
 
-/** Below this, only what is required is created. */
+/** Deeper levels get only required parts. */
 const deepest = 6;
 const bottom = 40;
 const largest = 1500;
 const rolls = () => fc.nat({ max: 2 ** 30 - 1 });
 
 /**
- * Values that a schema describes: the same for the same seed. What a shape cannot express is left to the validator, and
- * whatever is given out it has accepted; only an arbitrary is not asked.
+ * Generates values for schemas, deterministically by seed. The validator checks every returned value, except those of
+ * an arbitrary.
  */
 export class Values {
   readonly #document: OpenApiDocument;
@@ -87,47 +87,47 @@ export class Values {
     this.#validators = validators;
   }
 
-  /** Values of the schema; nearly all of them are valid. They shrink towards first branches and low numbers. */
+  /** An arbitrary of nearly always valid values. Shrinks towards first branches and low numbers. */
   arbitrary(schema: JsonObject, direction: Direction, extent: Extent): Arbitrary<unknown> {
     return fc.gen().map((draw) =>
-      this.#make(
+      this.#generate(
         [schema],
         '',
-        this.#making(direction, extent, () => draw(rolls)),
+        this.#generation(direction, extent, () => draw(rolls)),
       ),
     );
   }
 
-  /** A valid value, or undefined where none was found: then the schema is beyond what can be created, or accepts nothing. */
+  /** A valid value; undefined if none was found, because the schema is unsupported or allows no value. */
   sample(
     schema: JsonObject,
     direction: Direction,
     extent: Extent,
     seed: number,
   ): { readonly value: unknown } | undefined {
-    // Where a schema excludes what is least or most, what lies between is better than none.
+    // A schema may exclude the smallest or largest value; another extent is better than none.
     const others: Extent[] = extent === 'some' ? ['least', 'most'] : extent === 'least' ? ['some', 'most'] : ['some'];
-    for (const [round, wantedCount] of [extent, ...others].entries()) {
-      for (let attempt = 0; attempt < (wantedCount === 'some' ? 12 : 4); attempt += 1) {
-        const making = this.#making(direction, wantedCount, dice(seed + 7919 * (round * 100 + attempt)));
-        const value = this.#make([schema], '', making);
+    for (const [round, size] of [extent, ...others].entries()) {
+      for (let attempt = 0; attempt < (size === 'some' ? 12 : 4); attempt += 1) {
+        const generation = this.#generation(direction, size, dice(seed + 7919 * (round * 100 + attempt)));
+        const value = this.#generate([schema], '', generation);
         if (this.#accepts(schema, value, direction)) return { value };
-        const mended = this.#mended(schema, value, direction);
-        if (mended !== undefined) return mended;
+        const repaired = this.#repaired(schema, value, direction);
+        if (repaired !== undefined) return repaired;
       }
     }
     const example = shapeOf(this.#document, schema).examples.find((one) => this.#accepts(schema, one, direction));
     return example === undefined ? undefined : { value: example };
   }
 
-  /** One value for every branch of every `oneOf` and `anyOf`, as deep as spots go. */
+  /** One value for each branch of every `oneOf` and `anyOf`. */
   branches(schema: JsonObject, direction: Direction, seed: number): BranchValue[] {
     const base = this.sample(schema, direction, 'most', seed);
     if (base === undefined) return [];
     const found = new Map<Choice, Set<number>>();
     const values: BranchValue[] = [];
     for (const spot of this.spots(schema, base.value, direction, seed)) {
-      for (const { choice, branch } of spot.taken) {
+      for (const { choice, branch } of spot.matched) {
         const known = found.get(choice) ?? new Set();
         if (choice.keyword === 'if' || known.has(branch)) continue;
         found.set(choice, known.add(branch));
@@ -141,10 +141,10 @@ export class Values {
   }
 
   /**
-   * The same value with its texts changed, so that it names something else: nothing unique is told twice. Dates move together,
-   * so that they stay in their order; amounts, `enum` and `const` stay as they are.
+   * The value with changed texts, so that unique values do not conflict. Dates move together to keep their order;
+   * amounts, `enum` and `const` do not change.
    *
-   * @param isFree tells the strings that may change: an id that must refer to what is there may not.
+   * @param isFree whether a string may change. References to existing resources may not.
    */
   fresh(
     schema: JsonObject,
@@ -153,23 +153,23 @@ export class Values {
     isFree: (pointer: string, key: string) => boolean = () => true,
     direction: Direction = 'request',
   ): unknown {
-    const making = this.#making(direction, 'some', dice(seed));
-    const days = 1 + (making.roll() % 20);
+    const generation = this.#generation(direction, 'some', dice(seed));
+    const days = 1 + (generation.roll() % 20);
     const change = (node: unknown, schemas: readonly JsonObject[], pointer: string, name: string): unknown => {
       const shape = this.#settled(schemas, node, direction);
       if (typeof node === 'string') {
         if (shape.enum !== undefined || !isFree(pointer, name)) return node;
-        return anotherText(node, shape, name, days, making.roll);
+        return anotherText(node, shape, name, days, generation.roll);
       }
       const inner = (child: unknown, key: string, of: readonly JsonObject[] | undefined) =>
         change(child, of ?? [], `${pointer}/${escapeSegment(key)}`, key === '' || /^\d+$/.test(key) ? name : key);
       if (Array.isArray(node)) return node.map((item, index) => inner(item, String(index), itemSchemas(shape, index)));
       if (!isObject(node)) return node;
-      const discriminated = new Set(shape.discriminators.map(({ propertyName }) => propertyName));
+      const discriminatorNames = new Set(shape.discriminators.map(({ propertyName }) => propertyName));
       return objectOf(
         Object.entries(node).map(([key, child]) => [
           key,
-          discriminated.has(key) ? child : inner(child, key, memberSchemas(shape, key)),
+          discriminatorNames.has(key) ? child : inner(child, key, memberSchemas(shape, key)),
         ]),
       );
     };
@@ -179,52 +179,51 @@ export class Values {
   }
 
   /**
-   * The places of a value, from the whole to its parts; then, one at a time, the properties and branches that it does not have,
-   * each in a valid value that has it. A schema is shown at few places.
+   * The places of a value, from the whole to its parts; then, one at a time, valid values with missing properties and
+   * other branches. A schema is visited at few places.
    */
   *spots(schema: JsonObject, value: unknown, direction: Direction, seed = 0, limit = 2000): Generator<Spot> {
-    const seen: Seen = new Map();
+    const visits: Visits = new Map();
     const root = { schemas: [schema], pointer: '', name: '', value, write: (whole: unknown) => whole, omit: undefined };
     const waiting: Open[] = [root];
-    const taken = new Map<Choice, Set<number>>();
+    const tested = new Map<Choice, Set<number>>();
     let count = 0;
     for (let next = waiting.shift(); next !== undefined && count < limit; next = waiting.shift()) {
       const open = next;
-      const branches: Taken[] = [];
+      const branches: MatchedBranch[] = [];
       const shape = this.#settled(open.schemas, open.value, direction, branches);
       count += 1;
-      // What the schemas themselves say was noted when the spot was found: many are found before the first is shown.
+      // The schemas of the spot itself are already noted, because many spots are found before the first is visited.
       const unsettled = shapeOf(this.#document, ...open.schemas);
       const isRoot = open.pointer === '';
-      note(isRoot ? shape.sources : shape.sources.filter((one) => !unsettled.sources.includes(one)), open.name, seen);
+      note(isRoot ? shape.sources : shape.sources.filter((one) => !unsettled.sources.includes(one)), open.name, visits);
       const whole = open.write(open.value);
-      for (const { choice, branch } of branches) taken.set(choice, (taken.get(choice) ?? new Set()).add(branch));
-      yield { ...open, shape, whole, taken: branches };
-      waiting.push(...this.#parts(open, shape, schema, direction, seed, seen));
-      for (const other of this.#others(open, shape, branches, taken, schema, direction, seed)) {
+      for (const { choice, branch } of branches) tested.set(choice, (tested.get(choice) ?? new Set()).add(branch));
+      yield { ...open, shape, whole, matched: branches };
+      waiting.push(...this.#parts(open, shape, schema, direction, seed, visits));
+      for (const other of this.#others(open, shape, branches, tested, schema, direction, seed)) {
         count += 1;
         yield other.spot;
-        waiting.push(...this.#parts(other.open, other.spot.shape, schema, direction, seed, seen));
+        waiting.push(...this.#parts(other.open, other.spot.shape, schema, direction, seed, visits));
       }
     }
   }
 
-  /** A value for schemas that hold together, which nobody has accepted yet. */
-  make(schemas: readonly JsonObject[], direction: Direction, extent: Extent, seed: number, name = ''): unknown {
-    return this.#make(schemas, name, this.#making(direction, extent, dice(seed)));
+  /** A value for schemas that apply together, without validation. */
+  generate(schemas: readonly JsonObject[], direction: Direction, extent: Extent, seed: number, name = ''): unknown {
+    return this.#generate(schemas, name, this.#generation(direction, extent, dice(seed)));
   }
 
-  /** Whether a value is right by one schema alone, which may be one of those that are created here. */
+  /** Whether a value is valid for one schema, which may be a generated one. */
   accepts(schema: JsonObject, value: unknown, direction: Direction): boolean {
     return this.#matches(schema, value, direction);
   }
 
-  /** A schema as it is seen here. */
   shape(schema: JsonObject): Shape {
     return shapeOf(this.#document, schema);
   }
 
-  /** A name for a property that has none in the contract; undefined where there may be none. */
+  /** A name for an undeclared property; undefined if none is allowed. */
   key(shape: Shape, seed: number): string | undefined {
     const pattern = shape.closed ? shape.patternProperties[0]?.[0] : undefined;
     return shape.closed && pattern === undefined ? undefined : this.#key(shape, pattern, dice(seed));
@@ -236,24 +235,24 @@ export class Values {
     schema: JsonObject,
     direction: Direction,
     seed: number,
-    seen: Seen,
+    visits: Visits,
   ): Generator<Open> {
     const { value, write, pointer } = open;
-    const isWorth = (schemas: readonly JsonObject[], name: string | number) =>
+    const isWorthVisiting = (schemas: readonly JsonObject[], name: string | number) =>
       schemas.length > 0 &&
-      isNews(
+      isRarelyVisited(
         shapeOf(this.#document, ...schemas),
         typeof name === 'number' ? open.name : name,
         `${pointer}/${name}`,
-        seen,
+        visits,
       );
     if (Array.isArray(value)) {
       for (const [index, items] of this.#itemsOf(shape, value)) {
-        if (!isWorth(items, index)) continue;
+        if (!isWorthVisiting(items, index)) continue;
         const list = this.#extended(shape, value, index, direction, seed);
         if (list === undefined) continue;
         if (list !== value && !this.#accepts(schema, write(list), direction)) continue;
-        note(shapeOf(this.#document, ...items).sources, open.name, seen);
+        note(shapeOf(this.#document, ...items).sources, open.name, visits);
         yield {
           schemas: items,
           pointer: `${pointer}/${index}`,
@@ -268,7 +267,7 @@ export class Values {
     const absent = this.#namesOf(shape, value, seed).filter((name) => !Object.hasOwn(value, name));
     for (const name of [...Object.keys(value), ...absent]) {
       const schemas = memberSchemas(shape, name);
-      if (schemas === undefined || !isWorth(schemas, name)) continue;
+      if (schemas === undefined || !isWorthVisiting(schemas, name)) continue;
       if (isForeign(shapeOf(this.#document, ...schemas), direction)) continue;
       const child = (whole: JsonObject): Open => ({
         schemas,
@@ -280,49 +279,57 @@ export class Values {
       });
       const isNull = value[name] === null && likelyTypes(shapeOf(this.#document, ...schemas)).length > 1;
       if (Object.hasOwn(value, name) && !isNull) {
-        note(shapeOf(this.#document, ...schemas).sources, name, seen);
+        note(shapeOf(this.#document, ...schemas).sources, name, visits);
         yield child(value);
         continue;
       }
       for (let attempt = 0; attempt < 3; attempt += 1) {
-        const member = this.make(schemas, direction, attempt === 0 ? 'least' : 'some', seed + attempt, name);
+        const member = this.generate(schemas, direction, attempt === 0 ? 'least' : 'some', seed + attempt, name);
         const whole = withMember(value, name, member);
         if (!this.#accepts(schema, write(whole), direction)) continue;
-        note(shapeOf(this.#document, ...schemas).sources, name, seen);
+        note(shapeOf(this.#document, ...schemas).sources, name, visits);
         yield child(whole);
         break;
       }
     }
   }
 
-  /** The branches that the value here does not take, each with a value that does. */
+  /** The branches that the value does not match, each with a value that does. */
   *#others(
     open: Open,
     shape: Shape,
-    branches: readonly Taken[],
-    taken: Map<Choice, Set<number>>,
+    branches: readonly MatchedBranch[],
+    tested: Map<Choice, Set<number>>,
     schema: JsonObject,
     direction: Direction,
     seed: number,
   ): Generator<{ open: Open; spot: Spot }> {
     for (const choice of shape.choices) {
       for (const branch of choice.branches.keys()) {
-        if (taken.get(choice)?.has(branch) === true) continue;
+        if (tested.get(choice)?.has(branch) === true) continue;
         const kept = branches.filter((other) => other.choice !== choice).map((other) => [other.choice, other.branch]);
-        const found = this.#takes(open, choice, branch, new Map(kept as [Choice, number][]), schema, direction, seed);
+        const found = this.#valueForBranch(
+          open,
+          choice,
+          branch,
+          new Map(kept as [Choice, number][]),
+          schema,
+          direction,
+          seed,
+        );
         if (found === undefined) continue;
-        taken.set(choice, (taken.get(choice) ?? new Set()).add(branch));
-        const now: Taken[] = [{ choice, branch }];
+        tested.set(choice, (tested.get(choice) ?? new Set()).add(branch));
+        const now: MatchedBranch[] = [{ choice, branch }];
         const settled = settle(this.#document, open.schemas, (one) =>
-          one === choice ? choice.branches[branch] : this.#branchTaken(one, found, direction, now),
+          one === choice ? choice.branches[branch] : this.#branchMatched(one, found, direction, now),
         );
         const other = { ...open, value: found };
-        yield { open: other, spot: { ...other, shape: settled, whole: open.write(found), taken: now } };
+        yield { open: other, spot: { ...other, shape: settled, whole: open.write(found), matched: now } };
       }
     }
   }
 
-  #takes(
+  #valueForBranch(
     open: Open,
     choice: Choice,
     branch: number,
@@ -333,10 +340,10 @@ export class Values {
   ): unknown {
     for (const picks of [new Map([...kept, [choice, branch] as const]), new Map([[choice, branch]])]) {
       for (const [attempt, extent] of (['least', 'some', 'some', 'most'] as const).entries()) {
-        const making = { ...this.#making(direction, extent, dice(seed + attempt)), picks };
-        const value = this.#make(open.schemas, open.name, making);
-        const isTaken = (choice.branches[branch] ?? []).every((one) => this.#matches(one, value, direction));
-        if (isTaken && this.#accepts(schema, open.write(value), direction)) return value;
+        const generation = { ...this.#generation(direction, extent, dice(seed + attempt)), picks };
+        const value = this.#generate(open.schemas, open.name, generation);
+        const isMatching = (choice.branches[branch] ?? []).every((one) => this.#matches(one, value, direction));
+        if (isMatching && this.#accepts(schema, open.write(value), direction)) return value;
       }
     }
     return undefined;
@@ -353,7 +360,7 @@ export class Values {
     ][];
   }
 
-  /** The list, made long enough to have something at an index. */
+  /** The list, extended to contain an index. */
   #extended(
     shape: Shape,
     list: readonly unknown[],
@@ -365,13 +372,13 @@ export class Values {
     if (index < list.length) return list as unknown[];
     const longer = [...list];
     for (let attempt = 0; longer.length <= index && attempt < 50; attempt += 1) {
-      const item = this.make(itemSchemas(shape, longer.length) ?? [], direction, 'least', seed + attempt);
+      const item = this.generate(itemSchemas(shape, longer.length) ?? [], direction, 'least', seed + attempt);
       if (!shape.uniqueItems || !longer.some((other) => isSame(other, item))) longer.push(item);
     }
     return longer.length > index ? longer : undefined;
   }
 
-  /** The names of properties that an object may have, with one for each kind that has no names. */
+  /** The names of declared properties, and one for each pattern without a property. */
   #namesOf(shape: Shape, value: JsonObject, seed: number): string[] {
     const names = [...shape.properties.keys()];
     const others = Object.keys(value).filter((name) => !shape.properties.has(name));
@@ -383,7 +390,7 @@ export class Values {
     return [...names, ...patterned, ...free];
   }
 
-  #making(direction: Direction, extent: Extent, roll: () => number): Making {
+  #generation(direction: Direction, extent: Extent, roll: () => number): Generation {
     return { direction, extent, roll, budget: largest, around: [], picks: new Map() };
   }
 
@@ -391,37 +398,37 @@ export class Values {
     return this.#validators.accepts(schema, value, direction);
   }
 
-  /** Whether a value is right by one schema of the document alone. */
+  /** Whether a value is valid for one schema. */
   #matches(schema: JsonObject, value: unknown, direction: Direction): boolean {
     if (schema === anything) return true;
     if (schema === nothing) return false;
     return this.#accepts(schema, value, direction);
   }
 
-  #settled(schemas: readonly JsonObject[], value: unknown, direction: Direction, taken: Taken[] = []): Shape {
-    return settle(this.#document, schemas, (choice) => this.#branchTaken(choice, value, direction, taken));
+  #settled(schemas: readonly JsonObject[], value: unknown, direction: Direction, matched: MatchedBranch[] = []): Shape {
+    return settle(this.#document, schemas, (choice) => this.#branchMatched(choice, value, direction, matched));
   }
 
-  #branchTaken(
+  #branchMatched(
     choice: Choice,
     value: unknown,
     direction: Direction,
-    taken: Taken[],
+    matched: MatchedBranch[],
   ): readonly JsonObject[] | undefined {
     if (choice.keyword === 'if') {
       const [condition = anything] = choice.branches[0] ?? [];
       const branch = this.#matches(condition, value, direction) ? 0 : 1;
-      taken.push({ choice, branch });
+      matched.push({ choice, branch });
       return choice.branches[branch];
     }
     const branch = choice.branches.findIndex((schemas) => schemas.every((one) => this.#matches(one, value, direction)));
-    if (branch >= 0) taken.push({ choice, branch });
+    if (branch >= 0) matched.push({ choice, branch });
     return choice.branches[branch];
   }
 
-  /** The value without optional properties that stand in the way. */
-  #mended(schema: JsonObject, given: unknown, direction: Direction): { readonly value: unknown } | undefined {
-    let value = given;
+  /** The value without optional properties that make it invalid. */
+  #repaired(schema: JsonObject, original: unknown, direction: Direction): { readonly value: unknown } | undefined {
+    let value = original;
     let tries = 60;
     let breaches = this.#validators.breaches(schema, value, direction).length;
     for (let isBetter = true; isBetter && tries > 0; ) {
@@ -443,8 +450,8 @@ export class Values {
     let whole = before;
     const walk = (left: unknown, right: unknown, path: readonly (string | number)[]): void => {
       if (typeof left === 'string') {
-        const tried = written(whole, path, right);
-        if (left !== right && this.#accepts(schema, tried, direction)) whole = tried;
+        const candidate = written(whole, path, right);
+        if (left !== right && this.#accepts(schema, candidate, direction)) whole = candidate;
         return;
       }
       const segments = Array.isArray(left) ? [...left.keys()] : isObject(left) ? Object.keys(left) : [];
@@ -454,68 +461,68 @@ export class Values {
     return whole;
   }
 
-  #make(schemas: readonly JsonObject[], name: string, making: Making): unknown {
-    const shape = settle(this.#document, schemas, (choice, settled) => this.#pick(choice, settled, making));
-    making.budget -= 1;
+  #generate(schemas: readonly JsonObject[], name: string, generation: Generation): unknown {
+    const shape = settle(this.#document, schemas, (choice, settled) => this.#pick(choice, settled, generation));
+    generation.budget -= 1;
     if (shape.enum !== undefined) {
       const members = shape.enum.filter((value) => hasType(value, shape.types));
-      const wantedCount = making.extent === 'some' ? members : members.filter((value) => value !== null);
-      return picked(wantedCount.length > 0 ? wantedCount : members, making.roll) ?? null;
+      const candidates = generation.extent === 'some' ? members : members.filter((value) => value !== null);
+      return picked(candidates.length > 0 ? candidates : members, generation.roll) ?? null;
     }
-    const type = this.#type(shape, making);
+    const type = this.#type(shape, generation);
     switch (type) {
       case 'null':
         return null;
       case 'boolean':
-        return making.roll() % 2 === 0;
+        return generation.roll() % 2 === 0;
       case 'integer':
       case 'number':
-        return numberIn(shape, type, making.roll);
+        return numberIn(shape, type, generation.roll);
       case 'string':
-        return textOf(shape, name, making.roll);
+        return textOf(shape, name, generation.roll);
       case 'array':
-        return this.#list(shape, name, making);
+        return this.#list(shape, name, generation);
       case 'object':
-        return this.#object(shape, making);
+        return this.#object(shape, generation);
       default:
         return null;
     }
   }
 
-  #type(shape: Shape, making: Making): TypeName | undefined {
+  #type(shape: Shape, generation: Generation): TypeName | undefined {
     const types = likelyTypes(shape);
-    if (making.around.length > deepest && types.includes('null')) return 'null';
+    if (generation.around.length > deepest && types.includes('null')) return 'null';
     const isNullable = types.length > 1 && types.includes('null');
-    if (isNullable && making.extent === 'some' && making.roll() % 4 === 0) return 'null';
+    if (isNullable && generation.extent === 'some' && generation.roll() % 4 === 0) return 'null';
     const others = isNullable ? types.filter((type) => type !== 'null') : types;
-    // What says nothing of itself is best a text.
+    // A schema without constraints gets a text.
     if (others.length >= 5) return 'string';
-    return picked(others, making.roll);
+    return picked(others, generation.roll);
   }
 
-  #pick(choice: Choice, settled: readonly JsonObject[], making: Making): readonly JsonObject[] | undefined {
-    // Only here: a schema that refers to itself makes the same choice again inside.
-    const discriminated = making.around.length === 0 ? making.picks.get(choice) : undefined;
-    if (discriminated !== undefined) return choice.branches[discriminated];
+  #pick(choice: Choice, settled: readonly JsonObject[], generation: Generation): readonly JsonObject[] | undefined {
+    // Only at the top level: a recursive schema contains the same choice again.
+    const requestedBranch = generation.around.length === 0 ? generation.picks.get(choice) : undefined;
+    if (requestedBranch !== undefined) return choice.branches[requestedBranch];
     const shapes = choice.branches.map((branch) => ({ branch, shape: shapeOf(this.#document, ...settled, ...branch) }));
     const possible = shapes.filter(({ shape }) => shape.types.size > 0 && shape.enum?.length !== 0);
     const notNull = possible.filter(({ shape }) => shape.types.size > 1 || !shape.types.has('null'));
-    const isNull = making.extent === 'some' && making.roll() % 4 === 0;
-    const wantedCount = isNull || notNull.length === 0 ? possible : notNull;
-    if (making.around.length < deepest && making.budget > 0 && making.extent !== 'least') {
-      return picked(wantedCount, making.roll)?.branch;
+    const isNull = generation.extent === 'some' && generation.roll() % 4 === 0;
+    const preferred = isNull || notNull.length === 0 ? possible : notNull;
+    if (generation.around.length < deepest && generation.budget > 0 && generation.extent !== 'least') {
+      return picked(preferred, generation.roll)?.branch;
     }
-    const heights = (making.around.length < deepest ? wantedCount : possible).map(({ branch }) => ({
+    const heights = (generation.around.length < deepest ? preferred : possible).map(({ branch }) => ({
       branch,
       height: this.#height(shapeOf(this.#document, ...branch), []),
     }));
     const lowest = Math.min(...heights.map(({ height }) => height));
     const low = heights.filter(({ height }) => (Number.isFinite(lowest) ? Number.isFinite(height) : true));
-    const candidates = making.around.length < deepest ? low : low.filter(({ height }) => height === lowest);
-    return picked(candidates, making.roll)?.branch;
+    const candidates = generation.around.length < deepest ? low : low.filter(({ height }) => height === lowest);
+    return picked(candidates, generation.roll)?.branch;
   }
 
-  /** How deep the smallest value is. Infinite where a schema asks for itself. */
+  /** The minimum depth of a value. Infinite if the schema requires itself. */
   #height(shape: Shape, around: readonly Shape[]): number {
     const known = this.#heights.get(shape);
     if (known !== undefined) return known;
@@ -539,80 +546,85 @@ export class Values {
     return height;
   }
 
-  #isLow(shape: Shape, making: Making): boolean {
-    if (making.extent === 'least' || making.around.length >= deepest || making.budget <= 0) return true;
-    const around = new Set(making.around.flatMap(({ sources }) => sources));
+  #isLow(shape: Shape, generation: Generation): boolean {
+    if (generation.extent === 'least' || generation.around.length >= deepest || generation.budget <= 0) return true;
+    const around = new Set(generation.around.flatMap(({ sources }) => sources));
     const telling = shape.sources.filter((source) => source.properties !== undefined || source.items !== undefined);
     return telling.length > 0 && telling.every((source) => around.has(source));
   }
 
-  #list(shape: Shape, name: string, making: Making): unknown[] {
-    const isLow = this.#isLow(shape, making);
+  #list(shape: Shape, name: string, generation: Generation): unknown[] {
+    const isLow = this.#isLow(shape, generation);
     const fixed = shape.prefixItems.length;
-    const asked = shape.contains.reduce((sum, { least }) => sum + least, 0);
-    const least = Math.max(shape.minItems, asked > 0 ? fixed + asked : 0);
-    const extra = making.extent === 'most' ? 2 : making.roll() % 3;
-    const wished = isLow ? least : Math.max(least, fixed + (shape.items?.includes(nothing) === true ? 0 : extra));
+    const containedCount = shape.contains.reduce((sum, { least }) => sum + least, 0);
+    const least = Math.max(shape.minItems, containedCount > 0 ? fixed + containedCount : 0);
+    const extra = generation.extent === 'most' ? 2 : generation.roll() % 3;
+    const targetLength = isLow ? least : Math.max(least, fixed + (shape.items?.includes(nothing) === true ? 0 : extra));
     const closedAt = shape.items?.includes(nothing) === true ? fixed : Number.POSITIVE_INFINITY;
-    const length = making.around.length > bottom ? 0 : Math.min(wished, shape.maxItems, closedAt, 20_000);
+    const length = generation.around.length > bottom ? 0 : Math.min(targetLength, shape.maxItems, closedAt, 20_000);
     const special = shape.contains.flatMap(({ schema, least: times }) =>
       Array<JsonObject>(Math.min(times, 100)).fill(schema),
     );
     const list: unknown[] = [];
-    making.around.push(shape);
+    generation.around.push(shape);
     for (let attempt = 0; list.length < length && attempt < length + 30; attempt += 1) {
       const contained = list.length < fixed ? undefined : special[list.length - fixed];
       const schemas = itemSchemas(shape, list.length) ?? [];
-      const item = this.#make(contained === undefined ? schemas : [...schemas, contained], name, making);
+      const item = this.#generate(contained === undefined ? schemas : [...schemas, contained], name, generation);
       if (!shape.uniqueItems || !list.some((other) => isSame(other, item))) list.push(item);
     }
-    making.around.pop();
+    generation.around.pop();
     return list;
   }
 
-  #object(shape: Shape, making: Making): JsonObject {
-    if (making.around.length > bottom) return {};
-    const isLow = this.#isLow(shape, making);
-    const discriminated = this.#discriminated(shape);
-    const names = this.#names(shape, isLow, making, discriminated);
+  #object(shape: Shape, generation: Generation): JsonObject {
+    if (generation.around.length > bottom) return {};
+    const isLow = this.#isLow(shape, generation);
+    const discriminatorValues = this.#discriminatorValues(shape);
+    const names = this.#names(shape, isLow, generation, discriminatorValues);
     const members: [string, unknown][] = [];
-    making.around.push(shape);
+    generation.around.push(shape);
     for (const name of names) {
       const schemas = memberSchemas(shape, name);
-      if (discriminated.has(name)) members.push([name, discriminated.get(name)]);
-      else if (schemas !== undefined) members.push([name, this.#make(schemas, name, making)]);
+      if (discriminatorValues.has(name)) members.push([name, discriminatorValues.get(name)]);
+      else if (schemas !== undefined) members.push([name, this.#generate(schemas, name, generation)]);
     }
-    making.around.pop();
+    generation.around.pop();
     return objectOf(members);
   }
 
-  /** What discriminators say of the branch that is taken. */
-  #discriminated(shape: Shape): Map<string, string> {
+  /** The discriminator values of the matching branch. */
+  #discriminatorValues(shape: Shape): Map<string, string> {
     return new Map(
       shape.discriminators.flatMap(({ propertyName, values }) => {
-        const taken = values.find(([, schema]) => shape.sources.includes(schema)) ?? values[0];
-        return taken === undefined ? [] : [[propertyName, taken[0]] as const];
+        const mapping = values.find(([, schema]) => shape.sources.includes(schema)) ?? values[0];
+        return mapping === undefined ? [] : [[propertyName, mapping[0]] as const];
       }),
     );
   }
 
-  #names(shape: Shape, isLow: boolean, making: Making, discriminated: ReadonlyMap<string, string>): Set<string> {
-    const { direction, extent, roll } = making;
+  #names(
+    shape: Shape,
+    isLow: boolean,
+    generation: Generation,
+    discriminatorValues: ReadonlyMap<string, string>,
+  ): Set<string> {
+    const { direction, extent, roll } = generation;
     const isPossible = (name: string) => {
       const schemas = memberSchemas(shape, name);
       if (schemas === undefined) return false;
       const member = shapeOf(this.#document, ...schemas);
       return !isForeign(member, direction) && member.types.size > 0;
     };
-    const names = new Set([...shape.required, ...discriminated.keys()].filter(isPossible));
+    const names = new Set([...shape.required, ...discriminatorValues.keys()].filter(isPossible));
     const elsewhere = this.#elsewhere(shape);
     const optional = [...shape.properties.keys()].filter(
       (name) => !names.has(name) && !elsewhere.has(name) && isPossible(name),
     );
-    const wished = isLow ? [] : extent === 'most' ? optional : optional.filter(() => roll() % 2 === 0);
-    const most = Math.min(shape.maxProperties, 10_000);
-    for (const name of wished.length + names.size > most ? shuffled(wished, roll) : wished) {
-      if (names.size < most) names.add(name);
+    const chosen = isLow ? [] : extent === 'most' ? optional : optional.filter(() => roll() % 2 === 0);
+    const maxCount = Math.min(shape.maxProperties, 10_000);
+    for (const name of chosen.length + names.size > maxCount ? shuffled(chosen, roll) : chosen) {
+      if (names.size < maxCount) names.add(name);
     }
     const rest = shuffled(
       optional.filter((name) => !names.has(name)),
@@ -622,8 +634,8 @@ export class Values {
     const isMap =
       !shape.closed && shape.properties.size === 0 && (shape.additional.length > 0 || shape.propertyNames.length > 0);
     const free = isLow ? 0 : isMap || shape.patternProperties.length > 0 ? 2 : shape.additional.length > 0 ? 1 : 0;
-    const wantedCount = Math.max(shape.minProperties, Math.min(names.size + free, most));
-    for (let attempt = 0; names.size < wantedCount && attempt < wantedCount + 20; attempt += 1) {
+    const targetSize = Math.max(shape.minProperties, Math.min(names.size + free, maxCount));
+    for (let attempt = 0; names.size < targetSize && attempt < targetSize + 20; attempt += 1) {
       const pattern =
         shape.closed || shape.additional.length === 0 ? picked(shape.patternProperties, roll)?.[0] : undefined;
       if (shape.closed && pattern === undefined) break;
@@ -635,7 +647,7 @@ export class Values {
     return names;
   }
 
-  /** What only the branches ask for that are not taken: next to the one that is, it would match two. */
+  /** Properties that only other branches require. With them, the value could match two branches. */
   #elsewhere(shape: Shape): Set<string> {
     const others = shape.choices
       .filter(({ keyword }) => keyword === 'oneOf')
@@ -661,7 +673,7 @@ interface Open {
   readonly omit: (() => unknown) | undefined;
 }
 
-/** Keywords that only lead to others, or say nothing of a value. */
+/** Keywords that only refer to others, or do not constrain values. */
 const silent =
   /^(\$ref|\$schema|\$id|\$comment|\$defs|allOf|title|description|example|examples|default|readOnly|writeOnly|deprecated|externalDocs|xml|x-.*)$/;
 
@@ -675,33 +687,33 @@ function isSignificant(source: JsonObject): boolean {
   return found;
 }
 
-/** How often a schema was shown, under which name. */
-type Seen = Map<JsonObject, Map<string, number>>;
+/** The number of visits of each schema, by name. */
+type Visits = Map<JsonObject, Map<string, number>>;
 
 /**
- * A schema is shown at two places: what refers to itself would be shown for ever. Near the root, where a server is likely to
- * tell properties apart by hand, at two places of each name.
+ * Visits a schema at two places, because recursion is unlimited. Near the root, where servers often handle properties
+ * individually, at two places per name.
  */
-function isNews(shape: Shape, name: string, pointer: string, seen: Seen): boolean {
+function isRarelyVisited(shape: Shape, name: string, pointer: string, visits: Visits): boolean {
   const sources = shape.sources.filter(isSignificant);
   const depth = pointer.split('/').filter((segment) => !/^\d*$/.test(segment)).length;
   const count = (source: JsonObject) => {
-    const names = seen.get(source);
+    const names = visits.get(source);
     if (names === undefined) return 0;
     return depth <= 2 ? (names.get(name) ?? 0) : [...names.values()].reduce((sum, one) => sum + one, 0);
   };
   return sources.length === 0 || sources.some((source) => count(source) < 2);
 }
 
-function note(sources: readonly JsonObject[], name: string, seen: Seen): void {
+function note(sources: readonly JsonObject[], name: string, visits: Visits): void {
   for (const source of sources) {
     if (!isSignificant(source)) continue;
-    const names = seen.get(source) ?? new Map<string, number>();
-    seen.set(source, names.set(name, (names.get(name) ?? 0) + 1));
+    const names = visits.get(source) ?? new Map<string, number>();
+    visits.set(source, names.set(name, (names.get(name) ?? 0) + 1));
   }
 }
 
-/** An object whose properties may be called `__proto__`. */
+/** An object that may have a property named `__proto__`. */
 export function objectOf(members: Iterable<readonly [string, unknown]>): JsonObject {
   return Object.fromEntries(members);
 }
@@ -714,7 +726,7 @@ export function withoutMember(object: JsonObject, name: string): JsonObject {
   return objectOf(Object.entries(object).filter(([key]) => key !== name));
 }
 
-/** Whether two values are the same as JSON, in whatever order their properties are. */
+/** Whether two values are equal as JSON, regardless of the order of properties. */
 export function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (Array.isArray(left) && Array.isArray(right)) {
@@ -728,7 +740,7 @@ export function isSame(left: unknown, right: unknown): boolean {
   );
 }
 
-/** Whole numbers below 2^30, the same for the same seed. */
+/** A deterministic generator of integers below 2^30. */
 export function dice(seed: number): () => number {
   let state = (Math.imul(seed | 0, 0x9e3779b1) ^ 0x5bd1e995) | 0;
   return () => {
@@ -765,7 +777,7 @@ export function written(node: unknown, path: readonly (string | number)[], part:
   );
 }
 
-/** The value without one of its properties, for every property, the outer ones first. */
+/** The value without one of its properties, for each property; outer ones first. */
 function* prunings(value: unknown): Generator<unknown> {
   if (isObject(value)) {
     for (const name of Object.keys(value)) yield withoutMember(value, name);
@@ -778,7 +790,7 @@ function* prunings(value: unknown): Generator<unknown> {
   }
 }
 
-/** The JSON type of a value; a whole number is `integer`. */
+/** The JSON type of a value; `integer` for integers. */
 export function typeOf(value: unknown): TypeName {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
@@ -791,20 +803,19 @@ function hasType(value: unknown, types: ReadonlySet<TypeName>): boolean {
   return types.has(typeOf(value));
 }
 
-/** How many code points a text has, which is what `minLength` and `maxLength` count. */
+/** The length in code points, as `minLength` and `maxLength` count it. */
 export function lengthOf(text: string): number {
   let length = 0;
   for (const _ of text) length += 1;
   return length;
 }
 
-/** The decimal places of a number as it is written. */
 export function decimalsOf(value: number): number {
   const [mantissa = '', exponent = '0'] = String(value).split('e');
   return Math.max(0, (mantissa.split('.')[1] ?? '').length - Number(exponent));
 }
 
-/** A multiple of a step without the error of floating point. */
+/** A multiple without floating-point error. */
 export function multiple(step: number, times: number): number {
   const decimals = decimalsOf(step);
   if (decimals === 0) return step * times;
@@ -812,7 +823,7 @@ export function multiple(step: number, times: number): number {
   return Number(`${Math.round(step * 10 ** decimals) * times}e-${decimals}`);
 }
 
-/** The step between the numbers of a shape; undefined where they are not stepped. */
+/** The step between valid numbers; undefined if there is none. */
 export function stepOf(shape: Shape, isWhole: boolean): number | undefined {
   const steps = isWhole ? [1, ...shape.multiplesOf] : shape.multiplesOf;
   const [first, ...others] = steps;
@@ -839,7 +850,7 @@ export interface NumberRange {
   readonly step: number | undefined;
 }
 
-/** The least and greatest number of a shape that are on its steps; undefined where there is no bound. */
+/** The smallest and largest number that match the steps; undefined without a bound. */
 export function rangeOf(shape: Shape, isWhole: boolean): NumberRange {
   const step = stepOf(shape, isWhole);
   const [formatLow, formatHigh] = formatRanges[shape.format ?? ''] ?? [undefined, undefined];
@@ -868,7 +879,7 @@ export function rangeOf(shape: Shape, isWhole: boolean): NumberRange {
 
 const formatRanges: Readonly<Record<string, readonly [number, number]>> = {
   int32: [-(2 ** 31), 2 ** 31 - 1],
-  // Beyond what a number of JavaScript holds exactly, nothing could be told of the result.
+  // JavaScript cannot represent larger integers exactly.
   int64: [Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER],
 };
 
@@ -959,7 +970,7 @@ const formats: Readonly<Record<string, (roll: () => number) => string>> = {
   password: (roll) => `${picked(words, roll)}-${token(roll, 8)}-7!`,
 };
 
-/** Texts that many patterns admit, and that a person can read: those that differ most from each other first. */
+/** Readable texts that match many patterns, most different first. */
 const named: readonly ((roll: () => number) => string)[] = [
   (roll) => `${picked(words, roll)?.toLowerCase()}-${token(roll, 5)}`,
   (roll) => `${picked(words, roll)?.toLowerCase()}_${token(roll, 5)}`,
@@ -992,7 +1003,7 @@ const readable: readonly ((roll: () => number) => string)[] = [
   (roll) => hexadecimal(roll, 64),
 ];
 
-/** Whether a text is what the shape's own keywords ask; the format is the validator's. */
+/** Whether a text satisfies the shape's keywords, except its format. */
 export function fits(text: string, shape: Shape): boolean {
   const length = lengthOf(text);
   if (length < shape.minLength || length > shape.maxLength) return false;
@@ -1010,13 +1021,13 @@ function textOf(shape: Shape, name: string, roll: () => number): string {
   return freeText(shape, name, roll);
 }
 
-/** Identifiers are one word, everything else reads like a name. */
+/** Identifiers are one word; other texts read like names. */
 function freeText(shape: Shape, name: string, roll: () => number): string {
   const isWord = /(id|key|code|ref|slug|token|number)$/i.test(name);
   const word = picked(words, roll) ?? '';
   const text = isWord ? `${word.toLowerCase()}-${token(roll, 6)}` : `${word} ${picked(words, roll)} ${token(roll, 5)}`;
   if (lengthOf(text) <= shape.maxLength) return padded(text, shape);
-  // What is told apart is at the end.
+  // The distinguishing part is at the end.
   return shape.maxLength <= 0 ? '' : token(roll, Math.min(shape.maxLength, 12));
 }
 
@@ -1040,13 +1051,13 @@ function patterned(shape: Shape, roll: () => number): string {
     const arbitrary = matcher(pattern);
     if (arbitrary === undefined) continue;
     const drawn = fc.sample(arbitrary, { numRuns: 20, seed: roll() });
-    const fitting = drawn.filter((text) => fits(text, shape));
-    const plain = fitting.filter((text) => /^[\x21-\x7e]+$/.test(text));
-    const best = plain[0] ?? fitting[0];
+    const matches = drawn.filter((text) => fits(text, shape));
+    const plain = matches.filter((text) => /^[\x21-\x7e]+$/.test(text));
+    const best = plain[0] ?? matches[0];
     if (best !== undefined) return best;
     for (const text of drawn) {
-      const stretched = stretch(text, least, shape) ?? stretch(text, Math.min(shape.maxLength, least + 2), shape);
-      if (stretched !== undefined) return stretched;
+      const extended = stretch(text, least, shape) ?? stretch(text, Math.min(shape.maxLength, least + 2), shape);
+      if (extended !== undefined) return extended;
     }
   }
   return texts[0] ?? '';
@@ -1058,7 +1069,7 @@ function matcher(pattern: string): Arbitrary<string> | undefined {
     try {
       matching.set(pattern, expression === undefined ? undefined : fc.stringMatching(expression));
     } catch {
-      // A feature of regular expressions that cannot be run backwards.
+      // fast-check does not support every feature of regular expressions.
       matching.set(pattern, undefined);
     }
   }
@@ -1066,8 +1077,8 @@ function matcher(pattern: string): Arbitrary<string> | undefined {
 }
 
 /**
- * The text made longer or shorter, to a length in code points, by repeating or leaving out a part, so that every pattern still
- * matches; undefined where none is found.
+ * Lengthens or shortens a text to a number of code points by repeating or removing a part, so that every pattern still
+ * matches; undefined if that is impossible.
  */
 export function stretch(text: string, length: number, shape: Shape): string | undefined {
   const expressions = shape.patterns.map(regularExpression).filter((one) => one !== undefined);
@@ -1077,7 +1088,7 @@ export function stretch(text: string, length: number, shape: Shape): string | un
   if (missing === 0) return isFine(text) ? text : undefined;
   if (missing > 0) {
     if (points.length === 0) return isFine('a'.repeat(length)) ? 'a'.repeat(length) : undefined;
-    // The end first: most patterns begin with what is fixed.
+    // Starts at the end, because most patterns have a fixed prefix.
     for (let index = Math.min(points.length, 200) - 1; index >= 0; index -= 1) {
       const point = points[index] ?? 'a';
       const longer = `${points.slice(0, index).join('')}${point.repeat(missing)}${points.slice(index).join('')}`;

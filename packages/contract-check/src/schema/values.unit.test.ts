@@ -46,7 +46,7 @@ test('every body of a large contract has a value of every extent, the same for t
   expect(values.sample(schema, direction, 'some', 3)).toEqual(values.sample(schema, direction, 'some', 3));
 });
 
-test('an arbitrary is nearly always accepted, whatever the seed', () => {
+test('a generated value is nearly always valid, whatever the seed', () => {
   const requests = bodies.filter(([, , direction]) => direction === 'request');
   fc.assert(
     fc.property(
@@ -54,7 +54,7 @@ test('an arbitrary is nearly always accepted, whatever the seed', () => {
         .constantFrom(...requests)
         .chain(([id, schema]) => values.arbitrary(schema, 'request', 'some').map((value) => ({ id, schema, value }))),
       ({ id, schema, value }) => {
-        // Where a `not` is said, the validator has the last word.
+        // Schemas with `not` are checked only by the validator.
         if (JSON.stringify(shapeOf(ours, schema).not) !== '[]') return;
         expect(validators.breaches(schema, value, 'request'), id).toEqual([]);
       },
@@ -63,7 +63,7 @@ test('an arbitrary is nearly always accepted, whatever the seed', () => {
   );
 });
 
-test('a fresh value is accepted, and its texts are others', () => {
+test('a fresh value is valid, and its texts differ', () => {
   for (const [id, schema, direction] of bodies.filter(([, , one]) => one === 'request')) {
     const sample = values.sample(schema, direction, 'most', 5);
     const fresh = values.fresh(schema, sample?.value, 6);
@@ -144,7 +144,7 @@ const keywords: Record<string, JsonObject> = {
   ),
 };
 
-test('every keyword is followed', async () => {
+test('every keyword is supported', async () => {
   const small = await load(keywords);
   for (const name of Object.keys(keywords)) {
     for (const extent of extents) {
@@ -160,7 +160,7 @@ test('every keyword is followed', async () => {
   }
 });
 
-test('what accepts nothing has no value', async () => {
+test('a schema that accepts nothing has no value', async () => {
   const small = await load({
     endless: { type: 'object', required: ['next'], properties: { next: { $ref: '#/components/schemas/endless' } } },
     contradiction: { type: 'integer', minimum: 5, maximum: 4 },
@@ -190,7 +190,7 @@ const branching = {
   Owner: { type: 'object', properties: { pets: { type: 'array', items: { $ref: '#/components/schemas/Pet' } } } },
 };
 
-test('every branch is taken by a value, also deep inside', async () => {
+test('every branch has a value, at any depth', async () => {
   const small = await load(branching);
   const direction: Direction = 'request';
   const found = small.values.branches(small.schema('Owner'), direction, 1);
@@ -208,7 +208,7 @@ test('every branch is taken by a value, also deep inside', async () => {
   });
 });
 
-test('a branch that holds its own choice again is taken once', async () => {
+test('a branch that contains its own choice is visited once', async () => {
   const small = await load({
     Condition: {
       oneOf: [
@@ -226,7 +226,7 @@ test('a branch that holds its own choice again is taken once', async () => {
   expect(found.filter(({ pointer }) => pointer === '').map(({ branch }) => branch)).toEqual([1, 0]);
 });
 
-test('readOnly members are not sent, writeOnly members do not come back', async () => {
+test('requests have no readOnly properties, and responses no writeOnly ones', async () => {
   const small = await load({
     both: {
       type: 'object',
@@ -253,14 +253,14 @@ test('multiples are exact', () => {
   );
 });
 
-test('a range ends on its steps', async () => {
+test('the bounds of a range are multiples', async () => {
   const { document, schema } = await load({
     a: { type: 'number', multipleOf: 0.05, exclusiveMinimum: 0.1, maximum: 0.99 },
   });
   expect(rangeOf(shapeOf(document, schema('a')), false)).toEqual({ low: 0.15, high: 0.95, step: 0.05 });
 });
 
-test('a text is stretched to a length, as long as its pattern matches', async () => {
+test('a text is extended to a length if its pattern allows it', async () => {
   const { document, schema } = await load({
     word: { pattern: '^v-[a-z]+$' },
     four: { pattern: '^[0-9]{4}$' },

@@ -7,10 +7,10 @@ import type { Report } from '../report/report.ts';
 import { TrafficJudge } from './traffic.ts';
 
 /**
- * Judges traffic that a browser, a proxy or a test has recorded, as HTTP Archive 1.2
+ * Checks traffic recorded by a browser, proxy or test as HTTP Archive 1.2
  * (https://w3c.github.io/web-performance/specs/HAR/Overview.html).
  *
- * @throws CannotRun where the file cannot be read or is no archive.
+ * @throws CannotRun if the file cannot be read or is not an archive.
  */
 export async function judgeHar(options: CheckOptions & { readonly har: string }): Promise<Report> {
   const judge = await TrafficJudge.create(options);
@@ -18,7 +18,7 @@ export async function judgeHar(options: CheckOptions & { readonly har: string })
   const origin = options.url === undefined ? undefined : new URL(options.url).origin;
   for (const { request, response } of entries) {
     const url = String(request.url);
-    // A page's archive holds what it asked of others, too.
+    // The archive of a page may contain requests to other servers.
     if (!URL.canParse(url) || (origin !== undefined && new URL(url).origin !== origin)) continue;
     const sent = { method: String(request.method), url, headers: headersOf(request), body: bodyOf(request.postData) };
     const content = isObject(response.content) ? response.content : {};

@@ -11,18 +11,18 @@ import { TrafficJudge } from './traffic.ts';
 
 export interface ProxyOptions extends CheckOptions {
   readonly url: string;
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number;
   readonly onFinding?: (finding: Candidate) => void;
 }
 
 export interface RunningProxy {
   readonly url: string;
-  /** Stops it, and tells what passed. */
+  /** Stops the proxy and returns the report. */
   stop(): Promise<Report>;
 }
 
-/** Of one connection only (RFC 9110, 7.6.1), or made anew on the way. */
+/** Headers of a single connection (RFC 9110, 7.6.1), and headers that the proxy sets itself. */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -38,9 +38,9 @@ const hopByHop = new Set([
 ]);
 
 /**
- * Stands between a client and a server, hands everything on as it is, and judges what passes.
+ * Forwards requests between a client and a server, and checks the traffic.
  *
- * @throws CannotRun where the port is taken.
+ * @throws CannotRun if the port is in use.
  */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const judge = await TrafficJudge.create(options);
@@ -79,7 +79,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       headers: joined(headers),
       body: body.length > 0 ? body.toString() : undefined,
     };
-    // A compressed body passes as it is, and is not read.
+    // A compressed body is forwarded, but not checked.
     if (got.headers['content-encoding'] !== undefined) return;
     const findings = judge.add(
       sent,

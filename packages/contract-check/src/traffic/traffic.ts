@@ -14,7 +14,7 @@ import { CoverageBook } from '../run/coverage.ts';
 import { chosen } from '../run/session.ts';
 import { Validators } from '../schema/validators.ts';
 
-/** Judges traffic that others make: what passes by is compared with the contract, and nothing is sent. */
+/** Checks traffic of other clients against the contract, without sending requests. */
 export class TrafficJudge {
   readonly #document: OpenApiDocument;
   readonly #options: CheckOptions;
@@ -47,7 +47,7 @@ export class TrafficJudge {
     return new TrafficJudge(await documentOf(options.spec), options);
   }
 
-  /** Judges one exchange; what it shows for the first time is returned. */
+  /** Checks one exchange. Returns the findings that are new. */
   add(request: Exchange['request'], response: Exchange['response']): Candidate[] {
     const url = new URL(request.url);
     const paths = this.#pathsOf(url.pathname);
@@ -69,7 +69,7 @@ export class TrafficJudge {
       headers: request.headers,
       body: request.body,
     });
-    this.#coverage.saw(call, exchange);
+    this.#coverage.recordExchange(call, exchange);
     if (response.status >= 200 && response.status < 400) tally.isReached = true;
     if (isNotImplemented(exchange)) return [];
     return this.#write([...this.#judge.judge(exchange), ...this.#accepted(operation, call, exchange)], exchange);
@@ -79,12 +79,12 @@ export class TrafficJudge {
     const findings = this.#registry.findings();
     const operations = this.#judged.map((operation): OperationReport => {
       const { requests, isReached, observations } = this.#tallyOf(operation);
-      const mine = findings.filter(
+      const ownFindings = findings.filter(
         (finding) => finding.operation === operation.id || finding.also.includes(operation.id),
       );
       const tally = (category: Category): Tally => ({
         observations: observations[category],
-        findings: mine.filter((one) => one.category === category).length,
+        findings: ownFindings.filter((one) => one.category === category).length,
       });
       return {
         id: operation.id,
@@ -113,7 +113,7 @@ export class TrafficJudge {
     };
   }
 
-  /** The path as it may stand in the contract: without the base path of the server, where one is known. */
+  /** Candidates for the contract's path: without the base path of each known server, and unchanged. */
   #pathsOf(path: string): string[] {
     const servers = Array.isArray(this.#document.root.servers) ? this.#document.root.servers : [];
     const urls = [this.#options.url, ...servers.map((server) => this.#document.object(server).url)];
@@ -124,7 +124,7 @@ export class TrafficJudge {
     return [...bases.map((base) => path.slice(base.length)), path];
   }
 
-  /** The operation of a path: a template with fewer parameters goes before one with more. */
+  /** The operation of a path. Templates with fewer parameters take precedence. */
   #match(method: string, paths: readonly string[]): Operation | undefined {
     return this.#operations
       .filter(
@@ -135,7 +135,7 @@ export class TrafficJudge {
 
   #undeclared({ request, response }: Exchange, [path = '']: readonly string[]): Candidate[] {
     const [first] = this.#judged;
-    // What returns an error is not there; only a path of the contract's own collections counts.
+    // An error does not prove that the endpoint exists. Only paths near those of the contract count.
     const isNear = this.#operations.some((operation) =>
       path.startsWith(operation.path.split('/').slice(0, 2).join('/')),
     );
@@ -155,7 +155,7 @@ export class TrafficJudge {
     ];
   }
 
-  /** A request that breaks the contract and is served all the same. */
+  /** Reports an invalid request that is accepted. */
   #accepted(operation: Operation, call: ReturnType<typeof deserialize>, { response }: Exchange): Candidate[] {
     if (response.status >= 400) return [];
     const groups = { path: call.path, query: call.query, header: call.headers, cookie: call.cookies };

@@ -3,9 +3,9 @@ import { isObject, type JsonObject } from '../../src/json.ts';
 import type { Drift } from './drift.ts';
 import type { Alter } from './front.ts';
 import {
-  type Ask,
   changeAt,
   edit,
+  type IncomingRequest,
   jsonOf,
   type Reply,
   rowsOf,
@@ -14,23 +14,23 @@ import {
   withHeader,
   withJson,
 } from './message.ts';
-import { type RequestInput, seen, send } from './wire.ts';
+import { comparable, type RequestInput, send } from './wire.ts';
 
 type Change = (value: unknown) => unknown;
 type Test = (value: unknown) => boolean;
-type ChangeReply = (reply: Reply, ask: Ask) => Reply | undefined;
+type ChangeReply = (reply: Reply, incoming: IncomingRequest) => Reply | undefined;
 
-/** What the drifts of a suite lean on. */
+/** The suite-specific functions that drifts need. */
 export interface Base<World> {
-  /** The plainest call of an operation that succeeds. */
-  sample(operation: string, world: World, expected?: RequestInput): Ask;
-  /** What makes the plainest call be rejected with a status. */
+  /** The simplest call of an operation that succeeds. */
+  sample(operation: string, world: World, expected?: RequestInput): IncomingRequest;
+  /** Changes the simplest call so that it is rejected with a status. */
   rejected(status: number): RequestInput | ((world: World) => RequestInput);
-  /** A rejection as the server itself writes it. */
+  /** A rejection in the format of the server. */
   problem(status: number): Reply;
 }
 
-/** The words in which the drifts of a suite are written. */
+/** The functions that define the drifts of a suite. */
 export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>) {
   type Own = Drift<World>;
   type Probe = Own['probe'];
@@ -38,12 +38,12 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
   type Shown = RequestInput | ((world: World) => RequestInput);
   type Showing = Shown | Probe;
 
-  /** The drifts of one part of the suite, all to be found by the same checks. */
+  /** Limits drifts to findings of these categories. */
   function expecting(expect: readonly Category[], drifts: readonly Own[]): Own[] {
     return drifts.map((drift) => ({ ...drift, expect }));
   }
 
-  /** A drift that says itself how requests and returns are altered, whatever their operation. */
+  /** A drift that can change any request and any response. */
   function drift(
     operation: string,
     kind: string,
@@ -61,39 +61,39 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
     };
   }
 
-  /** The same drift, which nobody sees who does not call these operations too. */
-  function seenBy(needs: readonly string[], drift: Own): Own {
+  /** A drift that is only visible if other operations are called, too. */
+  function requiring(needs: readonly string[], drift: Own): Own {
     return { ...drift, needs };
   }
 
   /** A probe of one call. */
   function showing(operation: string, shown: Shown): Probe {
-    return async (url, world) => look(url, world, operation, typeof shown === 'function' ? shown(world) : shown);
+    return async (url, world) => observe(url, world, operation, typeof shown === 'function' ? shown(world) : shown);
   }
 
-  /** One call, as its caller sees it. */
-  async function look(url: string, world: World, operation: string, expected?: RequestInput): Promise<unknown> {
-    const ask = sample(operation, world, expected);
+  /** The comparable part of the response to one call. */
+  async function observe(url: string, world: World, operation: string, expected?: RequestInput): Promise<unknown> {
+    const incoming = sample(operation, world, expected);
     try {
-      return seen(await send(url, ask));
+      return comparable(await send(url, incoming));
     } catch {
       return 'no response';
     }
   }
 
   /** One call, and the JSON of its response. */
-  async function tell(url: string, world: World, operation: string, expected?: RequestInput): Promise<JsonObject> {
+  async function callJson(url: string, world: World, operation: string, expected?: RequestInput): Promise<JsonObject> {
     const reply = await send(url, sample(operation, world, expected));
     const body = jsonOf(reply);
     return { ...(isObject(body) ? body : { body }), '(status)': reply.status };
   }
 
-  /** responses of an operation are changed, where they succeed. */
+  /** Changes the successful responses of an operation. */
   function response(operation: string, kind: string, what: string, change: ChangeReply, shown?: Showing): Own {
     return drift(operation, kind, what, () => altering(operation, (reply) => reply.status < 300, change), shown);
   }
 
-  /** A value in the body of every success. */
+  /** Changes a value in the body of every success. */
   function member(
     operation: string,
     kind: string,
@@ -105,7 +105,7 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
     return response(operation, kind, what, (reply) => withJson(reply, edit(jsonOf(reply), pointer, change)), shown);
   }
 
-  /** A header of every success; undefined takes it out. */
+  /** Sets a header of every success; undefined removes it. */
   function header(
     operation: string,
     kind: string,
@@ -117,7 +117,7 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
     return response(operation, kind, what, (reply) => withHeader(reply, name, value), shown);
   }
 
-  /** responses of an operation with one status, which is a rejection. */
+  /** Changes the rejections of an operation with one status. */
   function failure(
     operation: string,
     status: number,
@@ -130,70 +130,77 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
   }
 
   function altering(operation: string, when: (reply: Reply) => boolean, change: ChangeReply): Alter {
-    return async (ask, next) => {
-      const reply = await next(ask);
-      return ask.operation === operation && when(reply) ? change(reply, ask) : reply;
+    return async (incoming, next) => {
+      const reply = await next(incoming);
+      return incoming.operation === operation && when(reply) ? change(reply, incoming) : reply;
     };
   }
 
-  /** Requests of an operation are changed before the server sees them. */
+  /** Changes the requests of an operation before the server receives them. */
   function request(
     operation: string,
     kind: string,
     what: string,
-    change: (ask: Ask, world: World) => Ask,
+    change: (incoming: IncomingRequest, world: World) => IncomingRequest,
     shown: Showing,
   ): Own {
     const alter =
       (world: World): Alter =>
-      (ask, next) =>
-        next(ask.operation === operation ? change(ask, world) : ask);
+      (incoming, next) =>
+        next(incoming.operation === operation ? change(incoming, world) : incoming);
     return drift(operation, kind, what, alter, shown);
   }
 
-  /** A value that breaks a constraint is accepted as a right one. */
+  /** A value that violates a constraint is accepted, by replacing it with a valid one. */
   function loosen(
     operation: string,
     kind: string,
     what: string,
     where: Where,
     isWrong: Test,
-    mend: Change,
+    repair: Change,
     shown: Showing,
   ): Own {
-    const change = (ask: Ask) => {
-      if (!valuesAt(ask, where).some(isWrong)) return ask;
-      return changeAt(ask, where, (value) => (isWrong(value) ? mend(value) : value));
+    const change = (incoming: IncomingRequest) => {
+      if (!valuesAt(incoming, where).some(isWrong)) return incoming;
+      return changeAt(incoming, where, (value) => (isWrong(value) ? repair(value) : value));
     };
     return request(operation, kind, what, change, shown);
   }
 
   /** A value that the contract allows is rejected. */
   function tighten(operation: string, kind: string, what: string, where: Where, isRejected: Test, shown: Showing): Own {
-    const alter: Alter = (ask, next) =>
-      ask.operation === operation && valuesAt(ask, where).some(isRejected) ? problem(400) : next(ask);
+    const alter: Alter = (incoming, next) =>
+      incoming.operation === operation && valuesAt(incoming, where).some(isRejected) ? problem(400) : next(incoming);
     return drift(operation, kind, what, () => alter, shown);
   }
 
-  /** Requests that a test holds for are returned by something else altogether. */
+  /** Requests that match a test get another response. */
   function instead(
     operation: string,
     kind: string,
     what: string,
-    when: (ask: Ask) => boolean,
+    when: (incoming: IncomingRequest) => boolean,
     reply: () => Reply | undefined,
     shown: Showing,
   ): Own {
-    const alter: Alter = (ask, next) => (ask.operation === operation && when(ask) ? reply() : next(ask));
+    const alter: Alter = (incoming, next) =>
+      incoming.operation === operation && when(incoming) ? reply() : next(incoming);
     return drift(operation, kind, what, () => alter, shown);
   }
 
-  /** What a caller sends at a place makes no difference. */
+  /** A value of the request is ignored. */
   function ignore(operation: string, kind: string, what: string, where: Where, shown: Showing): Own {
-    return request(operation, kind, what, (ask) => (absent(ask, where) ? ask : changeAt(ask, where, gone)), shown);
+    return request(
+      operation,
+      kind,
+      what,
+      (incoming) => (absent(incoming, where) ? incoming : changeAt(incoming, where, gone)),
+      shown,
+    );
   }
 
-  /** What a caller leaves out is not what the contract says that it is. */
+  /** An omitted value has another default than the contract declares. */
   function otherDefault(
     operation: string,
     kind: string,
@@ -206,26 +213,26 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
       operation,
       kind,
       what,
-      (ask) => (absent(ask, where) ? changeAt(ask, where, () => value) : ask),
+      (incoming) => (absent(incoming, where) ? changeAt(incoming, where, () => value) : incoming),
       shown,
     );
   }
 
-  /** The rows of every page, or other properties of it. */
+  /** Changes the rows or other properties of every page. */
   function page(
     operation: string,
     kind: string,
     what: string,
-    change: (page: JsonObject, rows: readonly JsonObject[], ask: Ask) => JsonObject,
+    change: (page: JsonObject, rows: readonly JsonObject[], incoming: IncomingRequest) => JsonObject,
     shown?: Showing,
   ): Own {
     const alter = () =>
       altering(
         operation,
         (reply) => reply.status === 200,
-        (reply, ask) => {
+        (reply, incoming) => {
           const body = jsonOf(reply);
-          return isObject(body) ? withJson(reply, change(body, rowsOf(body), ask)) : reply;
+          return isObject(body) ? withJson(reply, change(body, rowsOf(body), incoming)) : reply;
         },
       );
     return drift(operation, kind, what, alter, shown);
@@ -234,9 +241,9 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
   return {
     expecting,
     drift,
-    seenBy,
-    look,
-    tell,
+    requiring,
+    observe,
+    callJson,
     response,
     member,
     header,
@@ -251,25 +258,25 @@ export function combinatorsOf<World>({ sample, rejected, problem }: Base<World>)
   };
 }
 
-/** Is taken out. */
+/** Removes a value. */
 export const gone = () => undefined;
-/** Becomes this, whatever it was. */
+/** Replaces any value. */
 export const to = (value: unknown) => () => value;
 export const isText = (value: unknown): value is string => typeof value === 'string';
 
-export function absent(ask: Ask, where: Where): boolean {
-  return valuesAt(ask, where).every((value) => value === undefined);
+export function absent(incoming: IncomingRequest, where: Where): boolean {
+  return valuesAt(incoming, where).every((value) => value === undefined);
 }
 
-/** Whether the request asks for another page than the first one. */
-export function isLater(ask: Ask): boolean {
+/** Whether the request is for a page other than the first. */
+export function isLater(incoming: IncomingRequest): boolean {
   const values = (['query.cursor', 'body/cursor', 'query.page', 'body/page'] as const).flatMap((where) =>
-    valuesAt(ask, where),
+    valuesAt(incoming, where),
   );
   return values.some((value) => value !== undefined && Number(value) !== 0);
 }
 
-/** A fault that the server has not caught. */
+/** An unhandled error of the server. */
 export function crash(): Reply {
   return { status: 500, headers: { 'content-type': 'text/html' }, text: '<h1>Internal Server Error</h1>' };
 }

@@ -1,22 +1,22 @@
 import type { Category } from '../../src/finding/finding.ts';
 import type { Alter } from './front.ts';
 
-/** One way in which a server could differ from its contract, to be switched on alone. */
+/** One way in which a server can differ from its contract. Each is switched on alone. */
 export interface Drift<World> {
   /** Unique in its suite. */
   readonly name: string;
-  /** What sort of difference it is, for the table. */
+  /** The kind of difference, for the table. */
   readonly kind: string;
-  /** The operation that should carry the finding. */
+  /** The operation that the finding should name. */
   readonly operation: string;
-  /** One sentence: what the server does now. */
+  /** One sentence that describes the behavior. */
   readonly what: string;
-  /** The checks that may find it; any, where it is left out. */
+  /** The categories that may find it; any if omitted. */
   readonly expect?: readonly Category[] | undefined;
-  /** Other operations without which nobody could see it. */
+  /** Other operations that a check must call to see it. */
   readonly needs?: readonly string[] | undefined;
-  /** Made anew for each run, so that what it remembers is gone with it. */
+  /** Created for each run, so that no state is kept between runs. */
   alter(world: World): Alter;
-  /** Calls that show it: what they response is always the same on the correct server, and another resource with the drift. */
+  /** Calls that show the drift: their result is constant on the correct server, and different with the drift. */
   probe(url: string, world: World): Promise<unknown>;
 }

@@ -8,7 +8,7 @@ import { type OpenStage, openServiceStage, openWorkshopStage } from './stages.ts
 import { workshopDrifts } from './workshop/drifts.ts';
 import type { Shop } from './workshop/samples.ts';
 
-/** Some of each sort that are quick to check. The script `drifts` has all of them caught. */
+/** Drifts of each kind that are quick to check. The script `drifts` runs all of them. */
 const serviceSample = [
   'getContact: no role is needed',
   'listClients: PUT returns 404',
@@ -33,20 +33,20 @@ let stage: OpenStage<World>;
 let world: World;
 beforeAll(async () => {
   stage = await openServiceStage();
-  world = await stage.makeWorld();
+  world = await stage.createWorld();
 });
 afterAll(() => stage?.close());
 
 describe('the suite of the service', () => {
-  it('has enough drifts, each of its own, on every operation that the service answers', () => {
+  it('has enough drifts, with unique names, for every operation of the service', () => {
     expect(serviceDrifts.length).toBeGreaterThanOrEqual(170);
     expect(new Set(serviceDrifts.map(({ name }) => name)).size).toBe(serviceDrifts.length);
     expect(new Set(serviceDrifts.map(({ operation }) => operation)).size).toBe(34);
   });
 
-  it.each(shown(serviceDrifts))('shows that it can be seen: $name', (drift) => prove(drift, stage.front, world));
+  it.each(shown(serviceDrifts))('is observable: $name', (drift) => prove(drift, stage.proxy, world));
 
-  it.each(serviceSample)('is caught by the check: %s', (name) => expectCaught(stage, serviceDrifts, name));
+  it.each(serviceSample)('is found by the check: %s', (name) => expectCaught(stage, serviceDrifts, name));
 });
 
 describe('the suite of the workshop', () => {
@@ -54,13 +54,13 @@ describe('the suite of the workshop', () => {
   let shop: Shop;
   beforeAll(async () => {
     workshop = await openWorkshopStage();
-    shop = await workshop.makeWorld();
+    shop = await workshop.createWorld();
   });
   afterAll(() => workshop?.close());
 
-  it.each(shown(workshopDrifts))('shows that it can be seen: $name', (drift) => prove(drift, workshop.front, shop));
+  it.each(shown(workshopDrifts))('is observable: $name', (drift) => prove(drift, workshop.proxy, shop));
 
-  it.each(workshopSample)('is caught by the check: %s', (name) => expectCaught(workshop, workshopDrifts, name));
+  it.each(workshopSample)('is found by the check: %s', (name) => expectCaught(workshop, workshopDrifts, name));
 });
 
 async function expectCaught<World>(at: OpenStage<World>, drifts: readonly Drift<World>[], name: string): Promise<void> {

@@ -3,24 +3,27 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { Pool } from 'undici';
 import type { Operation } from '../../src/document/operation.ts';
-import type { Ask, Reply } from './message.ts';
+import type { IncomingRequest, Reply } from './message.ts';
 
-export type Next = (ask: Ask) => Promise<Reply>;
+export type Next = (incoming: IncomingRequest) => Promise<Reply>;
 
-/** What becomes of a request; `next` asks the server behind. No response at all breaks the connection. */
-export type Alter = (ask: Ask, next: Next) => Promise<Reply | undefined> | Reply | undefined;
+/**
+ * Handles a request; `next` sends it to the server behind the proxy. If no response is returned, the connection is
+ * closed.
+ */
+export type Alter = (incoming: IncomingRequest, next: Next) => Promise<Reply | undefined> | Reply | undefined;
 
-/** Stands before a server and returns as it does, but for what is to be altered. */
-export interface Front {
+/** A proxy that can alter the requests and responses of a server. */
+export interface AlteringProxy {
   readonly url: string;
-  /** From now on returns are altered so; undefined passes everything on. */
+  /** Sets the alteration; undefined passes everything on. */
   use(alter: Alter | undefined): void;
-  /** From now on it is before this server. */
-  aim(target: string): Promise<void>;
+  /** Sets the server behind the proxy. */
+  setTarget(target: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Headers of one connection, not of the message. */
+/** Headers of the connection, not of the message. */
 const hopByHop = new Set([
   'connection',
   'keep-alive',
@@ -31,7 +34,7 @@ const hopByHop = new Set([
   'upgrade',
 ]);
 
-export async function openFront(target: string, operations: readonly Operation[]): Promise<Front> {
+export async function openProxy(target: string, operations: readonly Operation[]): Promise<AlteringProxy> {
   let pool = new Pool(target, { connections: 16 });
   const find = finder(operations);
   let alter: Alter | undefined;
@@ -57,7 +60,7 @@ export async function openFront(target: string, operations: readonly Operation[]
     for await (const part of request) parts.push(part as Buffer);
     const [path = '', query = ''] = split(request.url ?? '');
     const method = request.method ?? 'GET';
-    const ask: Ask = {
+    const incoming: IncomingRequest = {
       ...find(method, path),
       method,
       path,
@@ -65,7 +68,7 @@ export async function openFront(target: string, operations: readonly Operation[]
       headers: flat(request.headers),
       body: parts.length === 0 ? undefined : Buffer.concat(parts),
     };
-    const reply = await altered(ask);
+    const reply = await altered(incoming);
     if (reply === undefined) return void outgoing.destroy();
     const bytes = Buffer.from(reply.text, reply.encoding);
     outgoing.writeHead(reply.status, {
@@ -75,12 +78,12 @@ export async function openFront(target: string, operations: readonly Operation[]
     outgoing.end(request.method === 'HEAD' ? undefined : bytes);
   }
 
-  async function altered(ask: Ask): Promise<Reply | undefined> {
+  async function altered(incoming: IncomingRequest): Promise<Reply | undefined> {
     try {
-      return await (alter === undefined ? next(ask) : alter(ask, next));
+      return await (alter === undefined ? next(incoming) : alter(incoming, next));
     } catch (error) {
-      // Bodies that are nested too deeply to be altered are the server's own affair.
-      if (error instanceof RangeError) return next(ask);
+      // Bodies that are nested too deeply to alter are passed on.
+      if (error instanceof RangeError) return next(incoming);
       throw error;
     }
   }
@@ -92,7 +95,7 @@ export async function openFront(target: string, operations: readonly Operation[]
     use(expected) {
       alter = expected;
     },
-    async aim(other) {
+    async setTarget(other) {
       const before = pool;
       pool = new Pool(other, { connections: 16 });
       await before.destroy();
@@ -105,10 +108,10 @@ export async function openFront(target: string, operations: readonly Operation[]
   };
 }
 
-/** The operation of a method and a path. Fixed segments win over parameters. */
+/** The operation of a method and a path. Fixed segments take precedence over parameters. */
 export function finder(
   operations: readonly Operation[],
-): (method: string, path: string) => Pick<Ask, 'operation' | 'template'> {
+): (method: string, path: string) => Pick<IncomingRequest, 'operation' | 'template'> {
   const templates = [...new Set(operations.map((operation) => operation.path))]
     .sort((one, other) => one.split('{').length - other.split('{').length)
     .map((template) => ({ template, pattern: patternOf(template) }));

@@ -1,13 +1,13 @@
 import { isObject, type JsonObject } from '../../src/json.ts';
 
-/** A request on its way to the server, in a form that is easy to change. */
-export interface Ask {
-  /** The id of the operation, where method and path are those of one. */
+/** A request in a form that is easy to change. */
+export interface IncomingRequest {
+  /** Undefined if method and path match no operation. */
   readonly operation: string | undefined;
-  /** The path of the contract, with its parameters in braces; undefined where the contract has no such path. */
+  /** The path in the contract, with its parameters in braces; undefined if the contract has no such path. */
   readonly template: string | undefined;
   readonly method: string;
-  /** As it goes over the wire, without the query. */
+  /** As sent, without the query. */
   readonly path: string;
   readonly query: string;
   /** Names in lower case. */
@@ -15,19 +15,19 @@ export interface Ask {
   readonly body: Buffer | undefined;
 }
 
-/** A response on its way back. */
+/** A response in a form that is easy to change. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** How the bytes stand in `text`: those of images are its characters. */
+  /** How `text` represents the bytes. Those of images are its characters. */
   readonly encoding?: 'utf8' | 'latin1';
 }
 
-/** Where a value is in a request: `query.pageSize`, `header.if-match`, `path.id`, or `body` and a JSON Pointer. */
+/** A place in a request: `query.pageSize`, `header.if-match`, `path.id`, or `body` and a JSON Pointer. */
 export type Where = `query.${string}` | `header.${string}` | `path.${string}` | 'body' | `body/${string}`;
 
-export function jsonOf(message: Ask | Reply): unknown {
+export function jsonOf(message: IncomingRequest | Reply): unknown {
   const text = 'text' in message ? message.text : (message.body?.toString() ?? '');
   try {
     return JSON.parse(text);
@@ -36,12 +36,12 @@ export function jsonOf(message: Ask | Reply): unknown {
   }
 }
 
-export function withJson<Message extends Ask | Reply>(message: Message, value: unknown): Message {
+export function withJson<Message extends IncomingRequest | Reply>(message: Message, value: unknown): Message {
   const text = JSON.stringify(value) ?? '';
   return 'text' in message ? { ...message, text } : { ...message, body: Buffer.from(text) };
 }
 
-export function withHeader<Message extends Ask | Reply>(
+export function withHeader<Message extends IncomingRequest | Reply>(
   message: Message,
   name: string,
   value: string | undefined,
@@ -50,50 +50,54 @@ export function withHeader<Message extends Ask | Reply>(
   return { ...message, headers: value === undefined ? rest : { ...rest, [name]: value } };
 }
 
-/** The values at a place of a request: one that is undefined where nothing is, several where a pointer has a `*`. */
-export function valuesAt(ask: Ask, where: Where): unknown[] {
+/** The values at a place of a request: undefined if there is none; several if the pointer has a `*`. */
+export function valuesAt(incoming: IncomingRequest, where: Where): unknown[] {
   const [place, name] = placeOf(where);
   if (place === 'query') {
-    const all = new URLSearchParams(ask.query).getAll(name);
+    const all = new URLSearchParams(incoming.query).getAll(name);
     return all.length === 0 ? [undefined] : all;
   }
-  if (place === 'header') return [ask.headers[name.toLowerCase()]];
-  if (place === 'path') return [decode(ask.path.split('/')[segmentOf(ask, name)])];
+  if (place === 'header') return [incoming.headers[name.toLowerCase()]];
+  if (place === 'path') return [decode(incoming.path.split('/')[segmentOf(incoming, name)])];
   const found: unknown[] = [];
-  edit(jsonOf(ask), name, (value) => {
+  edit(jsonOf(incoming), name, (value) => {
     found.push(value);
     return value;
   });
   return found;
 }
 
-/** A request with another value at a place; undefined takes it out. */
-export function changeAt(ask: Ask, where: Where, change: (value: unknown) => unknown): Ask {
+/** The request with another value at a place; undefined removes it. */
+export function changeAt(
+  incoming: IncomingRequest,
+  where: Where,
+  change: (value: unknown) => unknown,
+): IncomingRequest {
   const [place, name] = placeOf(where);
   if (place === 'query') {
-    const query = new URLSearchParams(ask.query);
+    const query = new URLSearchParams(incoming.query);
     const value = change(query.get(name) ?? undefined);
     if (value === undefined) query.delete(name);
     else query.set(name, String(value));
-    return { ...ask, query: query.toString() };
+    return { ...incoming, query: query.toString() };
   }
   if (place === 'header') {
-    const value = change(ask.headers[name.toLowerCase()]);
-    return withHeader(ask, name.toLowerCase(), value === undefined ? undefined : String(value));
+    const value = change(incoming.headers[name.toLowerCase()]);
+    return withHeader(incoming, name.toLowerCase(), value === undefined ? undefined : String(value));
   }
   if (place === 'path') {
-    const segments = ask.path.split('/');
-    const index = segmentOf(ask, name);
+    const segments = incoming.path.split('/');
+    const index = segmentOf(incoming, name);
     segments[index] = encodeURIComponent(String(change(decode(segments[index]))));
-    return { ...ask, path: segments.join('/') };
+    return { ...incoming, path: segments.join('/') };
   }
-  const value = jsonOf(ask);
-  return value === undefined && name !== '' ? ask : withJson(ask, edit(value, name, change));
+  const value = jsonOf(incoming);
+  return value === undefined && name !== '' ? incoming : withJson(incoming, edit(value, name, change));
 }
 
 /**
- * A value with another one at a pointer. `*` stands for every property or item, `-1` for the last item; properties that are
- * missing are told as undefined and may be added, items may not.
+ * The value with a replaced part. `*` matches every property or item, `-1` the last item. A missing property is passed
+ * as undefined and can be added; an item cannot.
  */
 export function edit(value: unknown, pointer: string, change: (value: unknown) => unknown): unknown {
   const holder: JsonObject = { root: structuredClone(value) };
@@ -126,7 +130,7 @@ function visit(node: unknown, [segment = '', ...rest]: readonly string[], change
   }
 }
 
-/** Every value inside another one, itself first. */
+/** A value and every value that it contains. */
 export function* within(value: unknown): Generator<unknown> {
   yield value;
   if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) yield* within(inner);
@@ -143,9 +147,9 @@ function placeOf(where: Where): [place: string, name: string] {
   return [place, name];
 }
 
-function segmentOf(ask: Ask, name: string): number {
-  const index = ask.template?.split('/').indexOf(`{${name}}`) ?? -1;
-  if (index < 0) throw new Error(`${ask.template} has no parameter ${name}.`);
+function segmentOf(incoming: IncomingRequest, name: string): number {
+  const index = incoming.template?.split('/').indexOf(`{${name}}`) ?? -1;
+  if (index < 0) throw new Error(`${incoming.template} has no parameter ${name}.`);
   return index;
 }
 

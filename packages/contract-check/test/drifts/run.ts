@@ -3,21 +3,21 @@ import type { Finding } from '../../src/finding/finding.ts';
 import type { Auth } from '../../src/options.ts';
 import type { Report } from '../../src/report/report.ts';
 import type { Drift } from './drift.ts';
-import type { Front } from './front.ts';
+import type { AlteringProxy } from './front.ts';
 
-/** Where drifts are switched on: one server for all of them, and for each a world in which nobody else writes. */
+/** The servers of drifts: one server for all of them, and a separate world for each run. */
 export interface Stage<World> {
   readonly spec: string;
-  readonly front: Front;
-  makeWorld(): Promise<World>;
+  readonly proxy: AlteringProxy;
+  createWorld(): Promise<World>;
   authOf(world: World): Auth | undefined;
 }
 
-/** What a check found of a drift. */
+/** The findings of a check of one drift. */
 export interface Verdict<World> {
   readonly drift: Drift<World>;
   readonly findings: readonly Finding[];
-  /** Whether the operation was called with success at all. */
+  /** Whether a call of the operation succeeded. */
   readonly isReached: boolean;
   readonly requests: number;
   readonly milliseconds: number;
@@ -29,14 +29,14 @@ export async function checkCorrect<World>(
   seed: number,
   only?: readonly string[],
 ): Promise<Report> {
-  stage.front.use(undefined);
-  return checkOn(stage, await stage.makeWorld(), seed, only);
+  stage.proxy.use(undefined);
+  return checkOn(stage, await stage.createWorld(), seed, only);
 }
 
 /**
- * Checks the server with one drift, as far as the drift goes.
+ * Checks the server with one drift, limited to the operations of the drift.
  *
- * @param known the causes that are found on the correct server too.
+ * @param known the causes that are also found on the correct server.
  */
 export async function judge<World>(
   stage: Stage<World>,
@@ -44,8 +44,8 @@ export async function judge<World>(
   seed: number,
   known: ReadonlySet<string> = new Set(),
 ): Promise<Verdict<World>> {
-  const world = await stage.makeWorld();
-  stage.front.use(drift.alter(world));
+  const world = await stage.createWorld();
+  stage.proxy.use(drift.alter(world));
   try {
     const report = await checkOn(stage, world, seed, [drift.operation, ...(drift.needs ?? [])]);
     const { findings: all, operations, requests, milliseconds } = report;
@@ -53,12 +53,12 @@ export async function judge<World>(
     const findings = all.filter(({ operation, cause }) => !known.has(`${operation} ${cause}`));
     return { drift, findings, isReached, requests, milliseconds };
   } finally {
-    stage.front.use(undefined);
+    stage.proxy.use(undefined);
   }
 }
 
 function checkOn<World>(
-  { spec, front, authOf }: Stage<World>,
+  { spec, proxy, authOf }: Stage<World>,
   world: World,
   seed: number,
   only?: readonly string[],
@@ -66,7 +66,7 @@ function checkOn<World>(
   const auth = authOf(world);
   return check({
     spec,
-    url: front.url,
+    url: proxy.url,
     seed,
     ...(auth === undefined ? {} : { auth }),
     ...(only === undefined ? {} : { only }),

@@ -1,7 +1,7 @@
 import { OpenApiDocument } from '../../src/document/document.ts';
 import { operationsOf } from '../../src/document/operation.ts';
 import { start } from '../servers/workshop/server.ts';
-import { openFront } from './front.ts';
+import { openProxy } from './front.ts';
 import type { Stage } from './run.ts';
 import { specFile, startRealServer, type World } from './service/world.ts';
 import type { Shop } from './workshop/samples.ts';
@@ -11,35 +11,35 @@ export interface OpenStage<World> extends Stage<World> {
   close(): Promise<void>;
 }
 
-/** The service itself, behind a front. */
+/** The service behind a proxy. */
 export async function openServiceStage(databaseUrl?: string): Promise<OpenStage<World>> {
   const server = await startRealServer(databaseUrl);
-  const front = await openFront(server.address, server.operations);
+  const proxy = await openProxy(server.address, server.operations);
   return {
     spec: specFile,
-    front,
-    makeWorld: server.makeWorld,
+    proxy,
+    createWorld: server.createWorld,
     authOf: ({ auth }) => auth,
     async close() {
-      await front.close();
+      await proxy.close();
       await server.stop();
     },
   };
 }
 
-/** The workshop, a new one for each world. */
+/** The workshop server, a new one for each world. */
 export async function openWorkshopStage(): Promise<OpenStage<Shop>> {
   let running = await start();
   const operations = operationsOf(await OpenApiDocument.load(running.specification));
-  const front = await openFront(running.url, operations);
-  let uniques = 0;
+  const proxy = await openProxy(running.url, operations);
+  let counter = 0;
   return {
     spec: running.specification,
-    front,
-    async makeWorld() {
+    proxy,
+    async createWorld() {
       await running.close();
       running = await start();
-      await front.aim(running.url);
+      await proxy.setTarget(running.url);
       const { auth } = running;
       const headers = async (name: 'caller' | 'expired' | 'forbidden' | 'otherTenant') => ({
         ...(await auth?.[name]?.()),
@@ -55,12 +55,12 @@ export async function openWorkshopStage(): Promise<OpenStage<Shop>> {
           otherTenant: await headers('otherTenant'),
         },
         ids: { tool: id(1), job: id(7) },
-        unique: () => `Zz${(++uniques).toString().padStart(6, '0')}zZ`,
+        unique: () => `Zz${(++counter).toString().padStart(6, '0')}zZ`,
       };
     },
     authOf: ({ auth }) => auth,
     async close() {
-      await front.close();
+      await proxy.close();
       await running.close();
     },
   };

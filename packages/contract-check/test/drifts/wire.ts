@@ -1,24 +1,24 @@
 import { request } from 'undici';
-import type { Ask, Reply } from './message.ts';
+import type { IncomingRequest, Reply } from './message.ts';
 
-/** What is unlike the plainest call of an operation. */
+/** The differences from the simplest call of an operation. */
 export interface RequestInput {
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Undefined takes one out. */
+  /** Undefined removes a header. */
   readonly headers?: Readonly<Record<string, string | undefined>>;
-  /** Sent in its current state, in place of JSON. */
+  /** Sent unchanged instead of JSON. */
   readonly raw?: string;
   readonly path?: Readonly<Record<string, string>>;
 }
 
-/** Over the wire. */
-export async function send(url: string, { method, path, query, headers, body }: Ask): Promise<Reply> {
+/** Sends a request. */
+export async function send(url: string, { method, path, query, headers, body }: IncomingRequest): Promise<Reply> {
   const response = await request(`${url}${path}${query === '' ? '' : `?${query}`}`, {
     method: method as 'GET',
     headers,
     body: body ?? null,
-    // A drift may be that nothing is returned.
+    // With some drifts, the server never responds.
     headersTimeout: 10_000,
   });
   const flat = Object.entries(response.headers).map(([name, value]) => [name, String(value)]);
@@ -27,7 +27,7 @@ export async function send(url: string, { method, path, query, headers, body }: 
 
 const masks: readonly [RegExp, string][] = [
   [/Zz\d{6}zZ/g, '<unique>'],
-  // What the workshop counts.
+  // Counters of the workshop.
   [/0f000000-0000-4000-8000-[0-9a-f]{12}/g, '<id>'],
   [/"[0-9a-f]{6,16}-\d+"/g, '<etag>'],
   [/(?<="number":)[1-9]\d*/g, '<number>'],
@@ -41,10 +41,9 @@ const masks: readonly [RegExp, string][] = [
 const headersOfCall = new Set(['date', 'connection', 'keep-alive', 'content-length', 'ratelimit']);
 
 /**
- * What a caller sees of a response, without what differs between two calls that mean the same: the ids of calls, and of
- * writes what each makes anew.
+ * A response without the parts that differ between equivalent calls: request IDs, and values that each write generates.
  */
-export function seen(reply: Reply): unknown {
+export function comparable(reply: Reply): unknown {
   const mask = (text: string) => masks.reduce((masked, [pattern, name]) => masked.replaceAll(pattern, name), text);
   const headers = Object.entries(reply.headers)
     .filter(([name]) => !headersOfCall.has(name))

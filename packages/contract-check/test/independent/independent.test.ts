@@ -3,12 +3,12 @@ import type { Category } from '../../src/finding/finding.ts';
 import { checkOne, type Suite, suites } from './independent.ts';
 
 describe.each(Object.keys(suites) as Suite[])('%s', (suite) => {
-  it('is left in peace as long as it is right', async () => {
+  it('has no findings on the correct server', async () => {
     const { findings } = await checkOne(suite);
     expect(findings).toEqual([]);
   });
 
-  it('has drifts of different names, each of an operation', () => {
+  it('has drifts with unique names, each of a declared operation', () => {
     const { drifts } = suites[suite];
     expect(new Set(drifts.map(({ name }) => name)).size).toBe(drifts.length);
     expect(drifts.every(({ operation }) => operation !== '')).toBe(true);
@@ -16,8 +16,8 @@ describe.each(Object.keys(suites) as Suite[])('%s', (suite) => {
 });
 
 /**
- * A sample of what the check did not find when the suites came, some of each sort, by the operations that each needs besides its
- * own. The script `independent` has all of them checked.
+ * A sample of the drifts that the check missed when the suites were added, some of each kind, with the other operations
+ * that each needs. The script `independent` runs all of them.
  */
 const found: Readonly<Record<Suite, Readonly<Record<string, readonly string[]>>>> = {
   fleet: {

@@ -2,21 +2,31 @@ import { randomBytes } from 'node:crypto';
 import { isObject, type JsonObject } from '../../../src/json.ts';
 import { absent, gone, isLater, to } from '../combinators.ts';
 import type { Alter, Next } from '../front.ts';
-import { type Ask, changeAt, edit, jsonOf, type Reply, rowsOf, valuesAt, withHeader, withJson } from '../message.ts';
+import {
+  changeAt,
+  edit,
+  type IncomingRequest,
+  jsonOf,
+  type Reply,
+  rowsOf,
+  valuesAt,
+  withHeader,
+  withJson,
+} from '../message.ts';
 import { type RequestInput, send } from '../wire.ts';
 import {
+  callJson,
   drift,
   expecting,
   header,
   ignore,
-  look,
   member,
+  observe,
   otherDefault,
   page,
   request,
+  requiring,
   type ServiceDrift,
-  seenBy,
-  tell,
 } from './combinators.ts';
 import { sample } from './samples.ts';
 import type { World } from './world.ts';
@@ -30,7 +40,7 @@ const firstPages =
       const expected = { pageSize: 1, includeTotal: true, ...body, ...(cursor === undefined ? {} : { cursor }) };
       const inQuery = Object.entries(expected).map(([name, value]) => [name, String(value)] as const);
       const isGet = sample(operation, world).method === 'GET';
-      const returned = await tell(
+      const returned = await callJson(
         url,
         world,
         operation,
@@ -48,40 +58,46 @@ const firstPages =
     return pages;
   };
 const ids = (operation: string, expected: RequestInput) => async (url: string, world: World) => {
-  const returned = await tell(url, world, operation, expected);
+  const returned = await callJson(url, world, operation, expected);
   return [returned['(status)'], returned.total, rowsOf(returned).map((row) => row.id)];
 };
 const where = (condition: object, more: object = {}): RequestInput => ({ body: { where: condition, ...more } });
 const sorted = (...orderBy: object[]): RequestInput => ({ body: { orderBy } });
-const hasCondition = (ask: Ask) =>
-  valuesAt(ask, 'body/where').some((value) => isObject(value) && Object.keys(value).length > 0);
-const hasOrder = (ask: Ask) => valuesAt(ask, 'body/orderBy').some((value) => Array.isArray(value) && value.length > 0);
+const hasCondition = (incoming: IncomingRequest) =>
+  valuesAt(incoming, 'body/where').some((value) => isObject(value) && Object.keys(value).length > 0);
+const hasOrder = (incoming: IncomingRequest) =>
+  valuesAt(incoming, 'body/orderBy').some((value) => Array.isArray(value) && value.length > 0);
 const newId = () => `0199a1c2-0c01-7c01-8a4f-${randomBytes(6).toString('hex')}`;
 const object = (reply: Reply): JsonObject => {
   const value = jsonOf(reply);
   return isObject(value) ? value : {};
 };
 
-/** What is remembered from one request to the next, in one run. */
+/** State of one run, kept between requests. */
 function remembering<Memory extends object>(
   start: () => Memory,
-  alter: (ask: Ask, next: Next, memory: Memory, world: World) => ReturnType<Alter>,
+  alter: (incoming: IncomingRequest, next: Next, memory: Memory, world: World) => ReturnType<Alter>,
 ): ServiceDrift['alter'] {
   return (world) => {
     const memory = start();
-    return (ask, next) => alter(ask, next, memory, world);
+    return (incoming, next) => alter(incoming, next, memory, world);
   };
 }
 
-/** Another operation of the same caller, on the side. */
-function aside(ask: Ask, world: World, operation: string, expected: RequestInput): Ask {
+/** A request of the same caller to another operation. */
+function otherRequest(
+  incoming: IncomingRequest,
+  world: World,
+  operation: string,
+  expected: RequestInput,
+): IncomingRequest {
   const other = sample(operation, world, expected);
   return {
     ...other,
     headers: {
       ...other.headers,
-      ...(ask.headers.tenant === undefined ? {} : { tenant: ask.headers.tenant }),
-      authorization: ask.headers.authorization ?? '',
+      ...(incoming.headers.tenant === undefined ? {} : { tenant: incoming.headers.tenant }),
+      authorization: incoming.headers.authorization ?? '',
     },
   };
 }
@@ -102,7 +118,10 @@ const defaults = [
     'listContacts',
     'default',
     'the first row is skipped where no page is named',
-    (ask) => (absent(ask, 'body/page') && absent(ask, 'body/cursor') ? changeAt(ask, 'body/page', to(1)) : ask),
+    (incoming) =>
+      absent(incoming, 'body/page') && absent(incoming, 'body/cursor')
+        ? changeAt(incoming, 'body/page', to(1))
+        : incoming,
     {},
   ),
   otherDefault('lookupRecords', 'default', 'the default page is the second one', 'body/page', 1),
@@ -118,10 +137,10 @@ const pages = [
     'listContacts',
     'page',
     'a page has one row too many',
-    () => async (ask, next) => {
-      const [size] = valuesAt(ask, 'body/pageSize');
-      if (ask.operation !== 'listContacts' || typeof size !== 'number' || size > 999) return next(ask);
-      const reply = await next(changeAt(ask, 'body/pageSize', to(size + 1)));
+    () => async (incoming, next) => {
+      const [size] = valuesAt(incoming, 'body/pageSize');
+      if (incoming.operation !== 'listContacts' || typeof size !== 'number' || size > 999) return next(incoming);
+      const reply = await next(changeAt(incoming, 'body/pageSize', to(size + 1)));
       return withJson(reply, edit(jsonOf(reply), '/pageSize', to(size)));
     },
     { body: { pageSize: 1 } },
@@ -136,11 +155,11 @@ const pages = [
     'a page begins with the last row of the one before',
     remembering(
       () => ({ last: undefined as JsonObject | undefined }),
-      async (ask, next, memory) => {
-        const reply = await next(ask);
+      async (incoming, next, memory) => {
+        const reply = await next(incoming);
         const rows = rowsOf(jsonOf(reply));
-        if (ask.operation !== 'listContactClients' || rows.length === 0) return reply;
-        const shown = isLater(ask) && memory.last !== undefined ? [memory.last, ...rows.slice(1)] : rows;
+        if (incoming.operation !== 'listContactClients' || rows.length === 0) return reply;
+        const shown = isLater(incoming) && memory.last !== undefined ? [memory.last, ...rows.slice(1)] : rows;
         memory.last = rows.at(-1);
         return withJson(reply, { ...object(reply), data: shown });
       },
@@ -151,7 +170,7 @@ const pages = [
     'listContactInfos',
     'page',
     'the first row of every later page is lost',
-    (body, rows, ask) => (isLater(ask) ? { ...body, data: rows.slice(1) } : body),
+    (body, rows, incoming) => (isLater(incoming) ? { ...body, data: rows.slice(1) } : body),
     firstPages('listContactInfos'),
   ),
   page(
@@ -185,15 +204,15 @@ const pages = [
     'listIndustries',
     'page',
     'beyond the end the last page comes again',
-    () => async (ask, next) => {
-      const reply = await next(ask);
+    () => async (incoming, next) => {
+      const reply = await next(incoming);
       const isBeyond =
-        ask.operation === 'listIndustries' &&
-        isLater(ask) &&
+        incoming.operation === 'listIndustries' &&
+        isLater(incoming) &&
         reply.status === 200 &&
         rowsOf(jsonOf(reply)).length === 0;
       if (!isBeyond) return reply;
-      const first = await next(changeAt(changeAt(ask, 'body/page', gone), 'body/cursor', gone));
+      const first = await next(changeAt(changeAt(incoming, 'body/page', gone), 'body/cursor', gone));
       return withJson(first, { ...object(first), page: object(reply).page });
     },
     { body: { page: 1000 } },
@@ -204,9 +223,9 @@ const pages = [
     'every second call returns the rows in reverse order',
     remembering(
       () => ({ calls: 0 }),
-      async (ask, next, memory) => {
-        const reply = await next(ask);
-        if (ask.operation !== 'listServiceLines' || reply.status !== 200) return reply;
+      async (incoming, next, memory) => {
+        const reply = await next(incoming);
+        if (incoming.operation !== 'listServiceLines' || reply.status !== 200) return reply;
         memory.calls += 1;
         return memory.calls % 2 === 0
           ? withJson(reply, { ...object(reply), data: rowsOf(jsonOf(reply)).reverse() })
@@ -222,18 +241,18 @@ const pages = [
     'listDepartments',
     'page',
     'a page of one row is accepted from the end of the list',
-    () => async (ask, next) => {
-      const [size] = valuesAt(ask, 'body/pageSize');
-      const [skipped = 0] = valuesAt(ask, 'body/page');
+    () => async (incoming, next) => {
+      const [size] = valuesAt(incoming, 'body/pageSize');
+      const [skipped = 0] = valuesAt(incoming, 'body/page');
       if (
-        ask.operation !== 'listDepartments' ||
+        incoming.operation !== 'listDepartments' ||
         size !== 1 ||
         typeof skipped !== 'number' ||
-        !absent(ask, 'body/cursor')
+        !absent(incoming, 'body/cursor')
       )
-        return next(ask);
-      const all = await next(withJson(ask, { pageSize: 1000 }));
-      const reply = await next(ask);
+        return next(incoming);
+      const all = await next(withJson(incoming, { pageSize: 1000 }));
+      const reply = await next(incoming);
       return withJson(reply, {
         ...object(reply),
         data: rowsOf(jsonOf(all))
@@ -247,14 +266,19 @@ const pages = [
     'lookupRecords',
     'page',
     'the number of the page is treated as a number of rows',
-    () => async (ask, next) => {
-      const [size] = valuesAt(ask, 'body/pageSize');
-      const [number] = valuesAt(ask, 'body/page');
-      if (ask.operation !== 'lookupRecords' || typeof size !== 'number' || typeof number !== 'number' || number < 1)
-        return next(ask);
-      const reply = await next(ask);
+    () => async (incoming, next) => {
+      const [size] = valuesAt(incoming, 'body/pageSize');
+      const [number] = valuesAt(incoming, 'body/page');
+      if (
+        incoming.operation !== 'lookupRecords' ||
+        typeof size !== 'number' ||
+        typeof number !== 'number' ||
+        number < 1
+      )
+        return next(incoming);
+      const reply = await next(incoming);
       if (reply.status !== 200) return reply;
-      const all = await next(withJson(ask, { pageSize: 100 }));
+      const all = await next(withJson(incoming, { pageSize: 100 }));
       return withJson(reply, { ...object(reply), data: rowsOf(jsonOf(all)).slice(number, number + size) });
     },
     { body: { page: 1, pageSize: 2 } },
@@ -277,10 +301,10 @@ const pages = [
     'searchClients',
     'total',
     'the total ignores the condition',
-    () => async (ask, next) => {
-      const reply = await next(ask);
-      if (ask.operation !== 'searchClients' || !('total' in object(reply))) return reply;
-      const all = await next(changeAt(ask, 'body/where', gone));
+    () => async (incoming, next) => {
+      const reply = await next(incoming);
+      if (incoming.operation !== 'searchClients' || !('total' in object(reply))) return reply;
+      const all = await next(changeAt(incoming, 'body/where', gone));
       return withJson(reply, { ...object(reply), total: object(all).total });
     },
     where({ status: { _eq: 'PROSPECT' } }, { includeTotal: true }),
@@ -309,36 +333,36 @@ const orders = [
     'searchClients',
     'order',
     'descending is treated as ascending',
-    (ask) => changeAt(ask, 'body/orderBy/*/*', (value) => String(value).replace('desc', 'asc')),
+    (incoming) => changeAt(incoming, 'body/orderBy/*/*', (value) => String(value).replace('desc', 'asc')),
     ids('searchClients', sorted({ name: 'desc' })),
   ),
   request(
     'searchContacts',
     'order',
     'ascending is treated as descending',
-    (ask) => changeAt(ask, 'body/orderBy/*/*', (value) => (value === 'asc' ? 'desc' : value)),
+    (incoming) => changeAt(incoming, 'body/orderBy/*/*', (value) => (value === 'asc' ? 'desc' : value)),
     ids('searchContacts', sorted({ lastName: 'asc' })),
   ),
   request(
     'searchContacts',
     'order',
     'all keys but the first are ignored',
-    (ask) => changeAt(ask, 'body/orderBy', (value) => (Array.isArray(value) ? value.slice(0, 1) : value)),
+    (incoming) => changeAt(incoming, 'body/orderBy', (value) => (Array.isArray(value) ? value.slice(0, 1) : value)),
     ids('searchContacts', sorted({ active: 'asc' }, { lastName: 'desc' })),
   ),
   request(
     'searchContacts',
     'order',
     'nulls come last where they should come first',
-    (ask) => changeAt(ask, 'body/orderBy/*/*', (value) => String(value).replace('nulls_first', 'nulls_last')),
+    (incoming) => changeAt(incoming, 'body/orderBy/*/*', (value) => String(value).replace('nulls_first', 'nulls_last')),
     ids('searchContacts', sorted({ firstName: 'asc_nulls_first' })),
   ),
   page(
     'searchClients',
     'order',
     'the last two rows of an ordered page are swapped',
-    (body, rows, ask) =>
-      hasOrder(ask) ? { ...body, data: [...rows.slice(0, -2), ...rows.slice(-2).reverse()] } : body,
+    (body, rows, incoming) =>
+      hasOrder(incoming) ? { ...body, data: [...rows.slice(0, -2), ...rows.slice(-2).reverse()] } : body,
     ids('searchClients', sorted({ name: 'asc' })),
   ),
 ];
@@ -383,15 +407,15 @@ const filters = [
     'searchClients',
     'filter',
     'of a list of values the first one counts',
-    (ask) => changeAt(ask, 'body/where/*/_in', (value) => (Array.isArray(value) ? value.slice(0, 1) : value)),
+    (incoming) => changeAt(incoming, 'body/where/*/_in', (value) => (Array.isArray(value) ? value.slice(0, 1) : value)),
     ids('searchClients', where({ status: { _in: ['PROSPECT', 'ACTIVE'] } })),
   ),
   request(
     'searchClients',
     'filter',
     'any of several conditions means all of them',
-    (ask) =>
-      changeAt(ask, 'body/where', (value) =>
+    (incoming) =>
+      changeAt(incoming, 'body/where', (value) =>
         isObject(value) && '_or' in value ? rename(value, '_or', '_and') : value,
       ),
     ids('searchClients', where({ _or: [{ status: { _eq: 'PROSPECT' } }, { status: { _eq: 'ACTIVE' } }] })),
@@ -400,33 +424,35 @@ const filters = [
     'searchContacts',
     'filter',
     'unlike is treated as like',
-    (ask) => changeAt(ask, 'body/where/*', (value) => rename(value, '_neq', '_eq')),
+    (incoming) => changeAt(incoming, 'body/where/*', (value) => rename(value, '_neq', '_eq')),
     ids('searchContacts', where({ lastName: { _neq: 'Calder' } })),
   ),
   request(
     'searchContacts',
     'filter',
     'greater includes equal',
-    (ask) => changeAt(ask, 'body/where/*', (value) => rename(value, '_gt', '_gte')),
+    (incoming) => changeAt(incoming, 'body/where/*', (value) => rename(value, '_gt', '_gte')),
     ids('searchContacts', where({ lastName: { _gt: 'Okafor' } })),
   ),
   request(
     'searchContacts',
     'filter',
     '_is_null is inverted',
-    (ask) => changeAt(ask, 'body/where/*/_is_null', (value) => (value === undefined ? undefined : true)),
+    (incoming) => changeAt(incoming, 'body/where/*/_is_null', (value) => (value === undefined ? undefined : true)),
     ids('searchContacts', where({ firstName: { _is_null: false } })),
   ),
   drift(
     'searchContacts',
     'filter',
     'a row that does not match comes last',
-    () => async (ask, next) => {
-      const reply = await next(ask);
-      if (ask.operation !== 'searchContacts' || reply.status !== 200 || !hasCondition(ask)) return reply;
+    () => async (incoming, next) => {
+      const reply = await next(incoming);
+      if (incoming.operation !== 'searchContacts' || reply.status !== 200 || !hasCondition(incoming)) return reply;
       const shown = rowsOf(jsonOf(reply));
-      const other = rowsOf(jsonOf(await next(withJson(ask, {})))).find((row) => shown.every(({ id }) => id !== row.id));
-      const [size = 50] = valuesAt(ask, 'body/pageSize');
+      const other = rowsOf(jsonOf(await next(withJson(incoming, {})))).find((row) =>
+        shown.every(({ id }) => id !== row.id),
+      );
+      const [size = 50] = valuesAt(incoming, 'body/pageSize');
       return other === undefined || shown.length >= Number(size)
         ? reply
         : withJson(reply, { ...object(reply), data: [...shown, other] });
@@ -437,18 +463,18 @@ const filters = [
     'searchClients',
     'filter',
     'the last matching row is missing',
-    (body, rows, ask) => (hasCondition(ask) ? { ...body, data: rows.slice(0, -1) } : body),
+    (body, rows, incoming) => (hasCondition(incoming) ? { ...body, data: rows.slice(0, -1) } : body),
     ids('searchClients', where({ status: { _eq: 'PROSPECT' } })),
   ),
   drift(
     'searchClients',
     'filter',
     'later pages ignore the condition',
-    () => (ask, next) =>
+    () => (incoming, next) =>
       next(
-        ask.operation === 'searchClients' && Number(valuesAt(ask, 'body/page')[0] ?? 0) > 0
-          ? changeAt(ask, 'body/where', gone)
-          : ask,
+        incoming.operation === 'searchClients' && Number(valuesAt(incoming, 'body/page')[0] ?? 0) > 0
+          ? changeAt(incoming, 'body/where', gone)
+          : incoming,
       ),
     ids('searchClients', where({ status: { _eq: 'PROSPECT' } }, { page: 1 })),
   ),
@@ -463,27 +489,27 @@ const filters = [
     'listContactsByClient',
     'path',
     'every client has the contacts of the same client',
-    (ask, world) => (isText(ask) ? changeAt(ask, 'path.clientId', to(world.ids.client)) : ask),
+    (incoming, world) => (isText(incoming) ? changeAt(incoming, 'path.clientId', to(world.ids.client)) : incoming),
     ids('listContactsByClient', { path: { clientId: newId() } }),
   ),
   request(
     'getContact',
     'path',
     'every id leads to the same contact',
-    (ask, world) => (isText(ask) ? changeAt(ask, 'path.id', to(world.ids.contact)) : ask),
+    (incoming, world) => (isText(incoming) ? changeAt(incoming, 'path.id', to(world.ids.contact)) : incoming),
     { path: { id: newId() } },
   ),
   request(
     'getRecordSchema',
     'path',
     'every name leads to the schema of clients',
-    (ask) => (/schema\/[A-Z]\w+$/.test(ask.path) ? changeAt(ask, 'path.type', to('Client')) : ask),
+    (incoming) => (/schema\/[A-Z]\w+$/.test(incoming.path) ? changeAt(incoming, 'path.type', to('Client')) : incoming),
     { path: { type: 'Contact' } },
   ),
 ];
 
-/** Whether the last segment is an id at all. */
-function isText({ path }: Ask): boolean {
+/** Whether the last segment is an ID. */
+function isText({ path }: IncomingRequest): boolean {
   return /[0-9a-f-]{36}$/.test(path);
 }
 
@@ -493,10 +519,10 @@ function rename(value: unknown, from: string, name: string): unknown {
   return { ...rest, [name]: moved };
 }
 
-/** Makes a client, and reads it where the response says that it is. */
+/** Creates a client, and reads it at the `Location` of the response. */
 const createdClient = (body: object) => async (url: string, world: World) => {
-  const created = await tell(url, world, 'onboardClient', { body: { name: world.unique(), address: {}, ...body } });
-  const read = await tell(url, world, 'getClient', { path: { id: String(created.clientId) } });
+  const created = await callJson(url, world, 'onboardClient', { body: { name: world.unique(), address: {}, ...body } });
+  const read = await callJson(url, world, 'getClient', { path: { id: String(created.clientId) } });
   return [
     created['(status)'],
     read['(status)'],
@@ -507,11 +533,11 @@ const createdClient = (body: object) => async (url: string, world: World) => {
 };
 const createdType = (body: object) => async (url: string, world: World) => {
   const name = world.unique();
-  const created = await tell(url, world, 'createCustomRecordType', {
+  const created = await callJson(url, world, 'createCustomRecordType', {
     body: { name, fields: [{ name: 'note', type: 'STRING' }], ...body },
   });
-  const read = await tell(url, world, 'getCustomRecordType', { path: { name } });
-  const list = await tell(url, world, 'listCustomRecordTypes');
+  const read = await callJson(url, world, 'getCustomRecordType', { path: { name } });
+  const list = await callJson(url, world, 'listCustomRecordTypes');
   const names = (type: JsonObject) => (Array.isArray(type.fields) ? type.fields.map((field) => field.name) : undefined);
   return [
     created['(status)'],
@@ -528,57 +554,57 @@ const changedType =
   async (url: string, world: World) => {
     const name = world.unique();
     const common = { displayName: 'Before', description: 'Before' };
-    await tell(url, world, 'createCustomRecordType', {
+    await callJson(url, world, 'createCustomRecordType', {
       body: { name, ...common, fields: [{ name: 'note', type: 'STRING' }] },
     });
-    const before = await look(url, world, 'getCustomRecordType', { path: { name } });
-    const response = await look(url, world, 'updateCustomRecordType', { path: { name }, body: change, headers });
-    return [before, response, await look(url, world, 'getCustomRecordType', { path: { name } })];
+    const before = await observe(url, world, 'getCustomRecordType', { path: { name } });
+    const response = await observe(url, world, 'updateCustomRecordType', { path: { name }, body: change, headers });
+    return [before, response, await observe(url, world, 'getCustomRecordType', { path: { name } })];
   };
 const deletedType = async (url: string, world: World) => {
   const name = world.unique();
-  await tell(url, world, 'createCustomRecordType', { body: { name, fields: [{ name: 'note', type: 'STRING' }] } });
-  const { active } = await tell(url, world, 'deactivateCustomRecordType', { path: { name } });
-  return [active, (await tell(url, world, 'getCustomRecordType', { path: { name } })).active];
+  await callJson(url, world, 'createCustomRecordType', { body: { name, fields: [{ name: 'note', type: 'STRING' }] } });
+  const { active } = await callJson(url, world, 'deactivateCustomRecordType', { path: { name } });
+  return [active, (await callJson(url, world, 'getCustomRecordType', { path: { name } })).active];
 };
 const createdContact = (body: object) => async (url: string, world: World) => {
-  const created = await tell(url, world, 'upsertContacts', {
+  const created = await callJson(url, world, 'upsertContacts', {
     body: { contacts: [{ lastName: world.unique(), ...body }] },
   });
   const [first] = Array.isArray(created.succeeded) ? created.succeeded : [];
-  const read = await tell(url, world, 'getContact', { path: { id: String(first?.id) } });
+  const read = await callJson(url, world, 'getContact', { path: { id: String(first?.id) } });
   return [read['(status)'], read.firstName, read.phone];
 };
 const key = (world: World) => ({ 'idempotency-key': world.unique() });
 const twice = (operation: string) => async (url: string, world: World) => {
   const expected = { headers: key(world), body: jsonOf(sample(operation, world)) };
-  const both = [await tell(url, world, operation, expected), await tell(url, world, operation, expected)];
+  const both = [await callJson(url, world, operation, expected), await callJson(url, world, operation, expected)];
   return [both.map((one) => one['(status)']), new Set(both.map((one) => one.clientId ?? one.id)).size];
 };
 const record = (attributes: object, systemRef: string) => ({
   body: { records: [{ type: 'Opportunity', systemRef, attributes }] },
 });
 const recordNamed = async (url: string, world: World, systemRef: string) =>
-  rowsOf(await tell(url, world, 'lookupRecords', { body: { pageSize: 100 } })).find(
+  rowsOf(await callJson(url, world, 'lookupRecords', { body: { pageSize: 100 } })).find(
     (row) => row.systemRef === systemRef,
   );
 
 const writes = [
-  seenBy(
+  requiring(
     ['getClient'],
     drift(
       'onboardClient',
       'lost',
       'the client is not stored',
-      () => (ask, next) => {
-        if (ask.operation !== 'onboardClient') return next(ask);
+      () => (incoming, next) => {
+        if (incoming.operation !== 'onboardClient') return next(incoming);
         return (async () => {
           const id = newId();
-          // Asked with a name that is rejected, so that what is wrong with the rest is still told.
-          const tried = await next(changeAt(ask, 'body/officeId', to(id)));
-          if (tried.status !== 400 || JSON.stringify(object(tried).errors ?? []).match(/"pointer"/g)?.length !== 1)
-            return next(ask);
-          if (!tried.text.includes('REFERENCE_NOT_FOUND')) return next(ask);
+          // Sent with an invalid name, so that other errors are still reported.
+          const retried = await next(changeAt(incoming, 'body/officeId', to(id)));
+          if (retried.status !== 400 || JSON.stringify(object(retried).errors ?? []).match(/"pointer"/g)?.length !== 1)
+            return next(incoming);
+          if (!retried.text.includes('REFERENCE_NOT_FOUND')) return next(incoming);
           const result = {
             clientId: id,
             clientRef: `C-${id.slice(-5)}`,
@@ -587,7 +613,7 @@ const writes = [
             contacts: [],
           };
           const headers = {
-            ...tried.headers,
+            ...retried.headers,
             'content-type': 'application/json; charset=utf-8',
             location: `/gql/v1/client/${id}`,
           };
@@ -597,17 +623,17 @@ const writes = [
       createdClient({}),
     ),
   ),
-  seenBy(
+  requiring(
     ['getClient'],
     request(
       'onboardClient',
       'echo',
       'the name is stored in capitals',
-      (ask) => changeAt(ask, 'body/name', (name) => (typeof name === 'string' ? name.toUpperCase() : name)),
+      (incoming) => changeAt(incoming, 'body/name', (name) => (typeof name === 'string' ? name.toUpperCase() : name)),
       createdClient({}),
     ),
   ),
-  seenBy(
+  requiring(
     ['getClient'],
     ignore(
       'onboardClient',
@@ -617,18 +643,20 @@ const writes = [
       createdClient({ email: 'a@example.com' }),
     ),
   ),
-  seenBy(
+  requiring(
     ['getClient'],
     request(
       'onboardClient',
       'echo',
       'the legal name is cut after ten characters',
-      (ask) =>
-        changeAt(ask, 'body/legalName', (name) => (typeof name === 'string' ? name.slice(0, 10).trim() || name : name)),
+      (incoming) =>
+        changeAt(incoming, 'body/legalName', (name) =>
+          typeof name === 'string' ? name.slice(0, 10).trim() || name : name,
+        ),
       createdClient({ legalName: 'A name with many characters' }),
     ),
   ),
-  seenBy(
+  requiring(
     ['listClients', 'searchClients'],
     drift(
       'onboardClient',
@@ -636,10 +664,12 @@ const writes = [
       'a new client is in no list',
       remembering(
         () => ({ created: new Set<unknown>() }),
-        async (ask, next, memory) => {
-          const reply = await next(ask);
-          if (ask.operation === 'onboardClient' && reply.status === 201) memory.created.add(object(reply).clientId);
-          if (!['listClients', 'searchClients'].includes(ask.operation ?? '') || reply.status !== 200) return reply;
+        async (incoming, next, memory) => {
+          const reply = await next(incoming);
+          if (incoming.operation === 'onboardClient' && reply.status === 201)
+            memory.created.add(object(reply).clientId);
+          if (!['listClients', 'searchClients'].includes(incoming.operation ?? '') || reply.status !== 200)
+            return reply;
           return withJson(reply, {
             ...object(reply),
             data: rowsOf(jsonOf(reply)).filter(({ id }) => !memory.created.has(id)),
@@ -647,8 +677,8 @@ const writes = [
         },
       ),
       async (url, world) => {
-        const { clientId } = await tell(url, world, 'onboardClient');
-        const found = await tell(url, world, 'searchClients', where({ id: { _eq: clientId } }));
+        const { clientId } = await callJson(url, world, 'onboardClient');
+        const found = await callJson(url, world, 'searchClients', where({ id: { _eq: clientId } }));
         return rowsOf(found).length;
       },
     ),
@@ -665,9 +695,9 @@ const writes = [
     'Location',
     'the Location leads to another client',
     ({ ids }) =>
-      async (ask, next) => {
-        const reply = await next(ask);
-        return ask.operation === 'onboardClient' && reply.status === 201
+      async (incoming, next) => {
+        const reply = await next(incoming);
+        return incoming.operation === 'onboardClient' && reply.status === 201
           ? withHeader(reply, 'location', `/gql/v1/client/${ids.client}`)
           : reply;
       },
@@ -701,9 +731,9 @@ const writes = [
     'onboardClient',
     'idempotency',
     'a replay returns another client',
-    () => async (ask, next) => {
-      const reply = await next(ask);
-      return ask.operation === 'onboardClient' && reply.headers['idempotency-replayed'] !== undefined
+    () => async (incoming, next) => {
+      const reply = await next(incoming);
+      return incoming.operation === 'onboardClient' && reply.headers['idempotency-replayed'] !== undefined
         ? withJson(reply, { ...object(reply), clientId: newId() })
         : reply;
     },
@@ -715,30 +745,31 @@ const writes = [
     'a replay is a conflict',
     remembering(
       () => ({ keys: new Set<string>() }),
-      async (ask, next, { keys }) => {
-        const sent = ask.headers['idempotency-key'];
-        if (ask.operation !== 'createCustomRecordType' || sent === undefined || !keys.has(sent)) {
-          const reply = await next(ask);
-          if (ask.operation === 'createCustomRecordType' && sent !== undefined && reply.status === 201) keys.add(sent);
+      async (incoming, next, { keys }) => {
+        const sent = incoming.headers['idempotency-key'];
+        if (incoming.operation !== 'createCustomRecordType' || sent === undefined || !keys.has(sent)) {
+          const reply = await next(incoming);
+          if (incoming.operation === 'createCustomRecordType' && sent !== undefined && reply.status === 201)
+            keys.add(sent);
           return reply;
         }
-        return next(withHeader(ask, 'idempotency-key', undefined));
+        return next(withHeader(incoming, 'idempotency-key', undefined));
       },
     ),
     twice('createCustomRecordType'),
   ),
 
-  seenBy(
+  requiring(
     ['getCustomRecordType'],
     drift(
       'createCustomRecordType',
       'lost',
       'the type is stored under another name',
-      () => async (ask, next) => {
-        const [name] = valuesAt(ask, 'body/name');
-        if (ask.operation !== 'createCustomRecordType' || typeof name !== 'string' || name.length > 62)
-          return next(ask);
-        const reply = await next(changeAt(ask, 'body/name', to(`${name}X`)));
+      () => async (incoming, next) => {
+        const [name] = valuesAt(incoming, 'body/name');
+        if (incoming.operation !== 'createCustomRecordType' || typeof name !== 'string' || name.length > 62)
+          return next(incoming);
+        const reply = await next(changeAt(incoming, 'body/name', to(`${name}X`)));
         return {
           ...withHeader(reply, 'location', reply.headers.location?.replace(`${name}X`, name)),
           text: reply.text.replaceAll(`${name}X`, name),
@@ -755,7 +786,7 @@ const writes = [
     (name) => (typeof name === 'string' ? name.toUpperCase() : name),
     createdType({ displayName: 'Lead' }),
   ),
-  seenBy(
+  requiring(
     ['getCustomRecordType'],
     ignore('createCustomRecordType', 'lost', 'the description is not stored', 'body/description', (world: World) => ({
       body: { name: world.unique(), description: 'A lead', fields: [{ name: 'note', type: 'STRING' }] },
@@ -765,7 +796,7 @@ const writes = [
     'createCustomRecordType',
     'echo',
     'the fields are stored the other way round',
-    (ask) => changeAt(ask, 'body/fields', (fields) => (Array.isArray(fields) ? fields.toReversed() : fields)),
+    (incoming) => changeAt(incoming, 'body/fields', (fields) => (Array.isArray(fields) ? fields.toReversed() : fields)),
     createdType({
       fields: [
         { name: 'one', type: 'STRING' },
@@ -773,7 +804,7 @@ const writes = [
       ],
     }),
   ),
-  seenBy(
+  requiring(
     ['createCustomRecordType'],
     drift(
       'listCustomRecordTypes',
@@ -781,57 +812,57 @@ const writes = [
       'the list comes from a cache',
       remembering(
         () => ({ kept: new Map<string, Reply>() }),
-        async (ask, next, { kept }) => {
-          if (ask.operation !== 'listCustomRecordTypes') return next(ask);
-          const name = `${ask.headers.authorization} ${ask.query}`;
-          const reply = kept.get(name) ?? (await next(ask));
+        async (incoming, next, { kept }) => {
+          if (incoming.operation !== 'listCustomRecordTypes') return next(incoming);
+          const name = `${incoming.headers.authorization} ${incoming.query}`;
+          const reply = kept.get(name) ?? (await next(incoming));
           if (reply.status === 200) kept.set(name, reply);
           return reply;
         },
       ),
       async (url, world) => {
-        await tell(url, world, 'listCustomRecordTypes');
+        await callJson(url, world, 'listCustomRecordTypes');
         return createdType({})(url, world);
       },
     ),
   ),
 
-  seenBy(
+  requiring(
     ['getCustomRecordType'],
     drift(
       'updateCustomRecordType',
       'lost',
       'an update is returned, but not stored',
-      () => async (ask, next) => {
-        const change = jsonOf(ask);
-        if (ask.operation !== 'updateCustomRecordType' || !isObject(change) || Object.keys(change).length === 0)
-          return next(ask);
-        if (Object.keys(change).some((name) => !['displayName', 'description'].includes(name))) return next(ask);
+      () => async (incoming, next) => {
+        const change = jsonOf(incoming);
+        if (incoming.operation !== 'updateCustomRecordType' || !isObject(change) || Object.keys(change).length === 0)
+          return next(incoming);
+        if (Object.keys(change).some((name) => !['displayName', 'description'].includes(name))) return next(incoming);
         const reply = await next({
-          ...ask,
+          ...incoming,
           operation: 'getCustomRecordType',
           method: 'GET',
           body: undefined,
-          headers: withHeader(withHeader(ask, 'content-type', undefined), 'if-match', undefined).headers,
+          headers: withHeader(withHeader(incoming, 'content-type', undefined), 'if-match', undefined).headers,
         });
-        return reply.status === 200 ? withJson(reply, { ...object(reply), ...change }) : next(ask);
+        return reply.status === 200 ? withJson(reply, { ...object(reply), ...change }) : next(incoming);
       },
       changedType({ description: 'After' }),
     ),
   ),
-  seenBy(
+  requiring(
     ['getCustomRecordType'],
     drift(
       'updateCustomRecordType',
       'lost',
       'two changes are returned, but only one is stored',
-      () => async (ask, next) => {
-        const change = jsonOf(ask);
-        if (ask.operation !== 'updateCustomRecordType' || !isObject(change) || Object.keys(change).length < 2)
-          return next(ask);
+      () => async (incoming, next) => {
+        const change = jsonOf(incoming);
+        if (incoming.operation !== 'updateCustomRecordType' || !isObject(change) || Object.keys(change).length < 2)
+          return next(incoming);
         const { description, ...rest } = change;
-        if (description === undefined) return next(ask);
-        const reply = await next(withJson(ask, rest));
+        if (description === undefined) return next(incoming);
+        const reply = await next(withJson(incoming, rest));
         return reply.status === 200 ? withJson(reply, { ...object(reply), description }) : reply;
       },
       changedType({ displayName: 'After', description: 'After' }),
@@ -841,10 +872,10 @@ const writes = [
     'updateCustomRecordType',
     'partial',
     'what is left out is cleared',
-    (ask) =>
-      absent(ask, 'body/displayName') && !absent(ask, 'body/description')
-        ? changeAt(ask, 'body/displayName', to(null))
-        : ask,
+    (incoming) =>
+      absent(incoming, 'body/displayName') && !absent(incoming, 'body/description')
+        ? changeAt(incoming, 'body/displayName', to(null))
+        : incoming,
     changedType({ description: 'After' }),
   ),
   member(
@@ -855,15 +886,15 @@ const writes = [
     to('Before'),
     changedType({ description: 'After' }),
   ),
-  seenBy(
+  requiring(
     ['getCustomRecordType'],
     drift(
       'deactivateCustomRecordType',
       'lost',
       'a type stays active',
-      () => async (ask, next) => {
-        if (ask.operation !== 'deactivateCustomRecordType') return next(ask);
-        const reply = await next({ ...ask, operation: 'getCustomRecordType', method: 'GET' });
+      () => async (incoming, next) => {
+        if (incoming.operation !== 'deactivateCustomRecordType') return next(incoming);
+        const reply = await next({ ...incoming, operation: 'getCustomRecordType', method: 'GET' });
         const shown = withHeader(reply, 'etag', undefined);
         return reply.status === 200 ? withJson(shown, { ...object(shown), active: false }) : reply;
       },
@@ -881,10 +912,11 @@ const writes = [
     'updateCustomRecordType',
     'If-Match',
     'every precondition fails',
-    (ask) => (/^"\d+"$/.test(ask.headers['if-match'] ?? '') ? withHeader(ask, 'if-match', '"2147483647"') : ask),
+    (incoming) =>
+      /^"\d+"$/.test(incoming.headers['if-match'] ?? '') ? withHeader(incoming, 'if-match', '"2147483647"') : incoming,
     changedType({ description: 'After' }, { 'if-match': '"1"' }),
   ),
-  seenBy(
+  requiring(
     ['updateCustomRecordType'],
     header('getCustomRecordType', 'ETag', 'the ETag is always the same', 'etag', '"0"'),
   ),
@@ -892,37 +924,39 @@ const writes = [
     'updateCustomRecordType',
     'ETag',
     'an update returns the previous ETag',
-    () => async (ask, next) => {
-      const reply = await next(ask);
+    () => async (incoming, next) => {
+      const reply = await next(incoming);
       const version = Number(object(reply).version);
-      return ask.operation === 'updateCustomRecordType' && reply.status === 200 && version > 1
+      return incoming.operation === 'updateCustomRecordType' && reply.status === 200 && version > 1
         ? withHeader(reply, 'etag', `"${version - 1}"`)
         : reply;
     },
     async (url, world) => {
       const name = world.unique();
-      await tell(url, world, 'createCustomRecordType', { body: { name, fields: [{ name: 'note', type: 'STRING' }] } });
+      await callJson(url, world, 'createCustomRecordType', {
+        body: { name, fields: [{ name: 'note', type: 'STRING' }] },
+      });
       const change = sample('updateCustomRecordType', world, { path: { name }, body: { description: 'After' } });
-      // What precedes the version is a digest of the row.
+      // The version is preceded by a digest of the row.
       return (await send(url, change)).headers.etag?.replace(/^"[0-9a-f]+-/, '"');
     },
   ),
 
-  seenBy(
+  requiring(
     ['getContact'],
     drift(
       'upsertContacts',
       'lost',
       'new contacts are not stored',
-      () => async (ask, next) => {
-        const reply = await next(ask);
-        if (ask.operation !== 'upsertContacts') return reply;
+      () => async (incoming, next) => {
+        const reply = await next(incoming);
+        if (incoming.operation !== 'upsertContacts') return reply;
         return withJson(reply, edit(object(reply), '/succeeded/*/id', newId));
       },
       createdContact({}),
     ),
   ),
-  seenBy(
+  requiring(
     ['getContact'],
     ignore(
       'upsertContacts',
@@ -932,13 +966,13 @@ const writes = [
       createdContact({ phone: '+15035550199' }),
     ),
   ),
-  seenBy(
+  requiring(
     ['getContact'],
     request(
       'upsertContacts',
       'echo',
       'given and family name change places',
-      (ask) => changeAt(ask, 'body/contacts/*', swapNames),
+      (incoming) => changeAt(incoming, 'body/contacts/*', swapNames),
       createdContact({ firstName: 'Ada' }),
     ),
   ),
@@ -950,16 +984,16 @@ const writes = [
     (value) => (typeof value === 'string' ? `${value}-1` : value),
     (world: World) => record({ note: world.unique() }, 'OPP-0'),
   ),
-  seenBy(
+  requiring(
     ['lookupRecords'],
     drift(
       'updateRecords',
       'lost',
       'an update of a record is returned, but not stored',
-      () => async (ask, next) => {
-        const [attributes] = valuesAt(ask, 'body/records/0/attributes');
-        if (ask.operation !== 'updateRecords' || !isObject(attributes)) return next(ask);
-        const reply = await next(changeAt(ask, 'body/records/*/attributes', () => ({})));
+      () => async (incoming, next) => {
+        const [attributes] = valuesAt(incoming, 'body/records/0/attributes');
+        if (incoming.operation !== 'updateRecords' || !isObject(attributes)) return next(incoming);
+        const reply = await next(changeAt(incoming, 'body/records/*/attributes', () => ({})));
         const shown = edit(
           edit(object(reply), '/records/*/status', (status) => (status === 'UNCHANGED' ? 'UPDATED' : status)),
           '/records/*/attributes',
@@ -969,32 +1003,39 @@ const writes = [
       },
       async (url, world) => {
         const note = world.unique();
-        await tell(url, world, 'updateRecords', record({ note }, 'OPP-1'));
+        await callJson(url, world, 'updateRecords', record({ note }, 'OPP-1'));
         const row = await recordNamed(url, world, 'OPP-1');
         return isObject(row?.attributes) && row.attributes.note === note;
       },
     ),
   ),
-  seenBy(
+  requiring(
     ['lookupRecords'],
     drift(
       'deleteRecords',
       'lost',
       'a deleted record stays active',
-      () => async (ask, next) => {
-        const reply = await next(ask);
-        if (ask.operation !== 'deleteRecords' || reply.status !== 200) return reply;
-        const { records } = jsonOf(ask) as { records: { type: string; systemRef: string }[] };
+      () => async (incoming, next) => {
+        const reply = await next(incoming);
+        if (incoming.operation !== 'deleteRecords' || reply.status !== 200) return reply;
+        const { records } = jsonOf(incoming) as { records: { type: string; systemRef: string }[] };
         await next({
-          ...withJson(ask, { records: records.map((one) => ({ ...one, attributes: {} })) }),
+          ...withJson(incoming, { records: records.map((one) => ({ ...one, attributes: {} })) }),
           operation: 'upsertRecords',
           method: 'POST',
         });
         return reply;
       },
       async (url, world) => {
-        await tell(url, world, 'upsertRecords', record({ stage: 'LEAD', client: { systemRef: 'crm-88213' } }, 'OPP-8'));
-        await tell(url, world, 'deleteRecords', { body: { records: [{ type: 'Opportunity', systemRef: 'OPP-8' }] } });
+        await callJson(
+          url,
+          world,
+          'upsertRecords',
+          record({ stage: 'LEAD', client: { systemRef: 'crm-88213' } }, 'OPP-8'),
+        );
+        await callJson(url, world, 'deleteRecords', {
+          body: { records: [{ type: 'Opportunity', systemRef: 'OPP-8' }] },
+        });
         return (await recordNamed(url, world, 'OPP-8'))?.active;
       },
     ),
@@ -1011,13 +1052,15 @@ const reads = [
     'getClient',
     'safe',
     'reading a client changes it',
-    (world) => async (ask, next) => {
-      const reply = await next(ask);
-      if (ask.operation !== 'getClient' || reply.status !== 200) return reply;
+    (world) => async (incoming, next) => {
+      const reply = await next(incoming);
+      if (incoming.operation !== 'getClient' || reply.status !== 200) return reply;
       const { systemRef, paymentTermsDays } = object(reply);
       const attributes = { paymentTermsDays: (Number(paymentTermsDays) + 1) % 120 };
       await next(
-        aside(ask, world, 'updateRecords', { body: { records: [{ type: 'Client', systemRef, attributes }] } }),
+        otherRequest(incoming, world, 'updateRecords', {
+          body: { records: [{ type: 'Client', systemRef, attributes }] },
+        }),
       );
       return reply;
     },
@@ -1027,15 +1070,17 @@ const reads = [
     'getContact',
     'safe',
     'reading a contact counts as a change of it',
-    (world) => async (ask, next) => {
-      const reply = await next(ask);
-      if (ask.operation !== 'getContact' || reply.status !== 200) return reply;
+    (world) => async (incoming, next) => {
+      const reply = await next(incoming);
+      if (incoming.operation !== 'getContact' || reply.status !== 200) return reply;
       const { pmsRef, version } = object(reply);
-      await next(aside(ask, world, 'upsertContacts', { body: { contacts: [{ pmsRef, title: `Read ${version}` }] } }));
+      await next(
+        otherRequest(incoming, world, 'upsertContacts', { body: { contacts: [{ pmsRef, title: `Read ${version}` }] } }),
+      );
       return reply;
     },
     async (url, world) => {
-      const [one, other] = [await tell(url, world, 'getContact'), await tell(url, world, 'getContact')];
+      const [one, other] = [await callJson(url, world, 'getContact'), await callJson(url, world, 'getContact')];
       return one.version === other.version;
     },
   ),
@@ -1043,21 +1088,24 @@ const reads = [
     'getTaxRegions',
     'safe',
     'listing tax regions creates another one',
-    (world) => async (ask, next) => {
-      const reply = await next(ask);
-      if (ask.operation !== 'getTaxRegions' || reply.status !== 200) return reply;
+    (world) => async (incoming, next) => {
+      const reply = await next(incoming);
+      if (incoming.operation !== 'getTaxRegions' || reply.status !== 200) return reply;
       const code = `US-${randomBytes(5).toString('hex').toUpperCase()}`;
       const attributes = { name: code, code, country: 'US', ratePercent: '1', appliesToServices: true };
-      await next(aside(ask, world, 'upsertRecords', { body: { records: [{ type: 'TaxRegion', attributes }] } }));
+      await next(
+        otherRequest(incoming, world, 'upsertRecords', { body: { records: [{ type: 'TaxRegion', attributes }] } }),
+      );
       return reply;
     },
     async (url, world) => {
-      const count = async () => (await tell(url, world, 'getTaxRegions', { query: { includeTotal: 'true' } })).total;
+      const count = async () =>
+        (await callJson(url, world, 'getTaxRegions', { query: { includeTotal: 'true' } })).total;
       const before = await count();
       return (await count()) === before;
     },
   ),
-  seenBy(
+  requiring(
     ['updateCustomRecordType'],
     drift(
       'getCustomRecordType',
@@ -1065,10 +1113,10 @@ const reads = [
       'a type comes from a cache',
       remembering(
         () => ({ kept: new Map<string, Reply>() }),
-        async (ask, next, { kept }) => {
-          if (ask.operation !== 'getCustomRecordType') return next(ask);
-          const name = `${ask.headers.authorization} ${ask.path} ${ask.query}`;
-          const reply = kept.get(name) ?? (await next(ask));
+        async (incoming, next, { kept }) => {
+          if (incoming.operation !== 'getCustomRecordType') return next(incoming);
+          const name = `${incoming.headers.authorization} ${incoming.path} ${incoming.query}`;
+          const reply = kept.get(name) ?? (await next(incoming));
           if (reply.status === 200) kept.set(name, reply);
           return reply;
         },
@@ -1082,30 +1130,30 @@ const reads = [
     'every id returns the first client that was read',
     remembering(
       () => ({ kept: undefined as Reply | undefined }),
-      async (ask, next, memory) => {
-        const reply = await next(ask);
-        if (ask.operation !== 'getClient' || reply.status !== 200) return reply;
+      async (incoming, next, memory) => {
+        const reply = await next(incoming);
+        if (incoming.operation !== 'getClient' || reply.status !== 200) return reply;
         memory.kept ??= reply;
         return memory.kept;
       },
     ),
     async (url, world) => {
-      await tell(url, world, 'getClient');
-      return (await tell(url, world, 'getClient', { path: { id: world.ids.otherClient } })).name;
+      await callJson(url, world, 'getClient');
+      return (await callJson(url, world, 'getClient', { path: { id: world.ids.otherClient } })).name;
     },
   ),
-  seenBy(
+  requiring(
     ['listClients'],
     member('getClient', 'agreement', 'a client has another currency than in the list', '/currency', to('XTS')),
   ),
-  seenBy(
+  requiring(
     ['listContacts', 'searchContacts'],
     member('getContact', 'agreement', 'a contact has no links, which it has in the list', '/clients', to([])),
   ),
 ];
 
 async function terms(url: string, world: World): Promise<unknown> {
-  return (await tell(url, world, 'getClient', { path: { id: world.ids.otherClient } })).paymentTermsDays;
+  return (await callJson(url, world, 'getClient', { path: { id: world.ids.otherClient } })).paymentTermsDays;
 }
 
 export const semantics = expecting(

@@ -8,9 +8,9 @@ export type ServiceDrift = Drift<World>;
 export const {
   expecting,
   drift,
-  seenBy,
-  look,
-  tell,
+  requiring,
+  observe,
+  callJson,
   response,
   member,
   header,

@@ -6,7 +6,7 @@ import { robustness } from './robustness.ts';
 import { surface } from './undeclared-endpoints.ts';
 import { acceptance } from './valid-input.ts';
 
-/** Every drift of the suite on the service itself. */
+/** Every drift of the suite of the service. */
 export const serviceDrifts: readonly ServiceDrift[] = [
   ...responses,
   ...rejections,

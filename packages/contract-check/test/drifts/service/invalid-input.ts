@@ -1,13 +1,13 @@
 import { isObject } from '../../../src/json.ts';
 import { gone, isText, to } from '../combinators.ts';
-import { type Ask, jsonOf, withHeader, withJson } from '../message.ts';
+import { type IncomingRequest, jsonOf, withHeader, withJson } from '../message.ts';
 import type { RequestInput } from '../wire.ts';
 import { expecting, instead, loosen, request } from './combinators.ts';
 import type { World } from './world.ts';
 
-const given = (value: unknown) => value !== undefined;
-const above = (limit: number) => (value: unknown) => given(value) && Number(value) > limit;
-const below = (limit: number) => (value: unknown) => given(value) && Number(value) < limit;
+const isPresent = (value: unknown) => value !== undefined;
+const above = (limit: number) => (value: unknown) => isPresent(value) && Number(value) > limit;
+const below = (limit: number) => (value: unknown) => isPresent(value) && Number(value) < limit;
 const longer = (limit: number) => (value: unknown) => isText(value) && value.length > limit;
 const breaks = (pattern: RegExp) => (value: unknown) => isText(value) && !pattern.test(value);
 const noneOf = (all: readonly string[]) => (value: unknown) => isText(value) && !all.includes(value);
@@ -58,10 +58,10 @@ const columns = [
   ],
   ...['_and', '_or', '_not'],
 ];
-const times = <Value>(count: number, make: (index: number) => Value) =>
-  Array.from({ length: count }, (_, index) => make(index));
+const times = <Value>(count: number, create: (index: number) => Value) =>
+  Array.from({ length: count }, (_, index) => create(index));
 
-/** A new client, with more. */
+/** A new client with additional properties. */
 const onboard =
   (more: object) =>
   (world: World): RequestInput => ({
@@ -76,7 +76,7 @@ const definition =
     body: { name: world.unique(), fields: [{ name: 'note', type: 'STRING' }], ...more },
   });
 const where = (condition: unknown): RequestInput => ({ body: { where: condition } });
-/** Members of an object that are not known are dropped. */
+/** Removes the unknown properties of an object. */
 const known = (names: readonly string[]) => ({
   isWrong: (value: unknown) => isObject(value) && Object.keys(value).some((name) => !names.includes(name)),
   mend: (value: unknown) =>
@@ -139,27 +139,27 @@ const parameters = [
     'listContactsByClient',
     'unknown parameter',
     'unknown parameters are ignored',
-    (ask) => knownQuery(ask, ['page', 'pageSize', 'cursor', 'includeTotal']),
+    (incoming) => knownQuery(incoming, ['page', 'pageSize', 'cursor', 'includeTotal']),
     { query: { nonsense: '1' } },
   ),
-  request('getClient', 'unknown parameter', 'unknown parameters are ignored', (ask) => knownQuery(ask, []), {
+  request('getClient', 'unknown parameter', 'unknown parameters are ignored', (incoming) => knownQuery(incoming, []), {
     query: { nonsense: '1' },
   }),
   request(
     'listOrgs',
     'required',
     'the tenant may be left out',
-    (ask, world) => (missing(ask.headers.tenant) ? as(ask, world.owner) : ask),
+    (incoming, world) => (missing(incoming.headers.tenant) ? as(incoming, world.owner) : incoming),
     { headers: { tenant: undefined } },
   ),
   request(
     'listDepartments',
     'pattern',
     'any text passes for the name of a tenant',
-    (ask, { owner }) =>
-      breaks(/^[a-z][a-z0-9_]{1,62}$/)(ask.headers.tenant)
-        ? { ...ask, headers: { ...ask.headers, tenant: owner.tenant ?? '' } }
-        : ask,
+    (incoming, { owner }) =>
+      breaks(/^[a-z][a-z0-9_]{1,62}$/)(incoming.headers.tenant)
+        ? { ...incoming, headers: { ...incoming.headers, tenant: owner.tenant ?? '' } }
+        : incoming,
     { headers: { tenant: 'Not A Tenant' } },
   ),
   loosen(
@@ -211,35 +211,35 @@ const parameters = [
     'getClient',
     'format',
     'an id that is no UUID leads to some client',
-    (ask, { ids }) => mendPath(ask, uuid, ids.client),
+    (incoming, { ids }) => repairPath(incoming, uuid, ids.client),
     { path: { id: 'nonsense' } },
   ),
   request(
     'getContact',
     'pattern',
     'an id of another version leads to some contact',
-    (ask, { ids }) => mendPath(ask, uuid, ids.contact),
+    (incoming, { ids }) => repairPath(incoming, uuid, ids.contact),
     { path: { id: '9b2d6a1e-5f3c-4c1b-8a4f-5d2e9b60f101' } },
   ),
   request(
     'listContactsByClient',
     'format',
     'an id that is no UUID leads to some client',
-    (ask, { ids }) => mendPath(ask, uuid, ids.client),
+    (incoming, { ids }) => repairPath(incoming, uuid, ids.client),
     { path: { clientId: '17' } },
   ),
   request(
     'getRecordSchema',
     'pattern',
     'an invalid name returns some type',
-    (ask, { type }) => mendPath(ask, typeName, type),
+    (incoming, { type }) => repairPath(incoming, typeName, type),
     { path: { type: 'opportunity' } },
   ),
   request(
     'lookupRecords',
     'maxLength',
     'a name that is too long leads to some type',
-    (ask, { type }) => mendPath(ask, typeName, type),
+    (incoming, { type }) => repairPath(incoming, typeName, type),
     { path: { type: 'X'.repeat(64) } },
   ),
 ];
@@ -249,7 +249,8 @@ const bodies = [
     'createToken',
     'pattern',
     'a key with spaces is accepted',
-    (ask, { key }) => (jsonText(ask, 'apiKey', /\s|[^\w.-]/) ? withJson(ask, { apiKey: key }) : ask),
+    (incoming, { key }) =>
+      jsonText(incoming, 'apiKey', /\s|[^\w.-]/) ? withJson(incoming, { apiKey: key }) : incoming,
     { body: { apiKey: 'no key' } },
   ),
   loosen('listClients', 'maximum', 'a page of more than 1000 rows is cut', 'body/pageSize', above(1000), to(1000), {
@@ -269,7 +270,7 @@ const bodies = [
     'type',
     'a page size that is no number is left out',
     'body/pageSize',
-    (value) => given(value) && typeof value !== 'number',
+    (value) => isPresent(value) && typeof value !== 'number',
     gone,
     { body: { pageSize: [] } },
   ),
@@ -299,7 +300,7 @@ const bodies = [
     'not',
     'of cursor and page the cursor is ignored',
     'body',
-    (value) => isObject(value) && given(value.cursor) && Number(value.page) > 0,
+    (value) => isObject(value) && isPresent(value.cursor) && Number(value.page) > 0,
     (value) => ({ ...(value as object), cursor: undefined }),
     { body: { cursor: 'abc.def', page: 1 } },
   ),
@@ -676,24 +677,24 @@ const bodies = [
     cut(2000),
     { body: { description: 'x'.repeat(2001) } },
   ),
-  loosen('updateCustomRecordType', 'unknown property', 'a name is ignored', 'body/name', given, gone, {
+  loosen('updateCustomRecordType', 'unknown property', 'a name is ignored', 'body/name', isPresent, gone, {
     body: { name: 'Other', description: 'Work' },
   }),
   request(
     'listClientTypes',
     'body',
     'a body that is not JSON is ignored',
-    (ask) => (jsonOf(ask) === undefined ? withJson(ask, {}) : ask),
+    (incoming) => (jsonOf(incoming) === undefined ? withJson(incoming, {}) : incoming),
     { raw: '{"page":' },
   ),
   request(
     'listContactClients',
     'body',
     'the body may be left out',
-    (ask) =>
-      ask.body === undefined
-        ? withJson({ ...ask, headers: { ...ask.headers, 'content-type': 'application/json' } }, {})
-        : ask,
+    (incoming) =>
+      incoming.body === undefined
+        ? withJson({ ...incoming, headers: { ...incoming.headers, 'content-type': 'application/json' } }, {})
+        : incoming,
     { raw: '' },
   ),
 ];
@@ -712,20 +713,20 @@ const mediaTypes = [
     'searchClients',
     'media type',
     'a form is treated as an empty search',
-    (ask) =>
-      ask.headers['content-type']?.includes('form')
-        ? { ...withJson(ask, {}), headers: { ...ask.headers, 'content-type': 'application/json' } }
-        : ask,
+    (incoming) =>
+      incoming.headers['content-type']?.includes('form')
+        ? { ...withJson(incoming, {}), headers: { ...incoming.headers, 'content-type': 'application/json' } }
+        : incoming,
     { headers: { 'content-type': 'application/x-www-form-urlencoded' }, raw: 'page=0' },
   ),
   request(
     'updateRecords',
     'media type',
     'XML is treated as no change',
-    (ask) => {
-      if (!ask.headers['content-type']?.includes('xml')) return ask;
+    (incoming) => {
+      if (!incoming.headers['content-type']?.includes('xml')) return incoming;
       const records = [{ type: 'Opportunity', systemRef: 'OPP-0', attributes: {} }];
-      return withHeader(withJson(ask, { records }), 'content-type', 'application/json');
+      return withHeader(withJson(incoming, { records }), 'content-type', 'application/json');
     },
     { headers: { 'content-type': 'application/xml' } },
   ),
@@ -733,13 +734,13 @@ const mediaTypes = [
 
 const unsigned: RequestInput = { headers: { authorization: undefined } };
 const nonsense: RequestInput = { headers: { authorization: 'Bearer eyJhbGciOiJFZERTQSJ9.e30.nonsense' } };
-const is = (who: 'expired' | 'forbidden' | 'otherTenant') => (ask: Ask, world: World) =>
-  ask.headers.authorization === world[who].authorization;
-const isUnsigned = (ask: Ask) => ask.headers.authorization === undefined;
-const isUnknown = (ask: Ask, world: World) =>
-  isText(ask.headers.authorization) &&
+const is = (who: 'expired' | 'forbidden' | 'otherTenant') => (incoming: IncomingRequest, world: World) =>
+  incoming.headers.authorization === world[who].authorization;
+const isUnsigned = (incoming: IncomingRequest) => incoming.headers.authorization === undefined;
+const isUnknown = (incoming: IncomingRequest, world: World) =>
+  isText(incoming.headers.authorization) &&
   ![world.owner, world.expired, world.forbidden, world.otherTenant].some(
-    (one) => one.authorization === ask.headers.authorization,
+    (one) => one.authorization === incoming.headers.authorization,
   );
 
 const security = [
@@ -751,7 +752,7 @@ const security = [
   admit(
     'listIndustries',
     'any scheme will do',
-    (ask) => isText(ask.headers.authorization) && !ask.headers.authorization.startsWith('Bearer '),
+    (incoming) => isText(incoming.headers.authorization) && !incoming.headers.authorization.startsWith('Bearer '),
     { headers: { authorization: 'Basic bm9ib2R5Og==' } },
   ),
   admit('listOrgs', 'a token never expires', is('expired'), ({ expired }) => ({ headers: expired })),
@@ -769,32 +770,40 @@ const security = [
 
 export const rejections = expecting(['invalid input'], [...parameters, ...bodies, ...mediaTypes, ...security]);
 
-/** Somebody is treated as the owner. */
+/** Treats an identity as the owner. */
 function admit(
   operation: string,
   what: string,
-  who: (ask: Ask, world: World) => boolean,
+  who: (incoming: IncomingRequest, world: World) => boolean,
   shown: RequestInput | ((world: World) => RequestInput),
 ) {
-  return request(operation, 'security', what, (ask, world) => (who(ask, world) ? as(ask, world.owner) : ask), shown);
+  return request(
+    operation,
+    'security',
+    what,
+    (incoming, world) => (who(incoming, world) ? as(incoming, world.owner) : incoming),
+    shown,
+  );
 }
 
-function as(ask: Ask, headers: World['owner']): Ask {
-  return { ...ask, headers: { ...ask.headers, ...headers } };
+function as(incoming: IncomingRequest, headers: World['owner']): IncomingRequest {
+  return { ...incoming, headers: { ...incoming.headers, ...headers } };
 }
 
-function knownQuery(ask: Ask, names: readonly string[]): Ask {
-  const query = [...new URLSearchParams(ask.query)].filter(([name]) => names.includes(name));
-  return { ...ask, query: new URLSearchParams(query).toString() };
+function knownQuery(incoming: IncomingRequest, names: readonly string[]): IncomingRequest {
+  const query = [...new URLSearchParams(incoming.query)].filter(([name]) => names.includes(name));
+  return { ...incoming, query: new URLSearchParams(query).toString() };
 }
 
-/** The last segment of a path, where it has not the form of one. */
-function mendPath(ask: Ask, form: RegExp, mended: string): Ask {
-  const segments = ask.path.split('/');
-  return form.test(segments.at(-1) ?? '') ? ask : { ...ask, path: [...segments.slice(0, -1), mended].join('/') };
+/** Replaces the last segment of a path if it has the wrong format. */
+function repairPath(incoming: IncomingRequest, form: RegExp, replacement: string): IncomingRequest {
+  const segments = incoming.path.split('/');
+  return form.test(segments.at(-1) ?? '')
+    ? incoming
+    : { ...incoming, path: [...segments.slice(0, -1), replacement].join('/') };
 }
 
-function jsonText(ask: Ask, name: string, pattern: RegExp): boolean {
-  const body = jsonOf(ask);
+function jsonText(incoming: IncomingRequest, name: string, pattern: RegExp): boolean {
+  const body = jsonOf(incoming);
   return isObject(body) && isText(body[name]) && pattern.test(body[name]);
 }

@@ -11,7 +11,7 @@ const also = (more: object) => (value: unknown) => (isObject(value) ? { ...value
 const asText = (value: unknown) => String(value);
 const body = (pointer: string, change: (value: unknown) => unknown) => (reply: Reply) =>
   withJson(reply, edit(jsonOf(reply), pointer, change));
-const nothingFound = { body: { where: { name: { _eq: 'Nobody' } } } };
+const withoutMatches = { body: { where: { name: { _eq: 'Nobody' } } } };
 const opportunity = { path: { type: 'Opportunity' } };
 
 const bodies = [
@@ -54,7 +54,7 @@ const bodies = [
     'listClientTypes',
     'later page',
     'rows of later pages have no code',
-    (reply, ask) => (isLater(ask) ? body('/data/*/code', gone)(reply) : reply),
+    (reply, incoming) => (isLater(incoming) ? body('/data/*/code', gone)(reply) : reply),
     { body: { page: 1, pageSize: 1 } },
   ),
   member('listContacts', 'last row', 'the last row says "no" for its mail', '/data/-1/emailOptOut', to('no')),
@@ -115,7 +115,7 @@ const bodies = [
     'empty',
     'an empty list is null',
     (reply) => (rowsOf(jsonOf(reply)).length === 0 ? body('/data', to(null))(reply) : reply),
-    nothingFound,
+    withoutMatches,
   ),
   response(
     'searchContacts',

@@ -1,41 +1,42 @@
 import { isObject } from '../../../src/json.ts';
 import { crash, isText } from '../combinators.ts';
-import { type Ask, jsonOf, within } from '../message.ts';
+import { type IncomingRequest, jsonOf, within } from '../message.ts';
 import type { RequestInput } from '../wire.ts';
 import { drift, expecting, type ServiceDrift } from './combinators.ts';
 import type { World } from './world.ts';
 
-/** Requests that a test holds for are more than the server can take. */
+/** Requests that match a test cause an unhandled error. */
 function fails(
   operation: string,
   kind: string,
   what: string,
-  when: (ask: Ask) => boolean,
+  when: (incoming: IncomingRequest) => boolean,
   shown: RequestInput | ((world: World) => RequestInput),
 ): ServiceDrift {
   return drift(
     operation,
     kind,
     what,
-    () => (ask, next) => (ask.operation === operation && when(ask) ? crash() : next(ask)),
+    () => (incoming, next) => (incoming.operation === operation && when(incoming) ? crash() : next(incoming)),
     shown,
   );
 }
 
-const some = (test: (value: unknown) => boolean) => (ask: Ask) => [...within(jsonOf(ask))].some(test);
+const some = (test: (value: unknown) => boolean) => (incoming: IncomingRequest) =>
+  [...within(jsonOf(incoming))].some(test);
 const text = (pattern: RegExp) => some((value) => isText(value) && pattern.test(value));
 const named = (name: string, test: (value: unknown) => boolean) =>
   some((value) => isObject(value) && Object.hasOwn(value, name) && test(value[name]));
 const depth = (value: unknown): number =>
   typeof value === 'object' && value !== null ? 1 + Math.max(0, ...Object.values(value).map(depth)) : 0;
-const query = (test: RegExp) => (ask: Ask) => test.test(decodeURIComponent(ask.query));
+const query = (test: RegExp) => (incoming: IncomingRequest) => test.test(decodeURIComponent(incoming.query));
 const inPath =
   (test: RegExp) =>
-  ({ path }: Ask) =>
+  ({ path }: IncomingRequest) =>
     test.test(path);
 const is =
   (expected: string) =>
-  ({ body }: Ask) =>
+  ({ body }: IncomingRequest) =>
     (body?.toString().trim() ?? '') === expected;
 const where = (condition: unknown): RequestInput => ({ body: { where: condition } });
 const client =
@@ -64,7 +65,7 @@ export const robustness = expecting(
       'searchClients',
       'depth',
       'a condition five levels deep gives 500',
-      (ask) => depth(jsonOf(ask)) > 6,
+      (incoming) => depth(jsonOf(incoming)) > 6,
       where({ _not: { _not: { _not: { _not: { name: { _eq: 'x' } } } } } }),
     ),
     fails(
@@ -106,7 +107,7 @@ export const robustness = expecting(
       'upsertRecords',
       'depth',
       'attributes ten levels deep give 500',
-      (ask) => depth(jsonOf(ask)) > 10,
+      (incoming) => depth(jsonOf(incoming)) > 10,
       (): RequestInput => {
         let deep: unknown = 1;
         for (let level = 0; level < 12; level += 1) deep = { deep };
@@ -136,10 +137,10 @@ export const robustness = expecting(
       'listOffices',
       'body',
       'a body that is not JSON gives 500',
-      (ask) => (ask.body?.length ?? 0) > 0 && jsonOf(ask) === undefined,
+      (incoming) => (incoming.body?.length ?? 0) > 0 && jsonOf(incoming) === undefined,
       { raw: '{"page":' },
     ),
-    fails('listOrgs', 'body', 'a list in place of an object gives 500', (ask) => Array.isArray(jsonOf(ask)), {
+    fails('listOrgs', 'body', 'a list in place of an object gives 500', (incoming) => Array.isArray(jsonOf(incoming)), {
       body: [],
     }),
     fails('listTaxRegions', 'body', 'null in place of an object gives 500', is('null'), { body: null }),
@@ -159,14 +160,16 @@ export const robustness = expecting(
       'searchClients',
       'hang',
       'a pattern with a wildcard never returns',
-      () => (ask, next) => (ask.operation === 'searchClients' && text(/%/)(ask) ? new Promise(() => {}) : next(ask)),
+      () => (incoming, next) =>
+        incoming.operation === 'searchClients' && text(/%/)(incoming) ? new Promise(() => {}) : next(incoming),
       where({ name: { _like: '%a' } }),
     ),
     drift(
       'upsertContacts',
       'hang',
       'a name of a hundred characters breaks the connection',
-      () => (ask, next) => (ask.operation === 'upsertContacts' && text(/^.{100}$/)(ask) ? undefined : next(ask)),
+      () => (incoming, next) =>
+        incoming.operation === 'upsertContacts' && text(/^.{100}$/)(incoming) ? undefined : next(incoming),
       { body: { contacts: [{ pmsRef: 'P-nobody', lastName: 'x'.repeat(100) }] } },
     ),
   ],

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { type Ask, type Reply, withJson } from '../message.ts';
+import { type IncomingRequest, type Reply, withJson } from '../message.ts';
 import type { RequestInput } from '../wire.ts';
 import type { World } from './world.ts';
 
-/** The body of the plainest call that succeeds, by operation; the others take an empty object, or nothing. */
+/** The body of the simplest call that succeeds, by operation. Other operations take an empty object or nothing. */
 const bodies: Readonly<Record<string, (world: World) => unknown>> = {
   createToken: ({ key }) => ({ apiKey: key }),
   onboardClient: (world) => ({ name: world.unique(), address: { city: 'Portland', country: 'US' } }),
@@ -17,8 +17,8 @@ const bodies: Readonly<Record<string, (world: World) => unknown>> = {
   updateCustomRecordType: (world) => ({ description: world.unique() }),
 };
 
-/** The plainest call of an operation that succeeds, signed in as the owner. */
-export function sample(id: string, world: World, expected: RequestInput = {}): Ask {
+/** The simplest call of an operation that succeeds, with the credentials of the owner. */
+export function sample(id: string, world: World, expected: RequestInput = {}): IncomingRequest {
   const operation = world.operations.find((one) => one.id === id);
   if (operation === undefined) throw new Error(`The contract has no operation ${id}.`);
   const parameters: Readonly<Record<string, string>> = {
@@ -29,22 +29,22 @@ export function sample(id: string, world: World, expected: RequestInput = {}): A
     ...expected.path,
   };
   const path = operation.path.replaceAll(/\{([^}]+)\}/g, (_, name) => encodeURIComponent(parameters[name] ?? ''));
-  const given = Object.entries({
+  const headerEntries = Object.entries({
     ...(operation.body === undefined ? {} : { 'content-type': 'application/json' }),
     ...(id === 'createToken' ? {} : world.owner),
     ...expected.headers,
   }).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const ask: Ask = {
+  const incoming: IncomingRequest = {
     operation: id,
     template: operation.path,
     method: operation.method,
     path,
     query: new URLSearchParams(expected.query).toString(),
-    headers: Object.fromEntries(given),
+    headers: Object.fromEntries(headerEntries),
     body: expected.raw === undefined ? undefined : Buffer.from(expected.raw),
   };
-  if (operation.body === undefined || expected.raw !== undefined) return ask;
-  return withJson(ask, 'body' in expected ? expected.body : (bodies[id]?.(world) ?? {}));
+  if (operation.body === undefined || expected.raw !== undefined) return incoming;
+  return withJson(incoming, 'body' in expected ? expected.body : (bodies[id]?.(world) ?? {}));
 }
 
 const unknownId = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f1ff';
@@ -65,7 +65,7 @@ const codes: Readonly<Record<number, string>> = {
   415: 'UNSUPPORTED_MEDIA_TYPE',
 };
 
-/** A problem document as the service itself writes it. */
+/** A problem document in the format of the service. */
 export function problem(status: number): Reply {
   const code = codes[status] ?? 'CONFLICT';
   const title = code.replaceAll('_', ' ').toLowerCase();

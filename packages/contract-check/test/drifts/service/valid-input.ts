@@ -13,7 +13,7 @@ const isEmpty = (value: unknown) => typeof value === 'object' && value !== null 
 const ofLength = (length: number) => (value: unknown) =>
   (isText(value) || Array.isArray(value)) && value.length === length;
 const missing = (value: unknown) => value === undefined;
-const given = (value: unknown) => value !== undefined;
+const isPresent = (value: unknown) => value !== undefined;
 const times = <Value>(count: number, value: Value) => Array.from({ length: count }, () => value);
 const onboard =
   (more: object) =>
@@ -30,7 +30,7 @@ const definition =
   });
 const field = (more: object) => definition({ fields: [{ name: 'note', type: 'STRING', ...more }] });
 const where = (condition: unknown): RequestInput => ({ body: { where: condition } });
-/** Whether something of this kind is anywhere in the body. */
+/** Whether any value in the body matches. */
 const anywhere = (test: (value: unknown) => boolean) => (value: unknown) => [...within(value)].some(test);
 const operator = (name: string, test: (value: unknown) => boolean) =>
   anywhere((value) => isObject(value) && name in value && test(value[name]));
@@ -63,10 +63,10 @@ export const acceptance = expecting(
       is(true),
       { query: { includeInactive: 'true' } },
     ),
-    tighten('getContact', 'header', 'a trace is rejected', 'header.traceparent', given, {
+    tighten('getContact', 'header', 'a trace is rejected', 'header.traceparent', isPresent, {
       headers: { traceparent: `00-${'4'.repeat(32)}-${'7'.repeat(16)}-01` },
     }),
-    tighten('listOrgs', 'header', 'the id of a client is rejected', 'header.x-client-id', given, {
+    tighten('listOrgs', 'header', 'the id of a client is rejected', 'header.x-client-id', isPresent, {
       headers: { 'x-client-id': 'hartwell-crm' },
     }),
     tighten(
@@ -130,7 +130,7 @@ export const acceptance = expecting(
       'branch',
       'an operator is not known',
       'body/where',
-      operator('_nilike', given),
+      operator('_nilike', isPresent),
       where({ name: { _nilike: 'x' } }),
     ),
     tighten(
@@ -138,7 +138,7 @@ export const acceptance = expecting(
       'branch',
       'conditions on a relation are rejected',
       'body/where/contactClients',
-      given,
+      isPresent,
       where({ contactClients: { roles: { _contains: 'BILLING' } } }),
     ),
     tighten(
@@ -152,7 +152,7 @@ export const acceptance = expecting(
     tighten('searchClients', 'maxItems', 'five keys are too many', 'body/orderBy', ofLength(5), {
       body: { orderBy: times(5, { name: 'asc' }) },
     }),
-    tighten('searchClients', 'property', 'nothing can be sorted by its state', 'body/orderBy/*/active', given, {
+    tighten('searchClients', 'property', 'nothing can be sorted by its state', 'body/orderBy/*/active', isPresent, {
       body: { orderBy: [{ active: 'asc' }] },
     }),
     tighten(
@@ -184,7 +184,7 @@ export const acceptance = expecting(
       'branch',
       'conditions cannot be negated',
       'body/where/_not',
-      given,
+      isPresent,
       where({ _not: { lastName: { _eq: 'x' } } }),
     ),
 
@@ -258,7 +258,7 @@ export const acceptance = expecting(
       'property',
       'a billing address is rejected',
       'body/billingAddress',
-      given,
+      isPresent,
       onboard({ billingAddress: { city: 'Salem' } }),
     ),
     tighten('upsertContacts', 'maxItems', 'a hundred contacts are too many', 'body/contacts', ofLength(100), {
@@ -366,7 +366,7 @@ export const acceptance = expecting(
       'listTaxRegions',
       'property',
       'a total cannot be requested',
-      (ask) => JSON.stringify(jsonOf(ask))?.includes('includeTotal') === true,
+      (incoming) => JSON.stringify(jsonOf(incoming))?.includes('includeTotal') === true,
       () => problem(400),
       { body: { includeTotal: true } },
     ),

@@ -18,22 +18,22 @@ import { rowsOf } from '../message.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The contract that the server is held to, in its split sources. */
+/** The entry file of the contract, which is split over several files. */
 export const specFile = fileURLToPath(new URL('../../../../../openapi/openapi.yaml', import.meta.url));
 
-/** The server that all drifts of a run share, and what it needs. */
+/** The server that all drifts of a run share, and its dependencies. */
 export interface RealServer {
   readonly address: string;
   readonly operations: readonly Operation[];
-  /** A tenant of its own with data in every list, so that no run sees what another one made. */
-  makeWorld(): Promise<World>;
+  /** A separate tenant with data in every list, so that runs do not see each other's data. */
+  createWorld(): Promise<World>;
   stop(): Promise<void>;
 }
 
-/** A tenant, who calls there, and what is known to be there. */
+/** A tenant, its credentials, and IDs of its data. */
 export interface World {
   readonly operations: readonly Operation[];
-  /** May do everything. */
+  /** Has all permissions. */
   readonly owner: Headers;
   readonly expired: Headers;
   readonly forbidden: Headers;
@@ -45,11 +45,11 @@ export interface World {
   readonly refs: Readonly<Record<'client' | 'contact', string>>;
   /** A custom type with three records. */
   readonly type: 'Opportunity';
-  /** Another text on every call, so that what is created does not collide with what another probe made. */
+  /** A unique text for every call, so that created resources do not conflict. */
   unique(): string;
 }
 
-/** The whole service on an embedded database of its own, or on an empty database of a PostgreSQL server. */
+/** The whole service on a separate embedded database, or on an empty database of a PostgreSQL server. */
 export async function startRealServer(databaseUrl?: string): Promise<RealServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'contract-check-drifts-'));
   const { service, address, stop } = await serve({
@@ -66,7 +66,7 @@ export async function startRealServer(databaseUrl?: string): Promise<RealServer>
   return {
     address,
     operations,
-    makeWorld: () => makeWorld({ service, address, operations }, `${Date.now().toString(36)}${worlds++}`),
+    createWorld: () => createWorld({ service, address, operations }, `${Date.now().toString(36)}${worlds++}`),
     async stop() {
       await stop();
       await rm(dataDir, { recursive: true, force: true });
@@ -80,7 +80,7 @@ interface Place {
   readonly operations: readonly Operation[];
 }
 
-async function makeWorld({ service, address, operations }: Place, suffix: string): Promise<World> {
+async function createWorld({ service, address, operations }: Place, suffix: string): Promise<World> {
   const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
   const [name, otherName] = [`firm_${suffix}`, `other_${suffix}`];
   for (const tenant of [name, otherName])
@@ -127,7 +127,7 @@ async function makeWorld({ service, address, operations }: Place, suffix: string
   };
 }
 
-/** Rows in the lists that the demo data leaves empty, or with one row. */
+/** Adds rows to the lists for which the demo data has at most one. */
 async function fill(address: string, headers: Headers): Promise<void> {
   const records = [
     ...['Payroll', 'Estates', 'Advisory'].map((name) => ({
@@ -158,8 +158,8 @@ async function fill(address: string, headers: Headers): Promise<void> {
     },
     { type: 'Contact', attributes: { lastName: 'Okafor', email: 'okafor@example.com', preferredChannel: 'SMS' } },
   ];
-  expectAllTaken(await post(address, '/api/v1/records', headers, { records }));
-  // As the contract's examples have it, so that they can be sent; the last field is for probes.
+  expectAllAccepted(await post(address, '/api/v1/records', headers, { records }));
+  // The names that the contract's examples use, so that the examples can be sent. Probes use the last field.
   const fields = [
     {
       name: 'stage',
@@ -182,12 +182,12 @@ async function fill(address: string, headers: Headers): Promise<void> {
     systemRef: `OPP-${index}`,
     attributes: { stage, value: `${index}.50`, client: { systemRef: 'crm-88213' } },
   }));
-  expectAllTaken(await post(address, '/api/v1/records', headers, { records: opportunities }));
+  expectAllAccepted(await post(address, '/api/v1/records', headers, { records: opportunities }));
 }
 
-function expectAllTaken(result: unknown): void {
+function expectAllAccepted(result: unknown): void {
   if (!isObject(result) || !isObject(result.summary) || result.summary.failed !== 0) {
-    throw new Error(`Not every row was made: ${JSON.stringify(result)}`);
+    throw new Error(`Not every row was created: ${JSON.stringify(result)}`);
   }
 }
 
@@ -202,11 +202,11 @@ async function send(address: string, method: string, path: string, headers: Head
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   });
   const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`);
+  if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}: ${text}`);
   return JSON.parse(text);
 }
 
-/** The same token as it would be an hour later: signed by the server's own key, and over. */
+/** The same token after its expiry, signed with the server's key. */
 async function expire(service: Service, token: string): Promise<string> {
   const [header = '', payload = ''] = token.split('.');
   const claims: unknown = JSON.parse(Buffer.from(payload, 'base64url').toString());

@@ -15,13 +15,13 @@ const {
   ignore,
   instead,
   loosen,
-  look,
+  observe,
   member,
   otherDefault,
   page,
   request,
-  seenBy,
-  tell,
+  requiring,
+  callJson,
   tighten,
 } = combinatorsOf<Shop>({ sample, rejected, problem });
 
@@ -58,7 +58,7 @@ const inspection =
     body: { kind: 'inspection', toolId: shop.ids.tool, title: shop.unique(), marks: [9, 'pass', false], ...more },
   });
 const names = (operation: string, query: Readonly<Record<string, string>>) => async (url: string, shop: Shop) => {
-  const returned = await tell(url, shop, operation, { query });
+  const returned = await callJson(url, shop, operation, { query });
   return [
     returned['(status)'],
     returned.total,
@@ -83,14 +83,15 @@ const responses = expecting(
       'headTool',
       'status',
       'HEAD returns 500',
-      () => async (ask, next) => (ask.operation === 'headTool' ? { ...(await next(ask)), status: 500 } : next(ask)),
+      () => async (incoming, next) =>
+        incoming.operation === 'headTool' ? { ...(await next(incoming)), status: 500 } : next(incoming),
     ),
     drift(
       'headTool',
       'header',
       'HEAD has no ETag',
-      () => async (ask, next) =>
-        ask.operation === 'headTool' ? withHeader(await next(ask), 'etag', undefined) : next(ask),
+      () => async (incoming, next) =>
+        incoming.operation === 'headTool' ? withHeader(await next(incoming), 'etag', undefined) : next(incoming),
     ),
     response('createTool', 'status', 'a creation is 200', (reply) => ({ ...reply, status: 200 })),
     header('createTool', 'header', 'a creation has no Location', 'location', undefined),
@@ -256,16 +257,16 @@ const rejections = expecting(
       'changeTool',
       'required',
       'a precondition is optional',
-      (ask) => (ask.headers['if-match'] === undefined ? withHeader(ask, 'if-match', '*') : ask),
+      (incoming) => (incoming.headers['if-match'] === undefined ? withHeader(incoming, 'if-match', '*') : incoming),
       { headers: { 'if-match': undefined } },
     ),
     request(
       'listJobs',
       'unknown parameter',
       'unknown parameters are ignored',
-      (ask) => ({
-        ...ask,
-        query: ask.query
+      (incoming) => ({
+        ...incoming,
+        query: incoming.query
           .split('&')
           .filter((pair) => /^(filter|tags|numbers|sort|order|pageSize|cursor)/.test(decodeURIComponent(pair)))
           .join('&'),
@@ -276,30 +277,30 @@ const rejections = expecting(
       'getTool',
       'security',
       'no token is needed',
-      (ask, { headers }) =>
-        ask.headers.authorization === undefined && ask.headers['x-api-key'] === undefined
-          ? { ...ask, headers: { ...ask.headers, ...headers.owner } }
-          : ask,
+      (incoming, { headers }) =>
+        incoming.headers.authorization === undefined && incoming.headers['x-api-key'] === undefined
+          ? { ...incoming, headers: { ...incoming.headers, ...headers.owner } }
+          : incoming,
       { headers: { authorization: undefined } },
     ),
     request(
       'listJobs',
       'security',
       'a token never expires',
-      (ask, { headers }) =>
-        ask.headers.authorization === headers.expired.authorization
-          ? { ...ask, headers: { ...ask.headers, ...headers.owner } }
-          : ask,
+      (incoming, { headers }) =>
+        incoming.headers.authorization === headers.expired.authorization
+          ? { ...incoming, headers: { ...incoming.headers, ...headers.owner } }
+          : incoming,
       ({ headers }: Shop) => ({ headers: headers.expired }),
     ),
     request(
       'createReport',
       'security',
       'no scope is needed',
-      (ask, { headers }) =>
-        ask.headers.authorization === headers.forbidden.authorization
-          ? { ...ask, headers: { ...ask.headers, ...headers.owner } }
-          : ask,
+      (incoming, { headers }) =>
+        incoming.headers.authorization === headers.forbidden.authorization
+          ? { ...incoming, headers: { ...incoming.headers, ...headers.owner } }
+          : incoming,
       ({ headers }: Shop) => ({ headers: headers.forbidden }),
     ),
   ],
@@ -318,7 +319,7 @@ const acceptance = expecting(
       'createTool',
       'null',
       'no note must not be null',
-      (ask) => valuesAt(ask, 'body/note').includes(null),
+      (incoming) => valuesAt(incoming, 'body/note').includes(null),
       () => problem(422),
       tool({ note: null }),
     ),
@@ -326,7 +327,7 @@ const acceptance = expecting(
       'createTool',
       'minimum',
       'a price of 0 is rejected',
-      (ask) => valuesAt(ask, 'body/price').includes(0),
+      (incoming) => valuesAt(incoming, 'body/price').includes(0),
       () => problem(422),
       tool({ price: 0 }),
     ),
@@ -334,7 +335,7 @@ const acceptance = expecting(
       'createJob',
       'branch',
       'inspections are rejected',
-      (ask) => valuesAt(ask, 'body/kind').includes('inspection'),
+      (incoming) => valuesAt(incoming, 'body/kind').includes('inspection'),
       () => problem(422),
       inspection({}),
     ),
@@ -342,7 +343,7 @@ const acceptance = expecting(
       'createJob',
       'minimum',
       'an angle of 10 degrees is rejected',
-      (ask) => valuesAt(ask, 'body/angle').includes(10),
+      (incoming) => valuesAt(incoming, 'body/angle').includes(10),
       () => problem(422),
       sharpening({ angle: 10 }),
     ),
@@ -360,7 +361,7 @@ const acceptance = expecting(
   ],
 );
 
-const beside = expecting(
+const undeclaredEndpoints = expecting(
   ['undeclared endpoints', 'robustness', 'invalid input', 'valid input'],
   [
     instead(
@@ -383,7 +384,7 @@ const beside = expecting(
       'listTools',
       'number',
       'a great offset gives 500',
-      (ask) => valuesAt(ask, 'query.offset').some(above(1e5)),
+      (incoming) => valuesAt(incoming, 'query.offset').some(above(1e5)),
       crash,
       { query: { offset: '1000000' } },
     ),
@@ -391,7 +392,7 @@ const beside = expecting(
       'createReport',
       'body',
       'a body that is not JSON gives 500',
-      (ask) => (ask.body?.length ?? 0) > 0 && jsonOf(ask) === undefined,
+      (incoming) => (incoming.body?.length ?? 0) > 0 && jsonOf(incoming) === undefined,
       crash,
       { raw: '{' },
     ),
@@ -399,9 +400,9 @@ const beside = expecting(
       'listJobs',
       'method',
       'a wrong method returns no Allow header',
-      () => async (ask, next) => {
-        const reply = await next(ask);
-        return reply.status === 405 && ask.template === '/jobs' ? withHeader(reply, 'allow', undefined) : reply;
+      () => async (incoming, next) => {
+        const reply = await next(incoming);
+        return reply.status === 405 && incoming.template === '/jobs' ? withHeader(reply, 'allow', undefined) : reply;
       },
       async (url, shop) => (await send(url, { ...sample('listJobs', shop), method: 'DELETE' })).headers.allow,
     ),
@@ -409,10 +410,10 @@ const beside = expecting(
       'getReport',
       'undeclared operation',
       'PUT returns 200',
-      () => (ask, next) =>
-        ask.method === 'PUT' && ask.template === '/reports/{reportId}'
+      () => (incoming, next) =>
+        incoming.method === 'PUT' && incoming.template === '/reports/{reportId}'
           ? { status: 200, headers: { 'content-type': 'application/json' }, text: '{}' }
-          : next(ask),
+          : next(incoming),
       async (url, shop) =>
         (await send(url, { ...sample('getReport', shop, { path: { reportId: shop.ids.tool } }), method: 'PUT' }))
           .status,
@@ -420,20 +421,20 @@ const beside = expecting(
   ],
 );
 
-/** Makes a tool, does something with it, and reads it. */
+/** Creates a tool, calls an operation on it, and reads it. */
 const withTool =
   (act: (url: string, shop: Shop, path: Readonly<Record<string, string>>, etag: string) => Promise<unknown>) =>
   async (url: string, shop: Shop) => {
     const created = await send(url, sample('createTool', shop));
     const path = { toolId: String(object(created).id) };
-    return [await act(url, shop, path, String(created.headers.etag)), await look(url, shop, 'getTool', { path })];
+    return [await act(url, shop, path, String(created.headers.etag)), await observe(url, shop, 'getTool', { path })];
   };
 const kept = (): Alter => {
   const responses = new Map<string, Reply>();
-  return async (ask, next) => {
-    if (ask.operation !== 'getTool') return next(ask);
-    const reply = responses.get(`${ask.headers.authorization} ${ask.path}`) ?? (await next(ask));
-    if (reply.status === 200) responses.set(`${ask.headers.authorization} ${ask.path}`, reply);
+  return async (incoming, next) => {
+    if (incoming.operation !== 'getTool') return next(incoming);
+    const reply = responses.get(`${incoming.headers.authorization} ${incoming.path}`) ?? (await next(incoming));
+    if (reply.status === 200) responses.set(`${incoming.headers.authorization} ${incoming.path}`, reply);
     return reply;
   };
 };
@@ -472,9 +473,9 @@ const semantics = expecting(
       'listTools',
       'total',
       'the total in the headers is that of the page',
-      () => async (ask, next) => {
-        const reply = await next(ask);
-        return ask.operation === 'listTools' && reply.status === 200
+      () => async (incoming, next) => {
+        const reply = await next(incoming);
+        return incoming.operation === 'listTools' && reply.status === 200
           ? withHeader(reply, 'x-total-count', String(list(object(reply).items).length))
           : reply;
       },
@@ -488,7 +489,7 @@ const semantics = expecting(
       'listTools',
       'order',
       'descending is treated as ascending',
-      (ask) => changeAt(ask, 'query.orderBy', (value) => (isText(value) ? value.replace('-', '') : value)),
+      (incoming) => changeAt(incoming, 'query.orderBy', (value) => (isText(value) ? value.replace('-', '') : value)),
       names('listTools', { orderBy: '-name' }),
     ),
     ignore('listJobs', 'order', 'jobs cannot be sorted', 'query.sort', names('listJobs', { sort: 'title' })),
@@ -539,11 +540,11 @@ const semantics = expecting(
       'header.idempotency-key',
       async (url, shop) => {
         const expected = { headers: { 'idempotency-key': shop.unique() }, body: jsonOf(sample('createTool', shop)) };
-        const { id } = await tell(url, shop, 'createTool', expected);
-        return (await tell(url, shop, 'createTool', expected)).id === id;
+        const { id } = await callJson(url, shop, 'createTool', expected);
+        return (await callJson(url, shop, 'createTool', expected)).id === id;
       },
     ),
-    seenBy(['getTool'], ignore('createTool', 'lost', 'a note is not stored', 'body/note', tool({ note: 'sharp' }))),
+    requiring(['getTool'], ignore('createTool', 'lost', 'a note is not stored', 'body/note', tool({ note: 'sharp' }))),
     header(
       'createTool',
       'Location',
@@ -556,26 +557,26 @@ const semantics = expecting(
       'changeTool',
       'If-Match',
       'a precondition is ignored',
-      (ask) => (ask.headers['if-match'] === undefined ? ask : withHeader(ask, 'if-match', '*')),
-      withTool((url, shop, path) => look(url, shop, 'changeTool', { path, headers: { 'if-match': '"old"' } })),
+      (incoming) => (incoming.headers['if-match'] === undefined ? incoming : withHeader(incoming, 'if-match', '*')),
+      withTool((url, shop, path) => observe(url, shop, 'changeTool', { path, headers: { 'if-match': '"old"' } })),
     ),
     request(
       'deleteTool',
       'If-Match',
       'a precondition is ignored',
-      (ask) => withHeader(ask, 'if-match', undefined),
-      withTool((url, shop, path) => look(url, shop, 'deleteTool', { path, headers: { 'if-match': '"old"' } })),
+      (incoming) => withHeader(incoming, 'if-match', undefined),
+      withTool((url, shop, path) => observe(url, shop, 'deleteTool', { path, headers: { 'if-match': '"old"' } })),
     ),
-    seenBy(
+    requiring(
       ['getTool'],
       drift(
         'changeTool',
         'lost',
         'an update is returned, but not stored',
-        () => async (ask, next) => {
-          if (ask.operation !== 'changeTool') return next(ask);
-          const reply = await next(withJson(ask, {}));
-          const change = jsonOf(ask);
+        () => async (incoming, next) => {
+          if (incoming.operation !== 'changeTool') return next(incoming);
+          const reply = await next(withJson(incoming, {}));
+          const change = jsonOf(incoming);
           return reply.status === 200 && isObject(change)
             ? withJson(reply, {
                 ...object(reply),
@@ -584,7 +585,7 @@ const semantics = expecting(
             : reply;
         },
         withTool((url, shop, path) =>
-          tell(url, shop, 'changeTool', { path, body: { price: 77 } }).then(({ price }) => price),
+          callJson(url, shop, 'changeTool', { path, body: { price: 77 } }).then(({ price }) => price),
         ),
       ),
     ),
@@ -592,61 +593,65 @@ const semantics = expecting(
       'changeTool',
       'partial',
       'what is left out is cleared',
-      (ask) => changeAt(ask, 'body/note', (note) => note ?? null),
+      (incoming) => changeAt(incoming, 'body/note', (note) => note ?? null),
       async (url, shop) => {
-        const { id } = await tell(url, shop, 'createTool', tool({ note: 'sharp' })(shop));
-        return (await tell(url, shop, 'changeTool', { path: { toolId: String(id) }, body: { price: 2 } })).note;
+        const { id } = await callJson(url, shop, 'createTool', tool({ note: 'sharp' })(shop));
+        return (await callJson(url, shop, 'changeTool', { path: { toolId: String(id) }, body: { price: 2 } })).note;
       },
     ),
     request(
       'replaceTool',
       'replace',
       'what is left out is kept',
-      (ask) =>
-        ask.headers['content-type'] === undefined
-          ? ask
-          : { ...ask, method: 'PATCH', headers: { ...ask.headers, 'content-type': 'application/merge-patch+json' } },
+      (incoming) =>
+        incoming.headers['content-type'] === undefined
+          ? incoming
+          : {
+              ...incoming,
+              method: 'PATCH',
+              headers: { ...incoming.headers, 'content-type': 'application/merge-patch+json' },
+            },
       async (url, shop) => {
-        const { id } = await tell(url, shop, 'createTool', tool({ keeper: 'a@example.org' })(shop));
+        const { id } = await callJson(url, shop, 'createTool', tool({ keeper: 'a@example.org' })(shop));
         const path = { toolId: String(id) };
-        return (await tell(url, shop, 'replaceTool', { path })).keeper;
+        return (await callJson(url, shop, 'replaceTool', { path })).keeper;
       },
     ),
     drift(
       'deleteTool',
       'lost',
       'a tool stays',
-      () => async (ask, next) => {
-        if (ask.operation !== 'deleteTool') return next(ask);
+      () => async (incoming, next) => {
+        if (incoming.operation !== 'deleteTool') return next(incoming);
         const { status, headers } = await next({
-          ...ask,
+          ...incoming,
           method: 'GET',
-          headers: withHeader(ask, 'if-match', undefined).headers,
+          headers: withHeader(incoming, 'if-match', undefined).headers,
         });
         return status === 200
           ? { status: 204, headers: { 'x-request-id': headers['x-request-id'] ?? '' }, text: '' }
-          : next(ask);
+          : next(incoming);
       },
-      withTool((url, shop, path) => look(url, shop, 'deleteTool', { path })),
+      withTool((url, shop, path) => observe(url, shop, 'deleteTool', { path })),
     ),
     drift(
       'deleteJob',
       'lost',
       'a job stays',
-      () => async (ask, next) => {
-        if (ask.operation !== 'deleteJob') return next(ask);
-        const { status, headers } = await next({ ...ask, method: 'GET' });
+      () => async (incoming, next) => {
+        if (incoming.operation !== 'deleteJob') return next(incoming);
+        const { status, headers } = await next({ ...incoming, method: 'GET' });
         return status === 200
           ? { status: 204, headers: { 'x-request-id': headers['x-request-id'] ?? '' }, text: '' }
-          : next(ask);
+          : next(incoming);
       },
       async (url, shop) => {
-        const { id } = await tell(url, shop, 'createJob');
+        const { id } = await callJson(url, shop, 'createJob');
         await send(url, sample('deleteJob', shop, { path: { jobId: String(id) } }));
-        return (await tell(url, shop, 'getJob', { path: { jobId: String(id) } }))['(status)'];
+        return (await callJson(url, shop, 'getJob', { path: { jobId: String(id) } }))['(status)'];
       },
     ),
-    seenBy(
+    requiring(
       ['changeTool', 'replaceTool'],
       drift(
         'getTool',
@@ -654,8 +659,8 @@ const semantics = expecting(
         'a tool comes from a cache',
         kept,
         withTool(async (url, shop, path) => {
-          await look(url, shop, 'getTool', { path });
-          return look(url, shop, 'changeTool', { path });
+          await observe(url, shop, 'getTool', { path });
+          return observe(url, shop, 'changeTool', { path });
         }),
       ),
     ),
@@ -664,12 +669,12 @@ const semantics = expecting(
       'safe',
       'reading a tool changes it',
       ({ headers }) =>
-        async (ask, next) => {
-          const reply = await next(ask);
-          if (ask.operation !== 'getTool' || reply.status !== 200) return reply;
+        async (incoming, next) => {
+          const reply = await next(incoming);
+          if (incoming.operation !== 'getTool' || reply.status !== 200) return reply;
           const change = { ...headers.owner, 'if-match': '*', 'content-type': 'application/merge-patch+json' };
           await next({
-            ...ask,
+            ...incoming,
             method: 'PATCH',
             headers: change,
             body: Buffer.from(JSON.stringify({ note: `Read at ${performance.now()}` })),
@@ -677,8 +682,8 @@ const semantics = expecting(
           return reply;
         },
       async (url, shop) => {
-        const { id } = await tell(url, shop, 'createTool');
-        const read = async () => (await tell(url, shop, 'getTool', { path: { toolId: String(id) } })).note;
+        const { id } = await callJson(url, shop, 'createTool');
+        const read = async () => (await callJson(url, shop, 'getTool', { path: { toolId: String(id) } })).note;
         const before = await read();
         return (await read()) === before;
       },
@@ -691,6 +696,6 @@ export const workshopDrifts: readonly Drift<Shop>[] = [
   ...responses,
   ...rejections,
   ...acceptance,
-  ...beside,
+  ...undeclaredEndpoints,
   ...semantics,
 ];

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Operation } from '../../../src/document/operation.ts';
 import type { Auth } from '../../../src/options.ts';
-import { type Ask, type Reply, withJson } from '../message.ts';
+import { type IncomingRequest, type Reply, withJson } from '../message.ts';
 import type { RequestInput } from '../wire.ts';
 
-/** A workshop of one's own. */
+/** A separate workshop. */
 export interface Shop {
   readonly operations: readonly Operation[];
   readonly auth: Auth;
   readonly headers: Readonly<
     Record<'owner' | 'expired' | 'forbidden' | 'otherTenant', Readonly<Record<string, string>>>
   >;
-  /** The first tool and the first job, which are there from the start. */
+  /** The first tool and the first job, which exist from the start. */
   readonly ids: Readonly<Record<'tool' | 'job', string>>;
   unique(): string;
 }
@@ -26,8 +26,8 @@ const bodies: Readonly<Record<string, (shop: Shop) => unknown>> = {
   createReport: () => ({ subject: 'tools' }),
 };
 
-/** The plainest call of an operation that succeeds. */
-export function sample(id: string, shop: Shop, expected: RequestInput = {}): Ask {
+/** The simplest call of an operation that succeeds. */
+export function sample(id: string, shop: Shop, expected: RequestInput = {}): IncomingRequest {
   const operation = shop.operations.find((one) => one.id === id);
   if (operation === undefined) throw new Error(`The contract has no operation ${id}.`);
   const parameters: Readonly<Record<string, string>> = {
@@ -40,28 +40,28 @@ export function sample(id: string, shop: Shop, expected: RequestInput = {}): Ask
   };
   const hasBody = operation.body !== undefined;
   const type = id === 'changeTool' ? 'application/merge-patch+json' : 'application/json';
-  const given = Object.entries({
+  const headerEntries = Object.entries({
     ...(hasBody ? { 'content-type': type } : {}),
     ...(id === 'replaceTool' || id === 'changeTool' ? { 'if-match': '*' } : {}),
     ...shop.headers.owner,
     ...expected.headers,
   }).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const ask: Ask = {
+  const incoming: IncomingRequest = {
     operation: id,
     template: operation.path,
     method: operation.method,
     path: operation.path.replaceAll(/\{([^}]+)\}/g, (_, name) => parameters[name] ?? ''),
     query: new URLSearchParams(expected.query).toString(),
-    headers: Object.fromEntries(given),
+    headers: Object.fromEntries(headerEntries),
     body: expected.raw === undefined ? undefined : Buffer.from(expected.raw),
   };
-  if (!hasBody || expected.raw !== undefined) return ask;
-  return withJson(ask, 'body' in expected ? expected.body : (bodies[id]?.(shop) ?? {}));
+  if (!hasBody || expected.raw !== undefined) return incoming;
+  return withJson(incoming, 'body' in expected ? expected.body : (bodies[id]?.(shop) ?? {}));
 }
 
 const unknownId = '00000000-0000-4000-8000-000000000000';
 
-/** What makes the plainest call be rejected with a status. */
+/** Changes the simplest call so that it is rejected with a status. */
 export function rejected(status: number): RequestInput | ((shop: Shop) => RequestInput) {
   if (status === 401) return { headers: { authorization: 'Bearer nonsense' } };
   if (status === 403) return ({ headers }: Shop) => ({ headers: headers.forbidden });
@@ -73,7 +73,7 @@ export function rejected(status: number): RequestInput | ((shop: Shop) => Reques
   return { query: { nonsense: '1' } };
 }
 
-/** A rejection as the workshop writes it. */
+/** A rejection in the format of the workshop. */
 export function problem(status: number): Reply {
   const body = { type: 'about:blank', title: 'Refused', status };
   const headers = { 'content-type': 'application/problem+json', 'x-request-id': randomUUID() };

@@ -9,8 +9,8 @@ let client: Client;
 let otherTenant: Client;
 
 function strict(plain: Client): Client {
-  return async (line, ask) => {
-    const reply = await plain(line, ask);
+  return async (line, options) => {
+    const reply = await plain(line, options);
     expect(reply.faults, line).toEqual([]);
     return reply;
   };
@@ -35,7 +35,7 @@ it('lists planets in pages', async () => {
   expect((await client('GET /planets?limit=many')).status).toBe(400);
 });
 
-it('makes, shows, changes and removes a planet', async () => {
+it('creates, returns, updates and deletes a planet', async () => {
   const sent = {
     name: 'Tatooine',
     description: null,
@@ -63,14 +63,14 @@ it('makes, shows, changes and removes a planet', async () => {
 });
 
 it.each([{}, { name: 1 }, { name: 'x', type: 'flat' }, { name: 'x', habitabilityIndex: 1.1 }, { name: 'x', more: 1 }])(
-  'refuses the planet %j',
+  'rejects the planet %j',
   async (body) => {
     expect((await client('POST /planets', { body })).status).toBe(400);
     expect((await client('PUT /planets/1', { body })).status).toBe(400);
   },
 );
 
-it('takes and gives XML', async () => {
+it('accepts and returns XML', async () => {
   const headers = { 'content-type': 'application/xml', accept: 'application/xml' };
   const body =
     '<planet><name>A &amp; B</name><habitabilityIndex>0.5</habitabilityIndex><tags>x</tags><tags>y</tags></planet>';
@@ -88,7 +88,7 @@ it('takes and gives XML', async () => {
   await client(`DELETE ${path}`);
 });
 
-it('takes an image', async () => {
+it('accepts an image', async () => {
   const form = new FormData();
   form.set('image', new Blob(['abc'], { type: 'image/png' }), 'mars.png');
   const { body } = await client('POST /planets/1/image', { body: form });
@@ -98,7 +98,7 @@ it('takes an image', async () => {
   expect((await client('POST /planets/1/image', { body: {} })).status).toBe(400);
 });
 
-it('makes celestial bodies', async () => {
+it('creates celestial bodies', async () => {
   const planet = await client('POST /celestial-bodies', { body: { name: 'Pan', type: 'dwarf' } });
   expect([planet.status, (await client(`GET /planets/${planet.body.id}`)).body.name]).toEqual([201, 'Pan']);
   const moon = await client('POST /celestial-bodies', { body: { name: 'Io', type: 'moon', diameter: 3643.2 } });
@@ -121,19 +121,19 @@ it('has accounts', async () => {
   expect((await otherTenant('GET /me?api_key=galaxy-key')).body.name).toBe('Marc');
 });
 
-it('refuses who is not signed in', async () => {
+it('rejects unauthenticated requests', async () => {
   const expired = { headers: { ...(await started.auth?.expired?.()) } };
-  for (const ask of [{}, expired]) {
-    expect((await otherTenant('GET /me', ask)).status).toBe(401);
-    expect((await otherTenant('DELETE /planets/1', ask)).status).toBe(401);
-    expect((await otherTenant('POST /celestial-bodies', { ...ask, body: { name: 'Io', type: 'moon' } })).status).toBe(
-      401,
-    );
-    expect((await otherTenant('POST /planets', { ...ask, body: { name: 'x' } })).status).toBe(403);
+  for (const options of [{}, expired]) {
+    expect((await otherTenant('GET /me', options)).status).toBe(401);
+    expect((await otherTenant('DELETE /planets/1', options)).status).toBe(401);
+    expect(
+      (await otherTenant('POST /celestial-bodies', { ...options, body: { name: 'Io', type: 'moon' } })).status,
+    ).toBe(401);
+    expect((await otherTenant('POST /planets', { ...options, body: { name: 'x' } })).status).toBe(403);
   }
 });
 
-it('knows its paths and methods', async () => {
+it('rejects unknown paths and methods', async () => {
   const patched = await client('PATCH /planets');
   expect([patched.status, patched.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS, POST']);
   expect((await client('HEAD /planets')).status).toBe(200);

@@ -110,7 +110,7 @@ function handlers(galaxy: Galaxy): Record<string, Handler<Caller>> {
 
 function listPlanets(galaxy: Galaxy, { values }: Call<Caller>): Result {
   const { limit, offset } = values.query as { limit: number; offset: number };
-  // The contract allows negative numbers. They take nothing, and leave nothing out.
+  // The contract allows negative numbers, which neither limit nor skip planets.
   const size = Math.max(0, limit);
   const from = Math.max(0, offset);
   const all = [...galaxy.planets.values()];
@@ -129,14 +129,14 @@ function listPlanets(galaxy: Galaxy, { values }: Call<Caller>): Result {
   };
 }
 
-/** @throws Refusal with 404 */
+/** @throws Rejection with 404 */
 function planetOf(galaxy: Galaxy, { values }: Call<Caller>): JsonObject {
   const planet = galaxy.planets.get(Number(values.path.planetId));
   if (planet === undefined) throw rejection(404, 'There is no such planet.');
   return planet;
 }
 
-/** A planet of what a caller sends: what only the server writes is the server's, also deep inside. */
+/** A planet from a request body, without `readOnly` properties at any depth. */
 function planetFrom(galaxy: Galaxy, sent: JsonObject, id: number): JsonObject {
   const { id: _id, lastUpdated: _lastUpdated, creator, satellites, ...rest } = sent;
   return {
@@ -148,7 +148,7 @@ function planetFrom(galaxy: Galaxy, sent: JsonObject, id: number): JsonObject {
   };
 }
 
-/** Users and satellites may have further properties; only those that the contract names are kept. */
+/** Users and satellites may have further properties; only declared ones are stored. */
 function creatorFrom(sent: Json): JsonObject {
   const { name } = object(sent);
   return name === undefined ? {} : { name };
@@ -179,7 +179,7 @@ function createPlanet(galaxy: Galaxy, { body, base }: Call<Caller>): Result {
   };
 }
 
-/** Only to this machine: a server that calls any address that it is told would be a weapon. */
+/** Only to this machine: a server that calls arbitrary URLs could be abused for attacks. */
 function callBack(url: Json | undefined, planet: JsonObject): void {
   if (typeof url !== 'string' || !['127.0.0.1', 'localhost'].includes(new URL(url).hostname)) return;
   const headers = { 'content-type': 'application/json' };
@@ -194,7 +194,7 @@ function getPlanet(galaxy: Galaxy, call: Call<Caller>): Result {
     status: 200,
     headers: {
       etag: `"${planet.id}-${Date.parse(String(planet.lastUpdated))}"`,
-      // HTTP has another form for this header; the contract has this one.
+      // HTTP uses another format for this header; this is the one in the contract.
       'last-modified': String(planet.lastUpdated),
       'x-cache-control': 'no-store',
     },
@@ -233,7 +233,7 @@ function uploadImage(galaxy: Galaxy, call: Call<Caller>): Result {
   };
 }
 
-/** Satellites are only ever made: the contract has no way to see them again. */
+/** Satellites can only be created: the contract has no operation that reads them. */
 function createCelestialBody(galaxy: Galaxy, call: Call<Caller>): Result {
   const sent = call.body.value as JsonObject;
   const isSatellite = ['moon', 'asteroid', 'comet'].includes(String(sent.type));
@@ -246,7 +246,7 @@ function createUser(galaxy: Galaxy, { body }: Call<Caller>): Result {
   if (galaxy.accounts.has(email.toLowerCase())) throw rejection(409, 'There is an account with this address.');
   const account = { id: galaxy.nextId(), ...(name !== undefined && { name }), email, password };
   galaxy.accounts.set(email.toLowerCase(), account);
-  // There is nothing that a `Location` could lead to, and it is not required.
+  // `Location` is optional, and there is no resource that it could refer to.
   return { status: 201, headers: { 'x-processing-time': '1' }, body: userOf(account) };
 }
 
@@ -274,7 +274,7 @@ function getMe(caller: Caller): Result {
   };
 }
 
-/** @throws Refusal with 401 if none of the ways to sign in that the operation names was taken rightly. */
+/** @throws Rejection with 401 if no security scheme of the operation is satisfied. */
 function admit(contract: Contract, galaxy: Galaxy, operation: Operation, request: Request): Caller {
   const schemes = object(object(contract.document.components).securitySchemes);
   const signedIn = (name: string) => signIn(galaxy, object(schemes[name]), request);
@@ -314,7 +314,7 @@ const titles: Readonly<Record<number, string>> = {
   413: 'Content Too Large',
   415: 'Unsupported Media Type',
 };
-/** What says the same less exactly, for operations that do not declare the exact status. */
+/** Less specific statuses, for operations that do not declare the exact one. */
 const coarser: Readonly<Record<number, readonly number[]>> = {
   400: [404],
   401: [403],

@@ -5,10 +5,10 @@ import { rejection } from './rejection.ts';
 import type { Judge } from './validate.ts';
 import { readXml } from './xml.ts';
 
-/** Deeper documents are rejected: walking them recursively could end in a full stack. */
-const maximalDepth = 100;
+/** Deeper documents are rejected: walking them recursively could overflow the stack. */
+const maxDepth = 100;
 
-/** A file of a multipart body. In the body's value, its bytes stand as a text of one character per byte. */
+/** A file of a multipart body. The body's value contains its bytes as a text of one character per byte. */
 export interface Upload {
   readonly name: string;
   readonly mediaType: string;
@@ -23,7 +23,8 @@ export interface Body {
 
 /**
  * Reads a body as its operation declares it.
- * @throws Refusal with 400 (not readable), 415 (not declared) or `invalid` (readable, and against the schema).
+ *
+ * @throws Rejection with 400 (malformed), 415 (undeclared media type) or `invalid` (violates the schema).
  */
 export async function readBody(
   contract: Contract,
@@ -89,14 +90,14 @@ async function multipart(contract: Contract, media: Media, contentType: string, 
   const form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } })
     .formData()
     .catch(() => {
-      throw rejection(400, 'the parts of the body cannot be told apart');
+      throw rejection(400, 'the multipart body is malformed');
     });
   const files: Record<string, Upload> = {};
   const value: JsonObject = {};
   for (const [name, part] of form) {
     if (Object.hasOwn(value, name)) throw rejection(400, `the part ${name} is there twice`);
     const schema = propertyOf(contract, media.schema ?? {}, name);
-    // Clients that give a part a media type often give it a file name, too.
+    // Clients that set the media type of a part often set a file name, too.
     if (typeof part === 'string' || isDocument(schema)) {
       value[name] = partValue(schema, typeof part === 'string' ? part : await part.text());
     } else {
@@ -107,7 +108,7 @@ async function multipart(contract: Contract, media: Media, contentType: string, 
   return { mediaType: media.type, value, files };
 }
 
-/** Parts that are objects or arrays are JSON, as OpenAPI has it where no `encoding` says otherwise. */
+/** Parts that are objects or arrays are JSON, the default of OpenAPI without `encoding`. */
 function partValue(schema: JsonObject, text: string): Json {
   if (!isDocument(schema)) return scalar(schema, text);
   try {
@@ -133,7 +134,7 @@ async function upload(media: Media, name: string, part: File): Promise<Upload> {
 function rejectDeep(value: Json | undefined): void {
   let level: (Json | undefined)[] = [value];
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maximalDepth) throw rejection(400, `the body is nested deeper than ${maximalDepth} levels`);
+    if (depth > maxDepth) throw rejection(400, `the body is nested deeper than ${maxDepth} levels`);
     level = level.flatMap((item) => (item !== null && typeof item === 'object' ? Object.values(item) : []));
   }
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { bundle, createConfig } from '@redocly/openapi-core';
 import { parse } from 'yaml';
 
-/** Any value of a contract that is not looked into further. */
+/** Any part of a contract that is not typed further. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
@@ -12,7 +12,7 @@ export interface Parameter {
   readonly required: boolean;
   readonly style: string;
   readonly explode: boolean;
-  /** The parameter holds a document of this media type, not a styled value. */
+  /** The parameter contains a document of this media type, not a styled value. */
   readonly media: string | undefined;
   readonly schema: JsonObject;
   readonly pointer: string;
@@ -20,7 +20,7 @@ export interface Parameter {
 
 export interface Media {
   readonly type: string;
-  /** Undefined where the contract does not say what the content looks like. */
+  /** Undefined if the contract does not declare the content. */
   readonly schema: JsonObject | undefined;
   readonly pointer: string;
   readonly encoding: JsonObject;
@@ -37,7 +37,7 @@ export interface Operation {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly body: { readonly required: boolean; readonly media: readonly Media[] } | undefined;
-  /** Alternatives, each a scheme's name and the scopes that it needs. An empty alternative admits everybody. */
+  /** Alternatives, each with scheme names and required scopes. An empty alternative allows anonymous access. */
   readonly security: readonly Readonly<Record<string, readonly string[]>>[];
   readonly responses: ReadonlyMap<string, DeclaredResponse>;
 }
@@ -55,7 +55,7 @@ const pathStyles: Readonly<Record<Parameter['in'], string>> = {
   cookie: 'form',
 };
 
-/** Reads a contract of one file in its current state, and one of several bundled into one document. */
+/** Reads a contract. Several files are bundled into one document. */
 export async function readContract(file: string): Promise<Contract> {
   const single = parse(await readFile(file, 'utf8')) as JsonObject;
   return indexContract(isSplit(single) ? await bundled(file) : single);
@@ -78,7 +78,7 @@ export function list(value: Json | undefined): Json[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** What a pointer leads to, over references, and the pointer of where that is. */
+/** The target of a pointer after following references, and its own pointer. */
 export function follow(document: JsonObject, pointer: string): { value: JsonObject; pointer: string } {
   const value = object(
     pointer

@@ -5,27 +5,28 @@ import { join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { type Json, type JsonObject, object } from './contract.ts';
 
-/** A place of a public contract that cannot stay as it is. */
+/** A defect of a published contract, and its correction. */
 interface Correction {
   /** A JSON pointer. */
   readonly at: string;
   readonly why: string;
-  /** What is there instead; without it, nothing does. */
+  /** The replacement. Without it, the value is removed. */
   readonly set?: Json;
 }
 
 /**
- * Writes a published contract with its corrections and gives the path of that.
- * @throws Error if a correction is of a place that does not exist: the publisher may have mended it.
+ * Writes a corrected copy of a published contract, and returns its path.
+ *
+ * @throws Error if a corrected place does not exist: the publisher may have fixed it.
  */
 export async function correct(published: string, corrections: string): Promise<string> {
   const document = parse(await readFile(published, 'utf8')) as JsonObject;
   for (const correction of parse(await readFile(corrections, 'utf8')) as Correction[]) apply(document, correction);
-  // Aliases would stand where the published contract repeats itself.
+  // Aliases would replace the parts that the published contract repeats.
   return keep(stringify(document, { aliasDuplicateObjects: false }));
 }
 
-/** Named by what is in it, so that runs share it, and however many there are, there is one. */
+/** The name is a hash of the content, so that all runs share one file. */
 async function keep(text: string): Promise<string> {
   const name = createHash('sha256').update(text).digest('hex').slice(0, 16);
   const file = join(tmpdir(), `contract-check-corrected-${name}.yaml`);

@@ -11,19 +11,19 @@ export interface Reply {
   // Tests look into bodies of any shape.
   // biome-ignore lint/suspicious/noExplicitAny: see above
   readonly body: any;
-  /** What of the response is against the contract; empty if nothing is. */
+  /** Violations of the contract; empty for a valid response. */
   readonly faults: readonly string[];
 }
 
-export interface Ask {
+export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** A text, bytes or a form as it is; anything else as JSON. */
+  /** Texts, bytes and forms are sent unchanged, other values as JSON. */
   readonly body?: unknown;
 }
 
-export type Client = (line: string, ask?: Ask) => Promise<Reply>;
+export type Client = (line: string, options?: RequestOptions) => Promise<Reply>;
 
-/** A client that holds every response against the contract: `await client('GET /tools?limit=1')`. */
+/** A client that validates every response against the contract: `await client('GET /tools?limit=1')`. */
 export function clientOf(contract: Contract, base: string, defaults: Readonly<Record<string, string>> = {}): Client {
   const judge = judgeOf(contract, 'response');
   return async (line, { headers = {}, body } = {}) => {

@@ -2,7 +2,10 @@ import { type Contract, type Json, type JsonObject, list, type Operation, object
 import { rejection } from './rejection.ts';
 import type { Judge } from './validate.ts';
 
-/** A request's parameters as the contract's types, by place and name. Absent ones have their default. */
+/**
+ * The parameters of a request by place and name, converted to the types of the contract. Missing ones have their
+ * default.
+ */
 export interface Values {
   readonly path: JsonObject;
   readonly query: JsonObject;
@@ -10,7 +13,7 @@ export interface Values {
   readonly cookie: JsonObject;
 }
 
-/** Where raw, still encoded texts of parameters come from. */
+/** Source of raw, still encoded parameters. */
 export interface Sources {
   readonly path: Readonly<Record<string, string>>;
   readonly query: string;
@@ -23,7 +26,9 @@ type Texts = string | string[] | { [name: string]: string };
 
 /**
  * Reads every parameter of an operation.
- * @throws Refusal with 400 if one is missing, malformed or wrong, or a query parameter is not declared (unless `lenient`).
+ *
+ * @throws Rejection with 400 if one is missing, malformed or invalid, or if a query parameter is not declared (unless
+ * `lenient`).
  */
 export function readParameters(
   contract: Contract,
@@ -51,7 +56,7 @@ export function readParameters(
   return values;
 }
 
-/** OpenAPI ignores parameters of these names: other parts of the contract describe them. */
+/** OpenAPI ignores parameters with these names: other parts of the contract describe them. */
 function isSpecialHeader({ in: place, name }: Parameter): boolean {
   return place === 'header' && ['accept', 'content-type', 'authorization'].includes(name.toLowerCase());
 }
@@ -93,7 +98,7 @@ function readOne(
 
 function rawOf(parameter: Parameter, sources: Sources, fields: readonly Pair[]): string | undefined {
   if (parameter.in === 'path') return sources.path[parameter.name];
-  // A header is not encoded; encoding what would be decoded lets the same code take it apart.
+  // Headers are not encoded. They are encoded here so that the same code can parse them.
   if (parameter.in === 'header') {
     const text = sources.headers[parameter.name.toLowerCase()];
     return text === undefined ? undefined : encodeHeader(text);
@@ -104,7 +109,7 @@ function rawOf(parameter: Parameter, sources: Sources, fields: readonly Pair[]):
   );
 }
 
-/** Keeps literal what {@link decode} would take for an encoding. */
+/** Escapes what {@link decode} would decode. */
 function encodeHeader(text: string): string {
   return text.replaceAll('%', '%25').replaceAll('+', '%2B');
 }
@@ -135,7 +140,7 @@ function field(parameter: Parameter, fields: readonly Pair[]): Texts | undefined
   return raw === undefined ? undefined : delimited(parameter, raw, separators[parameter.style] ?? ',');
 }
 
-// A client may or may not encode these, and both spellings separate.
+// Clients may encode these delimiters or not; both forms separate values.
 const separators: Readonly<Record<string, RegExp>> = { pipeDelimited: /\||%7C/i, spaceDelimited: / |\+|%20/ };
 
 function deepObject(parameter: Parameter, fields: readonly Pair[]): Texts | undefined {
@@ -171,10 +176,10 @@ function matrix(parameter: Parameter, raw: string): Texts {
   if (parameter.explode && isObject(parameter.schema)) return assignments(parts);
   const prefix = `${parameter.name}=`;
   if (parts.some((part) => !part.startsWith(prefix))) throw malformed(parameter);
-  const rests = parts.map((part) => part.slice(prefix.length));
-  if (parameter.explode && isArray(parameter.schema)) return rests.map(decode);
-  if (rests.length !== 1) throw malformed(parameter);
-  return delimited(parameter, rests[0] ?? '', ',');
+  const remainders = parts.map((part) => part.slice(prefix.length));
+  if (parameter.explode && isArray(parameter.schema)) return remainders.map(decode);
+  if (remainders.length !== 1) throw malformed(parameter);
+  return delimited(parameter, remainders[0] ?? '', ',');
 }
 
 function malformed(parameter: Parameter) {
@@ -214,7 +219,7 @@ function pairs(text: string, separator: string | RegExp): Pair[] {
     });
 }
 
-/** @throws Refusal with 400 if the percent-encoding is broken. */
+/** @throws Rejection with 400 if the percent-encoding is malformed. */
 export function decode(raw: string): string {
   try {
     return decodeURIComponent(raw.replaceAll('+', ' '));
@@ -223,7 +228,7 @@ export function decode(raw: string): string {
   }
 }
 
-/** Texts as the types that the schema names. What cannot be converted stays a text, and the schema rejects it. */
+/** Converts texts to the types of the schema. A text that cannot be converted is kept, and the schema rejects it. */
 export function typed(contract: Contract, schema: JsonObject, texts: Texts): Json {
   const plain = resolved(contract, schema);
   if (typeof texts === 'string') return scalar(plain, texts);
@@ -236,7 +241,7 @@ export function typed(contract: Contract, schema: JsonObject, texts: Texts): Jso
   );
 }
 
-/** A schema that is behind a reference. */
+/** The schema after following references. */
 export function resolved(contract: Contract, schema: JsonObject): JsonObject {
   if (typeof schema.$ref !== 'string') return schema;
   return schema.$ref

@@ -1,7 +1,7 @@
 import { type Contract, type Json, type JsonObject, list, object } from './contract.ts';
 import { resolved } from './parameters.ts';
 
-/** A value with only those properties that its schema knows: what an open schema lets in need not be kept. */
+/** The value with only declared properties. An open schema accepts others, but they need not be stored. */
 export function prune(contract: Contract, schema: JsonObject, value: Json): Json {
   const plain = resolved(contract, schema);
   if (Array.isArray(value)) return value.map((item) => prune(contract, object(plain.items), item));

@@ -1,4 +1,4 @@
-/** Why a request is not done, for the server to say in the form of its contract. */
+/** Why a request is rejected. The server writes it in the format of its contract. */
 export class Rejection extends Error {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

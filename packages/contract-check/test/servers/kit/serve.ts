@@ -12,12 +12,12 @@ export interface Request {
   readonly method: string;
   /** Path and query, as sent. */
   readonly url: string;
-  /** By lower-case name; a name that is sent more than once is joined by commas. */
+  /** By lower-case name. Repeated headers are joined by commas. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
 }
 
-/** A response before it is written: a body of a JSON media type is the value, any other a text or bytes. */
+/** A response before serialization: the body is a value for JSON media types, otherwise a text or bytes. */
 export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[]>>;
@@ -25,8 +25,8 @@ export interface Reply {
 }
 
 /**
- * Stands between the wire and the server. `next` handles a request (this one, or another, any number of times); what comes back
- * is sent. `operation` is the one that the request is for, if there is one.
+ * Wraps the handling of requests. `next` handles this request or another one, any number of times; the returned
+ * response is sent. `operation` is undefined if the request matches none.
  */
 export type Alter = (
   request: Request,
@@ -40,11 +40,11 @@ export interface Call<Caller> {
   readonly values: Values;
   readonly body: Body;
   readonly caller: Caller;
-  /** Of this server, without a slash at the end. */
+  /** The base URL of this server, without a trailing slash. */
   readonly base: string;
 }
 
-/** A handler's response: without a media type, a body is the first that the contract declares for the status. */
+/** A handler's response. The default media type is the first that the contract declares for the status. */
 export interface Result {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string | string[]>>;
@@ -57,17 +57,17 @@ export type Handler<Caller> = (call: Call<Caller>) => Result | Promise<Result>;
 export interface Design<Caller> {
   readonly contract: Contract;
   readonly handlers: Readonly<Record<string, Handler<Caller>>>;
-  /** @throws Refusal if nobody, or nobody who may do this, signed in. */
+  /** @throws Rejection if the request is not authenticated or not authorized. */
   readonly authenticate: (operation: Operation, request: Request) => Caller;
-  /** A rejection in the form of the contract. Outside of the contract's paths there is no operation. */
+  /** A rejection in the format of the contract. Without a matching path there is no operation. */
   readonly reject: (rejected: Rejection, operation: Operation | undefined) => Result;
-  /** Put on every response. */
+  /** Sent with every response. */
   readonly headers?: (call: { operation: Operation | undefined; status: number }) => Readonly<Record<string, string>>;
-  /** The status for a body against its schema. */
+  /** The status for an invalid body. */
   readonly invalid?: number;
-  /** HEAD responses like GET where the contract does not declare it. Otherwise it is rejected with 405. */
+  /** Responds to HEAD like GET if the contract does not declare it. Otherwise it is rejected with 405. */
   readonly head?: boolean;
-  /** Query parameters that the contract does not know are ignored. Otherwise they are rejected with 400. */
+  /** Ignores unknown query parameters. Otherwise they are rejected with 400. */
   readonly lenient?: boolean;
   /** In bytes. */
   readonly bodyLimit?: number;
@@ -78,12 +78,12 @@ export interface Running {
   close(): Promise<void>;
 }
 
-/** What `start` of each of the servers gives. */
+/** A started server. */
 export interface Started extends Running {
   readonly auth?: Auth;
-  /** The path of the contract as it is published. */
+  /** The path of the contract as published. */
   readonly specification: string;
-  /** The path of the contract with its faults mended, where it has any. */
+  /** The path of the corrected contract, if it has corrections. */
   readonly corrected?: string;
 }
 
@@ -100,7 +100,7 @@ interface Route {
 const xmlType = /[/+]xml$/;
 export const jsonType = /[/+]json$/;
 
-/** Serves a design on a free port of this machine. */
+/** Serves a design on a free local port. */
 export async function serve<Caller>(design: Design<Caller>, { alter }: Options = {}): Promise<Running> {
   const routes = design.contract.operations.map(routeOf).sort(concreteFirst);
   const judge = judgeOf(design.contract, 'request');
@@ -135,7 +135,7 @@ export async function serve<Caller>(design: Design<Caller>, { alter }: Options =
   };
 
   const limit = design.bodyLimit ?? 1024 * 1024;
-  // Generous, so that a long but legal parameter is judged by the contract and not by the transport.
+  // Large, so that long but valid parameters are rejected by the contract and not by the transport.
   const server = createServer({ maxHeaderSize: 1024 * 1024, keepAliveTimeout: 60_000 }, (incoming, outgoing) => {
     respond(incoming, outgoing).catch((error) => {
       console.error(error);
@@ -183,7 +183,7 @@ function routeOf(operation: Operation): Route {
   return { operation, names, pattern: new RegExp(`^${pattern}$`) };
 }
 
-/** Paths without parameters come before those that would take them for a value. */
+/** Paths without parameters come before those whose parameters would also match. */
 function concreteFirst(one: Route, other: Route): number {
   return one.names.length - other.names.length;
 }
@@ -226,7 +226,7 @@ function match<Caller>(design: Design<Caller>, routes: readonly Route[], request
     throw rejection(405, `${request.method} is not for this path`, { allow: methodsOf(design, found).join(', ') });
   }
   const texts = route.pattern.exec(pathOf(request.url))?.slice(1) ?? [];
-  // In a path, plus is plus.
+  // In a path, plus is literal.
   const path = Object.fromEntries(
     route.names.map((name, index) => [name, (texts[index] ?? '').replaceAll('+', '%2B')]),
   );
@@ -239,7 +239,7 @@ function options<Caller>(design: Design<Caller>, routes: readonly Route[], reque
   return { status: 204, headers: { allow: methodsOf(design, found).join(', ') } };
 }
 
-/** Bytes of a body, or undefined if there are too many, which are then thrown away as they come. */
+/** The bytes of a body; undefined if there are too many, which are discarded as they arrive. */
 async function receive(incoming: IncomingMessage, limit: number): Promise<Buffer | undefined> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -287,7 +287,7 @@ function mediaOf(operation: Operation | undefined, status: number): readonly Med
   return (responses?.get(String(status)) ?? responses?.get('default'))?.media ?? [];
 }
 
-/** JSON unless XML is declared and requested more. */
+/** JSON, unless XML is declared and preferred. */
 function preferred(accept: string, declared: readonly Media[]): string {
   const json = declared.find(({ type }) => jsonType.test(type))?.type ?? declared[0]?.type ?? 'application/json';
   const xml = declared.find(({ type }) => xmlType.test(type))?.type;

@@ -3,13 +3,13 @@ import formats from 'ajv-formats';
 import { type Contract, follow, type Json, type JsonObject, list, object } from './contract.ts';
 
 export type Direction = 'request' | 'response';
-/** Undefined where the value is right, or what is wrong with it and where. */
+/** The errors of a value and their pointers; undefined if it is valid. */
 export type Verdict = { readonly pointer: string; readonly message: string } | undefined;
 export type Judge = (pointer: string, value: unknown) => Verdict;
 
 /**
- * Validates values against the schemas of a contract, by the pointer of the schema. What only the server writes is of no account
- * in a request; what only the caller writes must not be in a response.
+ * Validates values against the schemas of a contract, by the pointer of the schema. Requests may contain `readOnly`
+ * properties, which are ignored; responses must not contain `writeOnly` ones.
  */
 export function judgeOf(contract: Contract, direction: Direction): Judge {
   const ajv = new Ajv({ strict: false, validateSchema: false, logger: false, multipleOfPrecision: 6 });
@@ -23,7 +23,7 @@ export function judgeOf(contract: Contract, direction: Direction): Judge {
   };
 }
 
-/** A schema reference is an address, so its pointer is percent-encoded. */
+/** A schema reference is a URI, so its pointer is percent-encoded. */
 function encoded(pointer: string): string {
   return pointer
     .split('/')

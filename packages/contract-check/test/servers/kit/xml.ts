@@ -1,7 +1,7 @@
 import { type Contract, type Json, type JsonObject, list, object } from './contract.ts';
 import { scalar } from './parameters.ts';
 
-/** Elements and texts of XML, as far as documents of an API need them: no document types, no processing. */
+/** Elements and texts of XML, as far as API documents need them, without document types and processing instructions. */
 interface Element {
   readonly name: string;
   readonly attributes: Readonly<Record<string, string>>;
@@ -14,14 +14,15 @@ const token =
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
 /**
- * Reads a document as the value that a schema describes.
+ * Parses a document as the value that a schema describes.
+ *
  * @throws Error if it is not well-formed.
  */
 export function readXml(contract: Contract, schema: JsonObject, text: string): Json {
   return readElement(contract, schema, parse(text));
 }
 
-/** A document of a value, with the names that the schema gives. */
+/** Serializes a value with the names that the schema declares. */
 export function writeXml(contract: Contract, schema: JsonObject, value: unknown, fallback = 'root'): string {
   const plain = merged(contract, schema);
   const name = nameOf(plain, fallback);
@@ -84,7 +85,7 @@ function unescaped(text: string): string {
   });
 }
 
-/** The properties of a schema with those of its parts, over references. */
+/** The properties of a schema and of the schemas that it combines. */
 function merged(contract: Contract, schema: JsonObject): JsonObject {
   const target =
     typeof schema.$ref === 'string'
@@ -114,7 +115,7 @@ function readElement(contract: Contract, schema: JsonObject, from: Element): Jso
 
 function objectOf(contract: Contract, schema: JsonObject, from: Element): JsonObject {
   const value: JsonObject = {};
-  const taken = new Set<Element>();
+  const consumed = new Set<Element>();
   for (const [property, described] of Object.entries(object(schema.properties))) {
     const plain = merged(contract, object(described));
     const isBare = plain.type === 'array' && object(plain.xml).wrapped !== true;
@@ -122,7 +123,7 @@ function objectOf(contract: Contract, schema: JsonObject, from: Element): JsonOb
       ? itemName(contract, plain, property)
       : nameOf(plain.type === 'array' ? plain : object(described), property);
     const own = from.children.filter((child) => child.name === name);
-    for (const child of own) taken.add(child);
+    for (const child of own) consumed.add(child);
     if (own.length === 0) continue;
     value[property] = isBare
       ? own.map((child) => readElement(contract, object(plain.items), child))
@@ -130,7 +131,7 @@ function objectOf(contract: Contract, schema: JsonObject, from: Element): JsonOb
   }
   const others = object(schema.additionalProperties);
   if (from.children.some((child) => child.name === '__proto__')) throw new Error('an element has an impossible name');
-  for (const child of from.children.filter((one) => !taken.has(one)))
+  for (const child of from.children.filter((one) => !consumed.has(one)))
     value[child.name] = readElement(contract, others, child);
   return value;
 }
@@ -156,7 +157,7 @@ function itemOf(contract: Contract, array: JsonObject, name: string, item: unkno
 
 function propertyOf(contract: Contract, schema: JsonObject, from: string, value: unknown): string {
   const described = object(object(schema.properties)[from] ?? schema.additionalProperties);
-  // The names of free properties can be anything; those of elements cannot.
+  // Names of free properties can contain any character, unlike names of elements.
   const property = from.replaceAll(/[^\w.-]/g, '_').replace(/^(?=[^A-Za-z_])|^$/, '_');
   const plain = merged(contract, described);
   if (!Array.isArray(value)) return element(contract, described, nameOf(described, property), value);
@@ -171,7 +172,7 @@ function wrapped(contract: Contract, array: JsonObject, property: string, value:
   return `<${name}>${value.map((item) => itemOf(contract, array, name, item)).join('')}</${name}>`;
 }
 
-/** Characters that XML cannot carry at all become the replacement character. */
+/** Characters that XML does not allow become the replacement character. */
 function escaped(text: string): string {
   return (
     text

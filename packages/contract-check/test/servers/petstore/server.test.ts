@@ -6,20 +6,20 @@ import { start } from './server.ts';
 
 let started: Started;
 let client: Client;
-let nobody: Client;
+let anonymous: Client;
 
 beforeAll(async () => {
   started = await start();
   const contract = await readContract(started.corrected ?? '');
   const strict = (plain: Client): Client => {
-    return async (line, ask) => {
-      const reply = await plain(line, ask);
+    return async (line, options) => {
+      const reply = await plain(line, options);
       expect(reply.faults, line).toEqual([]);
       return reply;
     };
   };
   client = strict(clientOf(contract, started.url, { ...(await started.auth?.caller()) }));
-  nobody = strict(clientOf(contract, started.url));
+  anonymous = strict(clientOf(contract, started.url));
 });
 
 afterAll(() => started.close());
@@ -28,7 +28,7 @@ async function names(line: string) {
   return (await client(`GET ${line}`)).body.map(({ name }: { name: string }) => name);
 }
 
-it('adds, shows, changes and deletes a pet', async () => {
+it('creates, returns, updates and deletes a pet', async () => {
   const sent = {
     name: 'Laika',
     photoUrls: ['https://example.com/a.png'],
@@ -61,7 +61,7 @@ it('finds pets', async () => {
   expect((await client('GET /store/inventory')).body).toEqual({ available: 1, pending: 1, sold: 1 });
 });
 
-it('refuses pets', async () => {
+it('rejects invalid pets', async () => {
   for (const body of [{}, { name: 'x' }, { name: 1, photoUrls: [] }, { name: 'x', photoUrls: [], status: 'lost' }]) {
     const added = await client('POST /pet', { body });
     expect([added.status, added.headers.get('allow')]).toEqual([405, 'POST, PUT']);
@@ -70,7 +70,7 @@ it('refuses pets', async () => {
   expect((await client('GET /pet/x')).status).toBe(400);
 });
 
-it('takes and gives XML', async () => {
+it('accepts and returns XML', async () => {
   const headers = { 'content-type': 'application/xml', accept: 'application/xml' };
   const body = '<Pet><name>Zoë</name><tag><tag><id>3</id></tag></tag><photoUrl><photoUrl>u</photoUrl></photoUrl></Pet>';
   const created = await client('POST /pet', { body, headers });
@@ -80,7 +80,7 @@ it('takes and gives XML', async () => {
   await client(`DELETE /pet/${id}`);
 });
 
-it('takes orders', async () => {
+it('accepts orders', async () => {
   const { body } = await client('POST /store/order', { body: { petId: 1, quantity: 2, status: 'placed' } });
   expect(body).toEqual({ id: body.id, petId: 1, quantity: 2, status: 'placed', complete: false });
   expect((await client(`GET /store/order/${body.id}`)).body).toEqual(body);
@@ -110,17 +110,17 @@ it('has users', async () => {
   expect((await client('POST /user', { body: {} })).status).toBe(400);
 });
 
-it('refuses who is not signed in, or may not', async () => {
+it('rejects unauthenticated and unauthorized requests', async () => {
   const forbidden = { headers: { ...(await started.auth?.forbidden?.()) } };
   const expired = { headers: { ...(await started.auth?.expired?.()) } };
   for (const line of ['GET /pet/1', 'GET /store/inventory', 'GET /pet/findByTags?tags=x', 'DELETE /pet/1']) {
-    expect((await nobody(line)).status).toBe(401);
-    expect((await nobody(line, expired)).status).toBe(401);
+    expect((await anonymous(line)).status).toBe(401);
+    expect((await anonymous(line, expired)).status).toBe(401);
   }
-  expect((await nobody('DELETE /pet/1', forbidden)).status).toBe(403);
+  expect((await anonymous('DELETE /pet/1', forbidden)).status).toBe(403);
 });
 
-it('knows its paths and methods', async () => {
+it('rejects unknown paths and methods', async () => {
   const patched = await client('PATCH /pet');
   expect([patched.status, patched.headers.get('allow')]).toEqual([405, 'OPTIONS, POST, PUT']);
   expect((await client('GET /nowhere')).status).toBe(404);

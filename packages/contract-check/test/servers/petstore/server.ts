@@ -20,7 +20,7 @@ interface Store {
   readonly users: Map<string, JsonObject>;
   readonly nextPet: () => number;
   readonly nextOrder: () => number;
-  /** A value as its component describes it, without what that does not know. */
+  /** The value with only the properties that its component declares. */
   readonly known: (component: string, value: unknown) => JsonObject;
 }
 
@@ -92,8 +92,8 @@ function handlers(store: Store): Record<string, Handler<undefined>> {
   return {
     addPet: (call) => addPet(store, call),
     updatePet: (call) => updatePet(store, call),
-    findPetsByStatus: (call) => findPets(store, (pet) => asked(call, 'status').includes(String(pet.status))),
-    findPetsByTags: (call) => findPets(store, (pet) => tagsOf(pet).some((tag) => asked(call, 'tags').includes(tag))),
+    findPetsByStatus: (call) => findPets(store, (pet) => listOf(call, 'status').includes(String(pet.status))),
+    findPetsByTags: (call) => findPets(store, (pet) => tagsOf(pet).some((tag) => listOf(call, 'tags').includes(tag))),
     getPetById: (call) => ({ status: 200, body: petOf(store, call) }),
     updatePetWithForm: (call) => updatePetWithForm(store, call),
     deletePet: (call) => remove(store.pets, petOf(store, call).id as number),
@@ -118,7 +118,7 @@ function remove<Key>(from: Map<Key, JsonObject>, key: Key): Result {
   return { status: 204 };
 }
 
-/** @throws Refusal with 404 */
+/** @throws Rejection with 404 */
 function petOf({ pets }: Store, { values }: Call<undefined>): JsonObject {
   const pet = pets.get(Number(values.path.petId));
   if (pet === undefined) throw rejection(404, 'Pet not found');
@@ -139,7 +139,7 @@ function updatePet(store: Store, { body }: Call<undefined>): Result {
   return { status: 200, body: pet };
 }
 
-function asked({ values }: Call<undefined>, name: string): string[] {
+function listOf({ values }: Call<undefined>, name: string): string[] {
   return values.query[name] as string[];
 }
 
@@ -193,11 +193,11 @@ function orderOf({ orders }: Store, { values }: Call<undefined>): JsonObject {
   return order;
 }
 
-/** All or none. A name that is taken is rejected: else anybody could take over an account. */
+/** All or none. A used name is rejected: otherwise any user could take over an account. */
 function createUsers(store: Store, sent: readonly JsonObject[]): Result {
   const names = sent.map(({ username }) => String(username));
-  const isTaken = names.some((name, index) => store.users.has(name) || names.indexOf(name) !== index);
-  if (isTaken) throw rejection(409, 'There is a user of this name');
+  const isUsed = names.some((name, index) => store.users.has(name) || names.indexOf(name) !== index);
+  if (isUsed) throw rejection(409, 'There is a user of this name');
   for (const user of sent) store.users.set(String(user.username), store.known('User', user));
   return { status: 200 };
 }
@@ -225,11 +225,11 @@ function updateUser(store: Store, call: Call<undefined>): Result {
   return { status: 200 };
 }
 
-/** @throws Refusal with 401 or 403 */
+/** @throws Rejection with 401 or 403 */
 function admit({ security }: Operation, { headers }: Request): undefined {
   const needed = security.flatMap(({ petstore_auth }) => (petstore_auth === undefined ? [] : [petstore_auth]));
-  const takesKey = security.some(({ api_key }) => api_key !== undefined);
-  if (security.length === 0 || (takesKey && headers.api_key === apiKey)) return;
+  const acceptsKey = security.some(({ api_key }) => api_key !== undefined);
+  if (security.length === 0 || (acceptsKey && headers.api_key === apiKey)) return;
   const token = /^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
   const granted = Object.hasOwn(scopes, token) ? scopes[token] : undefined;
   if (needed.length === 0 || granted === undefined) {
@@ -239,7 +239,7 @@ function admit({ security }: Operation, { headers }: Request): undefined {
     throw rejection(403, 'The scopes do not suffice');
 }
 
-/** Rejections have no body: none is declared. Where the contract calls a wrong input 405, so does the server. */
+/** Rejections have no body, because none is declared. The contract uses 405 for invalid input. */
 function reject(contract: Contract, { status }: Rejection, operation: Operation | undefined): Result {
   const { responses } = operation ?? {};
   const declared = (one: number) => responses?.has(String(one)) === true || responses?.has('default') === true;

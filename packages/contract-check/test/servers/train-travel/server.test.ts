@@ -23,8 +23,8 @@ beforeAll(async () => {
   const plain = clientOf(await readContract(started.corrected ?? ''), started.url, {
     ...(await started.auth?.caller()),
   });
-  client = async (line, ask) => {
-    const reply = await plain(line, ask);
+  client = async (line, options) => {
+    const reply = await plain(line, options);
     expect(reply.faults, line).toEqual([]);
     return reply;
   };
@@ -116,7 +116,7 @@ it('books, pays and cancels', async () => {
   );
 });
 
-it('refuses bookings', async () => {
+it('rejects invalid bookings', async () => {
   const [trip] = (await client(`GET ${search}`)).body.data as Trip[];
   const status = async (body: unknown) => (await client('POST /bookings', { body })).status;
   expect(await status({})).toBe(400);
@@ -127,7 +127,7 @@ it('refuses bookings', async () => {
   expect((await client('GET /bookings/x')).status).toBe(400);
 });
 
-it('takes and gives XML', async () => {
+it('accepts and returns XML', async () => {
   const [trip] = (await client(`GET ${search}`)).body.data as Trip[];
   const headers = { 'content-type': 'application/xml', accept: 'application/xml' };
   const body = `<booking><trip_id>${trip?.id}</trip_id><has_bicycle>true</has_bicycle></booking>`;
@@ -141,7 +141,7 @@ it('takes and gives XML', async () => {
   expect(problem.text).toContain('<problem xmlns="urn:ietf:rfc:7807">');
 });
 
-it('refuses who is not signed in, or may not', async () => {
+it('rejects unauthenticated and unauthorized requests', async () => {
   const body = { trip_id: nothing };
   expect((await client('GET /stations', { headers: { authorization: '' } })).status).toBe(401);
   expect((await client('GET /stations', await identity('expired'))).status).toBe(401);
@@ -149,7 +149,7 @@ it('refuses who is not signed in, or may not', async () => {
   expect((await client('POST /bookings', { ...(await identity('forbidden')), body })).status).toBe(403);
 });
 
-it('knows its paths and methods', async () => {
+it('rejects unknown paths and methods', async () => {
   const put = await client('PUT /stations');
   expect([put.status, put.headers.get('allow')]).toEqual([405, 'GET, HEAD, OPTIONS']);
   expect((await client('HEAD /stations')).status).toBe(200);

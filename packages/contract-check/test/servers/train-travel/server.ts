@@ -15,7 +15,7 @@ interface Booking extends JsonObject {
 }
 
 interface Caller {
-  /** Of this caller alone. */
+  /** Bookings of this caller only. */
   readonly bookings: Map<string, Booking>;
 }
 
@@ -44,7 +44,7 @@ export async function start(options: Options = {}): Promise<Started> {
       reject,
       headers: () => ({ ratelimit: 'limit=1000, remaining=999, reset=60' }),
       head: true,
-      // The links to other pages have a parameter that no operation declares.
+      // The links to other pages use a parameter that no operation declares.
       lenient: true,
     },
     options,
@@ -90,8 +90,8 @@ function handlers(): Record<string, Handler<Caller>> {
 function page(call: Call<Caller>, all: readonly unknown[]): Result {
   const [path = '', query = ''] = call.request.url.split('?');
   const number = pageNumber(query);
-  const asked = Object.entries(call.values.query).map(([name, value]) => [name, String(value)]);
-  const linkTo = (to: number) => `${call.base}${path}?${new URLSearchParams([...asked, ['page', String(to)]])}`;
+  const parameters = Object.entries(call.values.query).map(([name, value]) => [name, String(value)]);
+  const linkTo = (to: number) => `${call.base}${path}?${new URLSearchParams([...parameters, ['page', String(to)]])}`;
   const links = {
     self: linkTo(number),
     ...(number * pageSize < all.length && { next: linkTo(number + 1) }),
@@ -100,28 +100,28 @@ function page(call: Call<Caller>, all: readonly unknown[]): Result {
   return { status: 200, body: { data: all.slice((number - 1) * pageSize, number * pageSize), links } };
 }
 
-/** @throws Refusal with 400 */
+/** @throws Rejection with 400 */
 function pageNumber(query: string): number {
   const text = new URLSearchParams(query).get('page') ?? '1';
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw rejection(400, 'There is no such page.');
+  if (!/^[1-9]\d{0,8}$/.test(text)) throw rejection(400, 'The page does not exist.');
   return Number(text);
 }
 
 function getTrips(call: Call<Caller>): Result {
   const { origin, destination, date, bicycles, dogs } = call.values.query;
   const trips = tripsOn(String(origin), String(destination), String(date));
-  // Without a wish, trips are listed whether or not they allow it.
-  const fitting = trips.filter(
+  // Without a filter, trips are listed whether they allow it or not.
+  const matching = trips.filter(
     (trip) => (bicycles !== true || trip.bicycles_allowed) && (dogs !== true || trip.dogs_allowed),
   );
-  return page(call, fitting);
+  return page(call, matching);
 }
 
 function linked({ base }: Call<Caller>, booking: Booking) {
   return { ...booking, links: { self: `${base}/bookings/${booking.id}` } };
 }
 
-/** @throws Refusal with 404 */
+/** @throws Rejection with 404 */
 function bookingOf({ caller, values }: Call<Caller>): Booking {
   const booking = caller.bookings.get(String(values.path.bookingId).toLowerCase());
   if (booking === undefined) throw rejection(404, 'There is no such booking.');
@@ -157,14 +157,14 @@ function pay(call: Call<Caller>, id: string): Result {
   return { status: 200, body: { ...body, links: { booking: `${call.base}/bookings/${booking.id}` } } };
 }
 
-/** What must not be read again is left out or made unreadable. */
+/** Secret values are removed or masked. */
 function masked(source: JsonObject): JsonObject {
   const { cvc: _cvc, address_line1: _line1, address_line2: _line2, ...rest } = source;
   const digits = [...String(source.number)];
   return { ...rest, number: digits.map((digit, index) => (index < digits.length - 4 ? '*' : digit)).join('') };
 }
 
-/** @throws Refusal with 401 or 403 */
+/** @throws Rejection with 401 or 403 */
 function admit(tokens: ReadonlyMap<string, Token>, operation: Operation, { headers }: Request): Caller {
   const token = tokens.get(/^bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1] ?? '');
   if (token === undefined || token.expired === true) {
@@ -172,7 +172,7 @@ function admit(tokens: ReadonlyMap<string, Token>, operation: Operation, { heade
   }
   const scopes = operation.security.flatMap(({ OAuth2 }) => OAuth2 ?? []);
   if (!scopes.every((scope) => token.scopes.includes(scope)))
-    throw rejection(403, `It takes the scope ${scopes.join(', ')}.`);
+    throw rejection(403, `It requires the scope ${scopes.join(', ')}.`);
   return token.caller;
 }
 
@@ -185,10 +185,10 @@ const titles: Readonly<Record<number, string>> = {
   409: 'Conflict',
 };
 
-/** Nothing declares 413 and 415: they are 400, too. */
+/** 413 and 415 are not declared, so 400 is used. */
 function reject({ status: exact, message }: Rejection, operation: Operation | undefined): Result {
   const status = exact === 413 || exact === 415 ? 400 : exact;
-  const name = (titles[status] ?? 'refused').toLowerCase().replaceAll(' ', '-');
+  const name = (titles[status] ?? 'rejected').toLowerCase().replaceAll(' ', '-');
   const body = { type: `https://example.com/errors/${name}`, title: titles[status], status, detail: message };
   return operation === undefined ? { status, mediaType: 'application/problem+json', body } : { status, body };
 }

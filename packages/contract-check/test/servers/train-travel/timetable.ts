@@ -21,7 +21,7 @@ export interface Trip {
 const day = 24 * 60 * 60 * 1000;
 const hour = 60 * 60 * 1000;
 const tripsPerDay = 12;
-/** Days from the year 0 to 1970, so that no day of a date of four digits is negative. */
+/** Days from the year 0 to 1970, so that day numbers of four-digit years are never negative. */
 const epoch = 719_528;
 
 export const stations: readonly Station[] = [
@@ -81,7 +81,7 @@ export const stations: readonly Station[] = [
   timezone,
 }));
 
-/** Trains run between any two stations on every day that a date of four digits can name, in the order of departure. */
+/** Trains run between any two stations on every day of a four-digit year, ordered by departure. */
 export function tripsOn(origin: string, destination: string, date: string): Trip[] {
   const from = indexOf(origin);
   const to = indexOf(destination);
@@ -92,7 +92,7 @@ export function tripsOn(origin: string, destination: string, date: string): Trip
   );
 }
 
-/** An id tells the day, the time and the stations of its trip. */
+/** An ID encodes the day, the time and the stations of a trip. */
 export function tripOf(id: string): Trip | undefined {
   const parts = /^([0-9a-f]{8})-([0-9a-f]{4})-4000-8000-([0-9a-f]{6})([0-9a-f]{6})$/i.exec(id)?.slice(1) ?? [];
   const [number = -1, slot = -1, from = -1, to = -1] = parts.map((part) => Number.parseInt(part, 16));
@@ -122,7 +122,7 @@ function indexOf(id: string): number {
   return stations.findIndex((station) => station.id === id.toLowerCase());
 }
 
-/** RFC 3339 knows leap seconds and a space between date and time; JavaScript knows neither. */
+/** RFC 3339 allows leap seconds and a space between date and time; JavaScript does not. */
 function instantOf(date: string): number {
   return Date.parse(
     date

@@ -4,7 +4,7 @@ import type { Call, Handler, Result } from '../kit/serve.ts';
 import { type Job, jobDefaults, type Report } from './store.ts';
 import { type Caller, compare } from './tools.ts';
 
-/** Milliseconds until a report is done. */
+/** Milliseconds until a report is completed. */
 const reportDelay = 100;
 
 export function jobHandlers(nextId: () => string): Record<string, Handler<Caller>> {
@@ -14,7 +14,7 @@ export function jobHandlers(nextId: () => string): Record<string, Handler<Caller
     getJob: (call) => ({ status: 200, body: jobOf(call) }),
     deleteJob,
     createReport: (call) => createReport(call, nextId),
-    getReport: (call) => ({ status: 200, body: shown(reportOf(call)) }),
+    getReport: (call) => ({ status: 200, body: presented(reportOf(call)) }),
     deleteReport,
     getRows,
   };
@@ -26,7 +26,7 @@ function jobOf({ caller, values }: Call<Caller>): Job {
   return job;
 }
 
-/** Where a page ended: the last job's place in the order, and the query that the order is of. */
+/** The end of a page: the position of its last job in the order, and the query that defines the order. */
 interface Cursor {
   readonly query: string;
   readonly key: string | number;
@@ -53,13 +53,13 @@ function orderOf(query: JsonObject): (one: Job, other: Job) => number {
   return (one, other) => sign * compare(keyOf(one, query), keyOf(other, query)) || compare(one.id, other.id);
 }
 
-/** Jobs behind a cursor, also if the job that it was made of is gone. */
+/** Jobs after a cursor, even if its job has been deleted. */
 function after(jobs: readonly Job[], { key, id }: Cursor, query: JsonObject): Job[] {
   const sign = query.order === 'desc' ? -1 : 1;
   return jobs.filter((job) => (sign * compare(keyOf(job, query), key) || compare(job.id, id)) > 0);
 }
 
-/** The same query, with a cursor in place of the one that was there. */
+/** The same query with another cursor. */
 function nextPage(call: Call<Caller>, query: JsonObject, last: Job): string {
   const cursor: Cursor = { query: JSON.stringify(query), key: keyOf(last, query), id: last.id };
   const kept = (call.request.url.split('?')[1] ?? '')
@@ -68,7 +68,7 @@ function nextPage(call: Call<Caller>, query: JsonObject, last: Job): string {
   return `/jobs?${[...kept.map(encoded), `cursor=${digest(cursor)}`].join('&')}`;
 }
 
-/** What a client may send as it is, like brackets, and what must not stand in an address. */
+/** Characters that clients may send unencoded, such as brackets, but that a URI must not contain. */
 function encoded(part: string): string {
   return part.replaceAll(
     /[^\w\-.~!$'()*+,;=:@/?%]/g,
@@ -76,7 +76,7 @@ function encoded(part: string): string {
   );
 }
 
-/** Short, whatever the query is: cursors have a maximal length. */
+/** Fixed length for any query, because cursors have a maximum length. */
 function digest(cursor: Cursor): string {
   let sum = 0;
   for (const character of cursor.query) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 2_147_483_647;
@@ -89,7 +89,7 @@ function readCursor(text: string, query: JsonObject): Cursor {
     const cursor = { query: JSON.stringify(query), key, id };
     if (digest(cursor) === text) return cursor;
   } catch {
-    // Refused below, as a cursor of another query is.
+    // Rejected below, like a cursor of another query.
   }
   throw rejection(400, 'the cursor is not of this query');
 }
@@ -111,7 +111,7 @@ function createJob(call: Call<Caller>, nextId: () => string): Result {
   const { workshop } = call.caller;
   const { doorCode: _, ...input } = call.body.value as JsonObject;
   const toolId = String(input.toolId).toLowerCase();
-  if (!workshop.tools.has(toolId)) throw rejection(422, 'there is no such tool', {}, '/toolId');
+  if (!workshop.tools.has(toolId)) throw rejection(422, 'the tool does not exist', {}, '/toolId');
   workshop.lastNumber += 1;
   const own = { id: nextId(), number: workshop.lastNumber, toolId, createdAt: new Date().toISOString() };
   const job = { ...jobDefaults(), ...input, ...own } as unknown as Job;
@@ -128,14 +128,14 @@ function createReport(call: Call<Caller>, nextId: () => string): Result {
   const { subject, months = 12 } = call.body.value as { subject: string; months?: number };
   const report = { id: nextId(), subject, months, createdAt: new Date().toISOString() };
   call.caller.workshop.reports.set(report.id, report);
-  return { status: 202, headers: { location: `/reports/${report.id}`, 'retry-after': '1' }, body: shown(report) };
+  return { status: 202, headers: { location: `/reports/${report.id}`, 'retry-after': '1' }, body: presented(report) };
 }
 
 function isDone(report: Report): boolean {
   return Date.now() - Date.parse(report.createdAt) >= reportDelay;
 }
 
-function shown(report: Report) {
+function presented(report: Report) {
   const { createdAt, ...rest } = report;
   const done = isDone(report);
   return { ...rest, state: done ? 'done' : 'pending', rows: done ? `/reports/${report.id}/rows` : null, createdAt };

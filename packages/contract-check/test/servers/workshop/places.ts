@@ -9,7 +9,7 @@ const words: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 const colours = ['red', 'green', 'blue'];
 const litresPerGallon = 3.785411784;
 
-/** On every shelf stand the same boxes: every number has one of each colour in turn. */
+/** Every shelf has the same boxes: each number in every color. */
 export function findBoxes({ values }: Call<Caller>): Result {
   const { shelf, colours: expected, span } = values.path as { shelf: string; colours: string[]; span: Span };
   const language = String(values.cookie.language);

@@ -5,12 +5,12 @@ import type { Started } from '../kit/serve.ts';
 import { start } from './server.ts';
 
 const plane = { name: 'Block plane', kind: 'hand', price: 0.07, boughtOn: '2024-02-29' };
-const nobody = '00000000-0000-4000-8000-000000000000';
+const unknownId = '00000000-0000-4000-8000-000000000000';
 
 let started: Started;
 let contract: Contract;
 let client: Client;
-const seen = new Set<string>();
+const covered = new Set<string>();
 
 async function identity(name: 'caller' | 'expired' | 'forbidden' | 'otherTenant') {
   return { ...(await started.auth?.[name]?.()) };
@@ -20,10 +20,10 @@ beforeAll(async () => {
   started = await start();
   contract = await readContract(started.specification);
   const plain = clientOf(contract, started.url, await identity('caller'));
-  client = async (line, ask) => {
-    const reply = await plain(line, ask);
+  client = async (line, options) => {
+    const reply = await plain(line, options);
     expect(reply.faults, line).toEqual([]);
-    if (reply.status < 400) seen.add(line.split(' ')[0] + shape(line));
+    if (reply.status < 400) covered.add(line.split(' ')[0] + shape(line));
     return reply;
   };
 });
@@ -34,13 +34,13 @@ function shape(line: string): string {
   return (line.split(' ')[1]?.split('?')[0] ?? '').replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, '{}');
 }
 
-async function makeTool(more: object = {}) {
+async function createTool(more: object = {}) {
   const { body, headers } = await client('POST /tools', { body: { ...plane, ...more } });
   return { tool: body, etag: headers.get('etag') ?? '' };
 }
 
 describe('tools', () => {
-  it('are made, read, replaced, changed and given away', async () => {
+  it('are created, read, replaced, updated and deleted', async () => {
     const created = await client('POST /tools', { body: { ...plane, note: null, dimensions: { width: 4.5 } } });
     expect(created.status).toBe(201);
     expect(created.body).toMatchObject({ ...plane, state: 'available', note: null, dimensions: { width: 4.5 } });
@@ -73,7 +73,7 @@ describe('tools', () => {
     expect((await client(`HEAD ${path}`)).status).toBe(404);
   });
 
-  it('come in pages that are disjoint, complete and ordered', async () => {
+  it('have disjoint, complete and ordered pages', async () => {
     const all = (await client('GET /tools?limit=50&orderBy=-price')).body;
     const prices = all.items.map((tool: { price: number }) => tool.price);
     expect(prices).toEqual([...prices].sort((one, other) => other - one));
@@ -97,7 +97,7 @@ describe('tools', () => {
     expect((await client('GET /inventory?kinds=hand,power&least=100')).body).toEqual({ power: 2 });
   });
 
-  it('replay for an idempotency key', async () => {
+  it('are replayed for an idempotency key', async () => {
     const headers = { 'idempotency-key': 'key-00000001' };
     const first = await client('POST /tools', { body: plane, headers });
     const again = await client('POST /tools', { body: plane, headers });
@@ -106,14 +106,14 @@ describe('tools', () => {
     await client(`DELETE /tools/${first.body.id}`);
   });
 
-  it('have serials that are unique', async () => {
-    const { tool } = await makeTool({ serial: 'ZZ-1234' });
+  it('have unique serials', async () => {
+    const { tool } = await createTool({ serial: 'ZZ-1234' });
     expect((await client('POST /tools', { body: { ...plane, serial: 'ZZ-1234' } })).status).toBe(409);
     await client(`DELETE /tools/${tool.id}`);
   });
 
   it('have photos', async () => {
-    const { tool } = await makeTool();
+    const { tool } = await createTool();
     const photo = (type: string) => {
       const form = new FormData();
       form.set('caption', 'In use');
@@ -143,8 +143,8 @@ describe('tools', () => {
     [{ serial: null }],
     [{ manual: 'not a uri' }],
     [{ dimensions: { width: 0 } }],
-    [{ id: nobody }],
-  ])('are refused with %j', async (wrong) => {
+    [{ id: unknownId }],
+  ])('are rejected with %j', async (wrong) => {
     expect((await client('POST /tools', { body: { ...plane, ...wrong } })).status).toBe(422);
   });
 });
@@ -154,8 +154,8 @@ describe('jobs', () => {
     { kind: 'repair', fault: 'worn', parts: [{ sku: '000123', count: 2 }], labels: { 'x-a': 'b' } },
     { kind: 'sharpening', angle: 10.5, grit: 8000, tags: ['a', 'b-c'] },
     { kind: 'inspection', marks: [9.5, 'pass', false], inspector: 'Ada', inspectedOn: '2024-01-01', dueOn: null },
-  ])('are made and removed: $kind', async (special) => {
-    const { tool } = await makeTool();
+  ])('are created and deleted: $kind', async (special) => {
+    const { tool } = await createTool();
     const created = await client('POST /jobs', {
       body: { toolId: tool.id, title: 'Do', doorCode: '1234', id: 'ignored', ...special },
     });
@@ -179,13 +179,13 @@ describe('jobs', () => {
     { kind: 'inspection', marks: [1, 'pass', true], inspector: 'Ada' },
     { kind: 'repair', fault: 'x', tags: ['a', 'a'] },
     { kind: 'repair', fault: 'x', labels: { y: 'z' } },
-    { kind: 'repair', fault: 'x', toolId: nobody },
-  ])('are refused: %j', async (special) => {
+    { kind: 'repair', fault: 'x', toolId: unknownId },
+  ])('are rejected: %j', async (special) => {
     const { items } = (await client('GET /tools')).body;
     expect((await client('POST /jobs', { body: { toolId: items[0].id, title: 'Do', ...special } })).status).toBe(422);
   });
 
-  it('come by cursors, and by filters in every style', async () => {
+  it('are listed by cursor, and by filters in every style', async () => {
     const titles = async (query: string) =>
       (await client(`GET /jobs?${query}`)).body.data.map(({ title }: { title: string }) => title);
     expect(await titles('filter[priority]=2&filter[kind]=repair')).toEqual(['True the sole']);
@@ -206,7 +206,7 @@ describe('jobs', () => {
 });
 
 describe('reports', () => {
-  it('are made while the caller waits', async () => {
+  it('are created in the background', async () => {
     const { items } = (await client('GET /tools?limit=1')).body;
     const job = await client('POST /jobs', {
       body: { toolId: items[0].id, title: 'Say "a", then b', kind: 'repair', fault: 'x' },
@@ -248,7 +248,7 @@ describe('places', () => {
     '/places/;shelf=A1/.red/from=1',
     '/places/;shelf=A1/.red/from=1,to=100',
     '/places/;shelf=A1/.red/from=1,to=2?where={',
-  ])('are refused: %s', async (path) => {
+  ])('are rejected: %s', async (path) => {
     expect((await client(`GET ${path}`)).status).toBe(400);
   });
 });
@@ -263,26 +263,26 @@ describe('every request', () => {
     'kind=blunt',
     'boughtFrom=2023-02-29',
     'search=%',
-  ])('has parameters in order: %s', async (query) => {
+  ])('with invalid parameters is rejected: %s', async (query) => {
     expect((await client(`GET /tools?${query}`)).status).toBe(400);
   });
 
-  it('is signed in', async () => {
-    const asked = async (headers: Record<string, string>, line = 'GET /tools') =>
+  it('must be authenticated', async () => {
+    const rateLimited = async (headers: Record<string, string>, line = 'GET /tools') =>
       (await client(line, { headers: { authorization: '', ...headers } })).status;
-    expect(await asked({})).toBe(401);
-    expect(await asked(await identity('expired'))).toBe(401);
-    expect(await asked(await identity('forbidden'))).toBe(403);
-    expect(await asked({ authorization: 'Basic caller-token' })).toBe(401);
+    expect(await rateLimited({})).toBe(401);
+    expect(await rateLimited(await identity('expired'))).toBe(401);
+    expect(await rateLimited(await identity('forbidden'))).toBe(403);
+    expect(await rateLimited({ authorization: 'Basic caller-token' })).toBe(401);
     const bare = clientOf(contract, started.url);
     expect((await bare('GET /tools', { headers: { 'x-api-key': 'device-key' } })).status).toBe(200);
     expect((await bare('GET /tools', { headers: { 'x-api-key': 'made-up' } })).status).toBe(401);
     expect((await bare('POST /tools', { headers: { 'x-api-key': 'device-key' }, body: plane })).status).toBe(403);
     expect((await bare('GET /health')).body).toEqual({ status: 'ok' });
-    seen.add('GET/health');
+    covered.add('GET/health');
   });
 
-  it('sees nothing of another workshop', async () => {
+  it('sees no data of another workshop', async () => {
     const { items } = (await client('GET /tools')).body;
     const headers = await identity('otherTenant');
     expect((await client(`GET /tools/${items[0].id}`, { headers })).status).toBe(404);
@@ -290,7 +290,7 @@ describe('every request', () => {
     expect((await client('GET /jobs', { headers })).body.data).toEqual([]);
   });
 
-  it('has a body that can be read', async () => {
+  it('must have a readable body', async () => {
     const send = async (body: string | Uint8Array, type = 'application/json') =>
       (await client('POST /tools', { body, headers: { 'content-type': type } })).status;
     expect(await send('{')).toBe(400);
@@ -301,7 +301,7 @@ describe('every request', () => {
     expect(await send(`"${'a'.repeat(1024 * 1024)}"`)).toBe(413);
   });
 
-  it('has a method that its path knows', async () => {
+  it('must have a method that its path declares', async () => {
     const deleted = await client('DELETE /tools');
     expect([deleted.status, deleted.headers.get('allow')]).toEqual([405, 'GET, OPTIONS, POST']);
     expect((await client('HEAD /jobs')).status).toBe(405);
@@ -311,21 +311,21 @@ describe('every request', () => {
     expect((await client('GET /nowhere')).status).toBe(404);
   });
 
-  it('can be altered on its way in, and its answer on its way out', async () => {
+  it('can be altered, and so can its response', async () => {
     const altered = await start({
       alter: async (request, next, operation) => {
         const reply = await next({ ...request, url: request.url.replace('limit=1', 'limit=2') });
         return operation?.id === 'listTools' ? { ...reply, status: 203 } : reply;
       },
     });
-    const asked = await clientOf(contract, altered.url, await identity('caller'))('GET /tools?limit=1');
+    const received = await clientOf(contract, altered.url, await identity('caller'))('GET /tools?limit=1');
     await altered.close();
-    expect([asked.status, asked.body.items.length, asked.faults.length]).toEqual([203, 2, 1]);
+    expect([received.status, received.body.items.length, received.faults.length]).toEqual([203, 2, 1]);
   });
 });
 
-it('does every operation', () => {
+it('implements every operation', () => {
   const shapes = contract.operations.map(({ method, path }) => method + path.replaceAll(/\{[^}]+\}/g, '{}'));
   const places = 'GET/places/{}/{}/{}';
-  expect(shapes.filter((one) => one !== places && !seen.has(one))).toEqual([]);
+  expect(shapes.filter((one) => one !== places && !covered.has(one))).toEqual([]);
 });

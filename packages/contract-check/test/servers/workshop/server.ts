@@ -5,7 +5,7 @@ import { type Rejection, rejection } from '../kit/rejection.ts';
 import { type Options, type Request, type Result, type Started, serve } from '../kit/serve.ts';
 import { jobHandlers } from './jobs.ts';
 import { findBoxes } from './places.ts';
-import { counter, emptyWorkshop, furnishedWorkshop, type Workshop } from './store.ts';
+import { counter, emptyWorkshop, sampleWorkshop, type Workshop } from './store.ts';
 import { type Caller, toolHandlers } from './tools.ts';
 
 const specification = fileURLToPath(new URL('openapi.yaml', import.meta.url));
@@ -31,11 +31,11 @@ interface Token {
 
 let contract: Promise<Contract> | undefined;
 
-/** Starts a workshop of its own, correct to the last detail. `alter` is in between, to make it less so. */
+/** Starts a separate workshop that follows its contract exactly. `alter` can change its behavior. */
 export async function start(options: Options = {}): Promise<Started> {
   contract ??= readContract(specification);
   const nextId = counter();
-  const workshop = furnishedWorkshop(nextId);
+  const workshop = sampleWorkshop(nextId);
   const all = ['read', 'write'];
   const tokens = new Map<string, Token>([
     ['caller-token', { scopes: all, workshop }],
@@ -72,7 +72,7 @@ export async function start(options: Options = {}): Promise<Started> {
   };
 }
 
-/** @throws Refusal with 401 or 403 */
+/** @throws Rejection with 401 or 403 */
 function admit(
   operation: Operation,
   request: Request,
@@ -86,14 +86,14 @@ function admit(
   if (token === undefined || token.expired === true) throw unauthorized('the token is not known, or has run out');
   const scopes = operation.security.flatMap(({ bearer }) => bearer ?? []);
   if (!scopes.every((scope) => token.scopes.includes(scope)))
-    throw rejection(403, `it takes the scope ${scopes.join(' and ')}`);
+    throw rejection(403, `it requires the scope ${scopes.join(' and ')}`);
   return token.workshop;
 }
 
 function admitKey(operation: Operation, request: Request, workshop: Workshop): Workshop {
   const key = request.headers['x-api-key'];
   if (key !== undefined && key !== 'device-key') throw unauthorized('the key is not known');
-  if (key === undefined) throw unauthorized('nobody signed in');
+  if (key === undefined) throw unauthorized('the request has no valid credentials');
   if (operation.security.every(({ key: accepted }) => accepted === undefined))
     throw rejection(403, 'a device may only read');
   return workshop;
@@ -103,7 +103,7 @@ function unauthorized(detail: string): Rejection {
   return rejection(401, detail, { 'www-authenticate': 'Bearer realm="workshop"' });
 }
 
-/** A rejection of HEAD has no body to say why in. */
+/** The response to HEAD has no body that could explain a rejection. */
 function reject({ status, message, pointer }: Rejection, operation: Operation | undefined): Result {
   if (operation?.method === 'HEAD') return { status };
   const title = titles[status] ?? 'Refused';

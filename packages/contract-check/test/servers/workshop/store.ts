@@ -43,17 +43,17 @@ export interface Report {
   createdAt: string;
 }
 
-/** The first response to a key, and the request that it was for. */
+/** The first response to a key, and its request. */
 export interface Replay {
   readonly fingerprint: string;
   readonly toolId: string;
   readonly tool: Tool;
 }
 
-/** What one workshop has. Nothing of it is seen in another. */
+/** The data of one workshop. Workshops share nothing. */
 export interface Workshop {
   readonly tools: Map<string, Tool>;
-  /** Counts up with every change of a tool. */
+  /** Increases with every change of a tool. */
   readonly versions: Map<string, number>;
   readonly photos: Map<string, { photo: Photo; bytes: Buffer }>;
   readonly jobs: Map<string, Job>;
@@ -71,7 +71,7 @@ const seedTools = [
   ['Whittling knife', 'hand', 22, '2024-05-01', 'WK-6001'],
 ] as const;
 
-/** Ids count up, so that runs can be compared. */
+/** IDs are sequential, so that runs can be compared. */
 export function counter(): () => string {
   let last = 0;
   return () => {
@@ -92,8 +92,8 @@ export function emptyWorkshop(): Workshop {
   };
 }
 
-/** A workshop with something in it from the start. */
-export function furnishedWorkshop(nextId: () => string): Workshop {
+/** A workshop with initial data. */
+export function sampleWorkshop(nextId: () => string): Workshop {
   const workshop = emptyWorkshop();
   const createdAt = '2025-01-01T00:00:00.000Z';
   const times = { createdAt, updatedAt: createdAt };

@@ -6,8 +6,8 @@ import type { Photo, Tool, Workshop } from './store.ts';
 
 export type Caller = { readonly workshop: Workshop };
 
-/** More keys than this are not remembered. */
-const maximalReplays = 10_000;
+/** Maximum number of stored keys. */
+const maxReplays = 10_000;
 
 export function toolHandlers(nextId: () => string): Record<string, Handler<Caller>> {
   return {
@@ -24,10 +24,10 @@ export function toolHandlers(nextId: () => string): Record<string, Handler<Calle
   };
 }
 
-/** @throws Refusal with 404 */
+/** @throws Rejection with 404 */
 function toolOf({ caller, values }: Call<Caller>): Tool {
   const tool = caller.workshop.tools.get(String(values.path.toolId).toLowerCase());
-  if (tool === undefined) throw rejection(404, 'there is no such tool');
+  if (tool === undefined) throw rejection(404, 'the tool does not exist');
   return tool;
 }
 
@@ -69,7 +69,7 @@ function fits(tool: Tool, filters: JsonObject): boolean {
   );
 }
 
-/** Tools that are equal in the order are ordered by id, so that pages neither overlap nor leave out. */
+/** Tools that are equal in the order are ordered by ID, so that pages neither overlap nor have gaps. */
 function by(orderBy: string): (one: Tool, other: Tool) => number {
   const sign = orderBy.startsWith('-') ? -1 : 1;
   const key = orderBy.replace('-', '') as 'name' | 'price' | 'boughtOn';
@@ -111,7 +111,7 @@ function remember(
 ) {
   workshop.replays.set(key, replay);
   const [oldest] = workshop.replays.keys();
-  if (workshop.replays.size > maximalReplays && oldest !== undefined) workshop.replays.delete(oldest);
+  if (workshop.replays.size > maxReplays && oldest !== undefined) workshop.replays.delete(oldest);
 }
 
 function toolFrom(input: JsonObject, fixed: Pick<Tool, 'id' | 'createdAt' | 'updatedAt'>): Tool {
@@ -119,7 +119,7 @@ function toolFrom(input: JsonObject, fixed: Pick<Tool, 'id' | 'createdAt' | 'upd
   return { id, state: 'available', note: null, ...input, createdAt, updatedAt } as Tool;
 }
 
-/** @throws Refusal with 409 if another tool has the serial. */
+/** @throws Rejection with 409 if another tool has the serial. */
 function rejectTwice(workshop: Workshop, { serial }: JsonObject, own?: string): void {
   if (serial === undefined || serial === null) return;
   const other = [...workshop.tools.values()].find((tool) => tool.serial === serial && tool.id !== own);
@@ -140,12 +140,12 @@ function tags(text: string): string[] {
   return text.match(/\*|(W\/)?"[^"]*"/g) ?? [];
 }
 
-/** @throws Refusal with 412 if the caller knows another version. */
-function demandVersion(call: Call<Caller>, tool: Tool): void {
+/** @throws Rejection with 412 if the caller's version is not the current one. */
+function requireVersion(call: Call<Caller>, tool: Tool): void {
   const known = call.values.header['If-Match'];
   if (typeof known !== 'string') return;
   const etag = etagOf(call.caller.workshop, tool);
-  // Strong comparison (RFC 9110, 13.1.1): a weak tag is never equal.
+  // Strong comparison (RFC 9110, 13.1.1): a weak tag never matches.
   if (!tags(known).some((tag) => tag === '*' || tag === etag)) {
     throw rejection(412, 'the tool has changed since');
   }
@@ -153,13 +153,13 @@ function demandVersion(call: Call<Caller>, tool: Tool): void {
 
 function replaceTool(call: Call<Caller>): Result {
   const tool = toolOf(call);
-  demandVersion(call, tool);
+  requireVersion(call, tool);
   return store(call, tool, toolFrom(call.body.value as JsonObject, { ...tool, updatedAt: tool.updatedAt }));
 }
 
 function changeTool(call: Call<Caller>): Result {
   const tool = toolOf(call);
-  demandVersion(call, tool);
+  requireVersion(call, tool);
   const merged = merge(tool as unknown as JsonObject, call.body.value as JsonObject);
   return store(call, tool, { note: null, ...merged } as unknown as Tool);
 }
@@ -179,7 +179,7 @@ function objectOf(value: JsonObject[string] | undefined): JsonObject {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : {};
 }
 
-/** A change that changes nothing leaves the version as it is. */
+/** An update without changes keeps the version. */
 function store(call: Call<Caller>, before: Tool, after: Tool): Result {
   const { workshop } = call.caller;
   rejectTwice(workshop, after as unknown as JsonObject, before.id);
@@ -197,7 +197,7 @@ function sorted(tool: Tool): string {
 function deleteTool(call: Call<Caller>): Result {
   const { workshop } = call.caller;
   const tool = toolOf(call);
-  demandVersion(call, tool);
+  requireVersion(call, tool);
   if ([...workshop.jobs.values()].some((job) => job.toolId === tool.id)) {
     throw rejection(409, 'there are jobs for this tool');
   }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../json.ts';
-import { boundSaid, saysUtc } from '../../../run/wording.ts';
+import { documentedBound, mentionsUtc } from '../../../run/wording.ts';
 import { memberOf, partsOf } from '../resources/schema.ts';
 import { both, middleOut, usable } from './candidates.ts';
 import { compare, instantOf, isBlank, isDay, isInstant, numberOf } from './compare.ts';
@@ -8,11 +8,14 @@ import type { FullList, Listing } from './listing.ts';
 import { distinct, type Match, matchBeginning, type Property, valueIn } from './properties.ts';
 import type { Slot } from './slot.ts';
 
-/** Filters that leave the rows between bounds: `minPrice`, `createdAfter`, `price[gte]`. */
+/** Filters by range: `minPrice`, `createdAfter`, `price[gte]`. */
 
 interface Bound {
   readonly side: 'least' | 'most';
-  /** Whether the word says that the bound itself is meant: some say so of numbers and days, and of moments nothing. */
+  /**
+   * Whether the name implies that the bound is included. Some names imply it for numbers and days, but not for
+   * timestamps.
+   */
   readonly includes: 'always' | 'never' | 'no moments' | undefined;
 }
 
@@ -24,7 +27,7 @@ const bounds: Readonly<Record<string, Bound>> = {
   ...words('least', 'always', ['min', 'minimum', 'from', 'since', 'least', 'gte', 'ge']),
   ...words('least', 'never', ['gt']),
   ...words('least', undefined, ['after', 'start', 'above', 'over', 'newer', 'begin', 'low', 'lower']),
-  // A period of time often ends before its bound: `from` one midnight `to` another.
+  // A period often excludes its end: `from` one midnight `to` the next.
   ...words('most', 'no moments', ['max', 'maximum', 'to', 'until', 'till', 'most']),
   ...words('most', 'always', ['lte', 'le']),
   ...words('most', 'never', ['lt']),
@@ -35,7 +38,10 @@ function words(side: Bound['side'], includes: Bound['includes'], list: readonly 
   return Object.fromEntries(list.map((word) => [word, { side, includes }]));
 }
 
-/** `minPrice`, `price_max`, `createdAfter`, `price[gte]`, `since`: the property, and the side of the bound. */
+/**
+ * The property and the side that a range filter applies to: `minPrice`, `price_max`, `createdAfter`, `price[gte]`,
+ * `since`.
+ */
 export function rangeOf(list: FullList, name: readonly string[], description: string): Range | undefined {
   const [first = '', ...rest] = name;
   const last = name.at(-1) ?? '';
@@ -45,23 +51,25 @@ export function rangeOf(list: FullList, name: readonly string[], description: st
   ];
   for (const form of forms) {
     if (form.bound === undefined || form.words.length === 0) continue;
-    const match = matchBeginning(list.properties, form.words) ?? matchSaid(list, form.words, description);
+    const match = matchBeginning(list.properties, form.words) ?? documentedMatch(list, form.words, description);
     if (match !== undefined) return { match, ...form.bound };
   }
   return undefined;
 }
 
-/** `minSeats` is about the `seatCount`, and `bornBefore` about the `birthDate`, where the description names that one property alone. */
-function matchSaid({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
+/**
+ * Matches `minSeats` with `seatCount` and `bornBefore` with `birthDate` if the description mentions only that property.
+ */
+function documentedMatch({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
   const isNamed = ({ path, words: own }: Property) =>
     path.length === 1 && own.length > 1 && new RegExp(`(?<![\\w-])${path[0]}(?![\\w-])`).test(description);
   const [only, ...others] = properties.filter(isNamed);
   return only === undefined || others.length > 0 || words.length === 0 ? undefined : { property: only, isExact: false };
 }
 
-const mostTried = 12;
+const maxTried = 12;
 
-/** Bounds between rows, and bounds that are the value of a row, where it is told whether that one is meant. */
+/** Bounds between rows, and bounds equal to a row's value if it is documented whether they are included. */
 export function inRange(listing: Listing, list: FullList, slot: Slot, range: Range): Condition[] {
   const { property, isExact } = range.match;
   const values = distinct(list.rows, property).filter(
@@ -72,12 +80,12 @@ export function inRange(listing: Listing, list: FullList, slot: Slot, range: Ran
   const isPlain = isSurelyShown(listing, property, values);
   const tells = (condition: Condition, value: boolean) => list.rows.some((row) => condition.holds(row) === value);
   const between = usable(listing, slot, sorted.map(laterThatDay), false)
-    .slice(0, mostTried)
+    .slice(0, maxTried)
     .map((bound) => conditionOf(slot, range, bound, undefined, isPlain))
     .filter((one) => tells(one, false))
     .slice(0, 2);
   const exactly = usable(listing, slot, sorted, false)
-    .slice(0, mostTried)
+    .slice(0, maxTried)
     .flatMap((bound) => {
       const includes = includesBound(slot, range, bound);
       return includes === undefined ? [] : [{ bound, one: conditionOf(slot, range, bound, includes, isPlain) }];
@@ -90,14 +98,14 @@ export function inRange(listing: Listing, list: FullList, slot: Slot, range: Ran
   return [...sure.slice(0, 1), ...both(exactly), ...sure.slice(1)];
 }
 
-/** Whether a condition says something of a row with the very value of the bound. */
+/** Whether a condition is decidable for a row whose value equals the bound. */
 function decides(condition: Condition, row: JsonObject, property: Property, bound: unknown): boolean {
   const value = valueIn(row, property);
   if (isBlank(value) || condition.holds(row) === undefined) return false;
   return isDay(bound) ? String(value).slice(0, 10) === bound : compare(value, bound) === 0;
 }
 
-/** A server that cuts a moment to its day shows on a moment that is later than a row's, and of the same day. */
+/** A timestamp later than the row's on the same day, which reveals a server that truncates to days. */
 function laterThatDay(value: unknown): unknown {
   const time = hasZone(value) ? instantOf(value) : undefined;
   if (time === undefined) return value;
@@ -107,14 +115,16 @@ function laterThatDay(value: unknown): unknown {
 }
 
 function includesBound({ description }: Slot, { side, includes }: Range, bound: unknown): boolean | undefined {
-  const said = boundSaid(description, side);
-  if (said === 'contradictory') return undefined;
+  const documented = documentedBound(description, side);
+  if (documented === 'contradictory') return undefined;
   const named =
     includes === undefined || (includes === 'no moments' && instantOf(bound) !== undefined && !isDay(bound))
       ? undefined
       : includes !== 'never';
-  if (said === undefined) return named;
-  return named === undefined || named === said.includes || said.isExplicit ? said.includes : undefined;
+  if (documented === undefined) return named;
+  return named === undefined || named === documented.includes || documented.isExplicit
+    ? documented.includes
+    : undefined;
 }
 
 function conditionOf(
@@ -124,8 +134,8 @@ function conditionOf(
   includes: boolean | undefined,
   isPlain: (value: unknown) => boolean,
 ): Condition {
-  // `to` a day leaves open whether moments of that day are meant, unless the description says so.
-  const isSaid = named === 'always' || typeof boundSaid(slot.description, side) === 'object';
+  // `to` a day leaves open whether it includes timestamps of that day, unless documented.
+  const isDocumented = named === 'always' || typeof documentedBound(slot.description, side) === 'object';
   return {
     slot,
     settings: [[slot, bound]],
@@ -133,8 +143,8 @@ function conditionOf(
     holds: (row) => {
       const value = valueIn(row, property);
       if (isBlank(value)) return undefined;
-      if (includes !== undefined && isSaid && isInstant(value) && isDay(bound))
-        return onDay(value, bound, side, includes, saysUtc(slot.description));
+      if (includes !== undefined && isDocumented && isInstant(value) && isDay(bound))
+        return onDay(value, bound, side, includes, mentionsUtc(slot.description));
       const result = compare(value, bound);
       if (result === undefined) return undefined;
       if (result === 0) return isPlain(value) ? includes : undefined;
@@ -145,7 +155,7 @@ function conditionOf(
 
 const hour = 3600 * 1000;
 
-/** Where moments are to a day: in the time zone that is told, or in all that there are. */
+/** Compares a timestamp with a day: in the documented time zone, or in every time zone. */
 function onDay(
   value: unknown,
   bound: unknown,
@@ -164,7 +174,7 @@ function onDay(
   if (isAfter || isBefore) return side === 'least' ? isAfter : isBefore;
   if (isWithin) return includes;
   if (!includes) return undefined;
-  // Whatever the time zone, a row that is late enough on a day is not before it.
+  // The row is late enough on this day in every time zone.
   return (side === 'least' ? time >= start + slack && time < end : time < end - slack && time >= start)
     ? true
     : undefined;
@@ -174,7 +184,7 @@ function hasZone(value: unknown): boolean {
   return typeof value === 'string' && isInstant(value) && /(?:Z|[+-]\d\d:?\d\d)$/.test(value);
 }
 
-/** Whether what is shown of a value is all of it: numbers may be rounded, and moments have digits that are not returned. */
+/** Whether responses show values in full precision: numbers may be rounded, and timestamps truncated. */
 export function isSurelyShown(
   { document, rowSchema }: Listing,
   { path }: Property,
@@ -184,7 +194,7 @@ export function isSurelyShown(
   for (const name of path) schemas = memberOf(document, schemas, name);
   const parts = schemas.flatMap((schema) => partsOf(document, schema));
   const isStepped = parts.some(({ type, multipleOf }) => [type].flat().includes('integer') || multipleOf !== undefined);
-  // Only people set clocks by whole minutes.
+  // Whole minutes indicate that a person entered the time, not a clock.
   const isSet = values.filter(isWholeMinute).length * 2 >= values.length;
   return (value) => {
     if (typeof value === 'number') return isStepped;

@@ -4,7 +4,7 @@ import type { FullList, Listing } from './listing.ts';
 import { distinct, type Property } from './properties.ts';
 import type { Slot } from './slot.ts';
 
-/** A condition whose meaning is only likely is not judged without a second one. */
+/** Requires a second failing condition for a meaning that is only inferred. */
 export function inferred(conditions: readonly Condition[]): Condition[] {
   return conditions.flatMap((condition, index) => {
     const second = conditions.find((_other, at) => at !== index);
@@ -12,23 +12,23 @@ export function inferred(conditions: readonly Condition[]): Condition[] {
   });
 }
 
-/** One condition that must fail together with another one: where it holds, the other one is not requested. */
+/** Two conditions of which both must fail. The second is requested only if the first fails. */
 export function both(conditions: readonly Condition[]): Condition[] {
   return inferred(conditions.slice(0, 2)).slice(0, 1);
 }
 
-/** The values of a property, those within lists one by one. */
+/** The values of a property, with lists flattened. */
 export function elements(list: FullList, property: Property): unknown[] {
   return [...new Set(distinct(list.rows, property).flat())].filter(isScalar);
 }
 
-/** From the middle of the list outwards: the first row and the last one are where mistakes are hidden. */
+/** Starts in the middle of the list: errors at its ends are harder to notice. */
 export function middleOut(values: readonly unknown[]): unknown[] {
   const middle = Math.floor(values.length / 2);
   return [...values.slice(middle), ...values.slice(0, middle)];
 }
 
-/** Values as the slot takes them. */
+/** Values converted to a type that the slot accepts. */
 export function usable({ reader }: Listing, slot: Slot, values: readonly unknown[], isList: boolean): unknown[] {
   return values
     .flatMap((value) =>

@@ -9,12 +9,11 @@ import type { Listing } from './listing.ts';
 import { widest } from './listing.ts';
 import type { Probe } from './probe.ts';
 
-/** Parameters that say which properties are shown: `fields` those that are requested alone, `include` some besides the others. */
+/** A parameter that selects properties: `fields` returns only those, `include` adds some. */
 export interface Chooser {
   readonly name: string;
   readonly kind: 'only' | 'besides';
   readonly isList: boolean;
-  /** Values that are the names of properties. */
   readonly names: readonly string[];
 }
 
@@ -24,16 +23,16 @@ interface Chosen {
 }
 
 const only = /^(?:fields|select|onlyfields|fieldset)$/;
-const extraSettings = /^(?:include|includes|expand|embed|populate|with)$/;
+const additions = /^(?:include|includes|expand|embed|populate|with)$/;
 
-/** The meaning of a parameter, where its values are properties of what is shown. */
+/** The meaning of a parameter whose values are property names. */
 export function chooserOf(
   document: OpenApiDocument,
   name: string,
   shape: Shape,
   shown: JsonObject,
 ): Chooser | undefined {
-  const kind = only.test(keyOfName(name)) ? 'only' : extraSettings.test(keyOfName(name)) ? 'besides' : undefined;
+  const kind = only.test(keyOfName(name)) ? 'only' : additions.test(keyOfName(name)) ? 'besides' : undefined;
   const isList = shape.types.has('array');
   const item = isList ? shapeOf(document, ...(shape.items ?? [])) : shape;
   const members = memberNames(document, shown);
@@ -43,14 +42,14 @@ export function chooserOf(
   const names = (item.enum ?? []).filter(
     (one) => typeof one === 'string' && members.includes(one) && !required.has(one),
   );
-  // Values that are no properties, as `all`, may mean anything.
+  // With values that are not properties, such as `all`, the meaning is unclear.
   const isPlain = (item.enum ?? []).every((one) => typeof one === 'string' && members.includes(one));
   return kind === undefined || !isPlain || names.length < 1 || (kind === 'only' && names.length < 3)
     ? undefined
     : { name, kind, isList, names: names.map(String) };
 }
 
-/** What is requested: one name and, where several may be, two; each twice, with other names. */
+/** Requests for one name and, if several are allowed, for two; each with two sets of names. */
 export function choicesOf({ isList, names, kind }: Chooser, present: readonly string[]): Chosen[][] {
   const usable = kind === 'only' ? names.filter((name) => present.includes(name)) : names;
   const one = (name: string): Chosen => ({ value: isList ? [name] : name, names: [name] });
@@ -82,18 +81,21 @@ export function choicesOf({ isList, names, kind }: Chooser, present: readonly st
   ];
 }
 
-export interface Seen {
+export interface Misshown {
   readonly what: 'ignored' | 'lost';
   readonly names: readonly string[];
 }
 
-/** What is wrong with resources that were requested by names. @param plain what is shown where nothing is requested. */
+/**
+ * What is wrong with resources that were requested with selected properties.
+ * @param plain resources without a selection.
+ */
 export function misshown(
   { kind, names: all }: Chooser,
   { names }: Chosen,
   resources: readonly JsonObject[],
   plain: readonly JsonObject[],
-): Seen | undefined {
+): Misshown | undefined {
   const has = (list: readonly JsonObject[], name: string) => list.some((resource) => name in resource);
   const lost = names.filter((name) =>
     kind === 'only'
@@ -103,28 +105,30 @@ export function misshown(
   if (resources.length === 0) return undefined;
   if (lost.length > 0) return { what: 'lost', names: lost };
   const others = all.filter((name) => !names.includes(name) && has(plain, name));
-  // `id` and the like may always be shown; all the others are shown only where nothing is chosen from them.
+  // `id` and the like may always be returned. If all other properties are returned, the selection was ignored.
   return kind === 'only' && others.length > 1 && others.every((name) => has(resources, name))
     ? { what: 'ignored', names: others }
     : undefined;
 }
 
-/** What a resource leads to by an id can be shown with it; of what it leads to otherwise, there may be none. */
+/** Whether a resource has an ID of the related one, so that it can be embedded. Other relations may be empty. */
 function refersTo(resource: JsonObject, name: string): boolean {
   return Object.entries(resource).some(([key, value]) => keyOfName(key) === `${keyOfName(name)}id` && !isBlank(value));
 }
 
-/** What two choices of a kind both show; with several names, what each of them shows by itself is known. */
+/**
+ * Differences that both requests of a kind show. For several names, the properties that each returns alone are known.
+ */
 export async function chosenDifferences(
   chooser: Chooser,
   plain: readonly JsonObject[],
-  ask: (value: unknown) => Promise<{ resources: readonly JsonObject[]; exchange: Exchange } | undefined>,
+  send: (value: unknown) => Promise<{ resources: readonly JsonObject[]; exchange: Exchange } | undefined>,
 ): Promise<{ title: string; expected: string; actual: string; exchange: Exchange }[]> {
   const single = new Set<string>();
   for (const choices of choicesOf(chooser, [...new Set(plain.flatMap((resource) => Object.keys(resource)))])) {
-    const found: { seen: Seen; choice: Chosen; exchange: Exchange }[] = [];
+    const found: { defect: Misshown; choice: Chosen; exchange: Exchange }[] = [];
     for (const choice of choices) {
-      const response = await ask(choice.value);
+      const response = await send(choice.value);
       if (response === undefined) continue;
       const { resources, exchange } = response;
       const shown = (name: string) => resources.some((resource) => name in resource);
@@ -132,26 +136,29 @@ export async function chosenDifferences(
       const gone = choice.names.filter(
         (name) => choice.names.length > 1 && single.has(name) && !shown(name) && resources.length > 0,
       );
-      const seen =
+      const defect =
         gone.length > 0 ? { what: 'lost' as const, names: gone } : misshown(chooser, choice, resources, plain);
-      if (seen !== undefined) found.push({ seen, choice, exchange });
+      if (defect !== undefined) found.push({ defect, choice, exchange });
     }
     const [first] = found;
     if (
       first === undefined ||
       found.length < Math.min(2, choices.length) ||
-      found.some(({ seen }) => seen.what !== first.seen.what)
+      found.some(({ defect }) => defect.what !== first.defect.what)
     )
       continue;
-    const asked = first.choice.names.join(', ');
+    const requestedNames = first.choice.names.join(', ');
     return [
       {
         title:
-          first.seen.what === 'lost'
+          first.defect.what === 'lost'
             ? `Properties requested by \`${chooser.name}\` are not returned`
             : `Properties that \`${chooser.name}\` does not request are returned`,
-        expected: chooser.kind === 'only' ? `only ${asked}, and properties that are always returned` : `with ${asked}`,
-        actual: `${first.seen.what === 'lost' ? 'without' : 'with'} ${first.seen.names.join(', ').slice(0, 120)}`,
+        expected:
+          chooser.kind === 'only'
+            ? `only ${requestedNames}, and properties that are always returned`
+            : `with ${requestedNames}`,
+        actual: `${first.defect.what === 'lost' ? 'without' : 'with'} ${first.defect.names.join(', ').slice(0, 120)}`,
         exchange: first.exchange,
       },
     ];
@@ -159,7 +166,7 @@ export async function chosenDifferences(
   return [];
 }
 
-/** On a list, every parameter that chooses what rows show. */
+/** Probes for every list parameter that selects properties of rows. */
 export function chosenProbes({ document, slots, rowSchema }: Listing): Probe[] {
   return slots.flatMap((slot): Probe[] => {
     const chooser =

@@ -1,6 +1,6 @@
 import { isObject } from '../../../json.ts';
 
-/** Whether two values are the same to a filter; undefined where servers may differ: in case, or in digits that are not shown. */
+/** Whether two values are equal for a filter; undefined where servers may differ, such as in case or hidden digits. */
 export function isEqual(left: unknown, right: unknown): boolean | undefined {
   if (isBlank(left) || isBlank(right)) return undefined;
   if (left === right || String(left) === String(right)) return isInstant(left) ? undefined : true;
@@ -8,7 +8,7 @@ export function isEqual(left: unknown, right: unknown): boolean | undefined {
   if (numbers.every((one) => one !== undefined)) return numbers[0] === numbers[1];
   const instants = [instantOf(left), instantOf(right)];
   if (instants.every((one) => one !== undefined)) {
-    // A day holds all instants of it, in a time zone that nobody tells.
+    // A day covers all its timestamps, in an unknown time zone.
     const distance = Math.abs(Number(instants[0]) - Number(instants[1]));
     const slack = isInstant(left) && isInstant(right) ? 1000 : 48 * 3600 * 1000;
     return distance < slack ? undefined : false;
@@ -25,21 +25,21 @@ const collators = [
   new Intl.Collator('en', { ignorePunctuation: true, numeric: true }),
 ];
 
-/** Negative, zero or positive as every plausible collation has it; undefined where they differ. */
+/** The comparison in all plausible collations; undefined if they disagree. */
 export function compare(left: unknown, right: unknown): number | undefined {
   if (typeof left === 'boolean' && typeof right === 'boolean') return Number(left) - Number(right);
   if (left === right) return 0;
   const numbers = [numberOf(left), numberOf(right)];
   if (numbers.every((one) => one !== undefined)) {
     const byNumber = Math.sign(Number(numbers[0]) - Number(numbers[1]));
-    // `007` may be a code, and codes are sorted as texts; what has a decimal point is an amount.
+    // `007` may be a code, which sorts as text. A decimal point indicates an amount.
     const isAmount = typeof left === 'number' || `${left}${right}`.includes('.');
     return isAmount || byNumber === byText(String(left), String(right)) ? byNumber : undefined;
   }
   const instants = [instantOf(left), instantOf(right)];
   if (instants.every((one) => one !== undefined)) {
     const distance = Number(instants[0]) - Number(instants[1]);
-    // What looks equal may differ beyond the digits that are shown.
+    // Equal values may differ in hidden digits.
     return isInstant(left) !== isInstant(right) && Math.abs(distance) < 48 * 3600 * 1000
       ? undefined
       : Math.sign(distance);
@@ -62,7 +62,7 @@ export function isBlank(value: unknown): boolean {
   return value === null || value === undefined;
 }
 
-/** A number, or a decimal as a string. */
+/** Parses a number, or a decimal as a string. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   return typeof value === 'string' && /^-?\d{1,15}(?:\.\d{1,10})?$/.test(value) ? Number(value) : undefined;
@@ -89,7 +89,7 @@ export function isScalar(value: unknown): boolean {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** Whether a text is anywhere in a row: free-text filters may look at more than their name says. */
+/** Whether a text occurs anywhere in a row. Free-text filters may search more properties than their names suggest. */
 export function mentions(value: unknown, text: string): boolean {
   if (Array.isArray(value)) return value.some((item) => mentions(item, text));
   if (isObject(value)) return Object.values(value).some((member) => mentions(member, text));

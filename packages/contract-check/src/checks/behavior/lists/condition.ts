@@ -6,14 +6,14 @@ import type { Page, Settings } from './reader.ts';
 import { shown } from './rows.ts';
 import type { Slot } from './slot.ts';
 
-/** The value of a filter, and the rows that match it. */
+/** A filter value, and the rows that match it. */
 export interface Condition {
   readonly slot: Slot;
   readonly settings: Settings;
   readonly label: string;
   /** Undefined where servers may differ. */
   holds(row: JsonObject): boolean | undefined;
-  /** The same filter with another value: where its meaning is inferred, both must fail before anything is said. */
+  /** The same filter with another value. If its meaning is inferred, both must fail before anything is reported. */
   readonly second?: Condition | undefined;
 }
 
@@ -27,13 +27,13 @@ export function or(results: readonly (boolean | undefined)[]): boolean | undefin
   return results.includes(undefined) ? undefined : false;
 }
 
-/** How many rows of the list a condition surely means, and how many it surely does not. */
+/** Counts the rows that definitely match, and those that definitely do not. */
 export function reach(list: FullList, { holds }: Condition): { yes: number; no: number } {
   const results = list.rows.map(holds);
   return { yes: results.filter((one) => one === true).length, no: results.filter((one) => one === false).length };
 }
 
-/** Every row of the response fulfils the condition, no row of the list that does is missing, and the total agrees. */
+/** Checks that every returned row matches, that no matching row is missing, and that the total is correct. */
 export async function filtered(
   listing: Listing,
   list: FullList,
@@ -81,7 +81,7 @@ async function filteredOnce(listing: Listing, list: FullList, condition: Conditi
     ];
   }
   const { total } = page.metadata;
-  const isCounted = listing.said.checksTotals && list.pages[0]?.metadata.total?.value === list.rows.length;
+  const isCounted = listing.vocabulary.checksTotals && list.pages[0]?.metadata.total?.value === list.rows.length;
   if (isWhole && isCounted && total !== undefined && total.value !== page.rows.length) {
     return [
       {
@@ -97,7 +97,7 @@ async function filteredOnce(listing: Listing, list: FullList, condition: Conditi
   return [];
 }
 
-/** Whether a page is surely all that matches: nothing says that more follows, and there was room for more. */
+/** Whether a page definitely contains all matching rows: it is not full, and no further page is indicated. */
 function isUncut({ controls: { size } }: Listing, list: FullList, { rows, metadata }: Page): boolean {
   if (metadata.next !== undefined || metadata.hasMore?.value === true) return false;
   return size === undefined ? list.isComplete && list.pages.length === 1 : rows.length < largest(size);

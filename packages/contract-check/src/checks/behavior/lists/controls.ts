@@ -1,18 +1,17 @@
 import { keyOfName } from '../../../run/words.ts';
 import { isFlag, isInteger, isText, type Slot } from './slot.ts';
 
-/** Which slot of a list is which control, as their names and types tell. */
+/** The controls of a list, inferred from the names and types of its slots. */
 export interface Controls {
   readonly size: Slot | undefined;
   readonly position: Slot | undefined;
   readonly cursor: Slot | undefined;
-  /** A flag that asks for the total. */
+  /** A flag that requests the total. */
   readonly total: Slot | undefined;
   readonly order: Slot | undefined;
   readonly direction: Slot | undefined;
-  /** Free text. */
   readonly search: Slot | undefined;
-  /** What is none of these: filters, and what nobody can tell. */
+  /** Filters, and slots of unknown meaning. */
   readonly others: readonly Slot[];
 }
 
@@ -41,21 +40,26 @@ export function controlsOf(slots: readonly Slot[]): Controls {
   const direction = slots.find((slot) => directions.test(nameOf(slot)) && isDirection(slot));
   const order = slots.find(
     (slot) =>
-      slot !== direction && slot.said.order !== false && (slot.said.order !== undefined || orders.test(nameOf(slot))),
+      slot !== direction &&
+      slot.vocabulary.order !== false &&
+      (slot.vocabulary.order !== undefined || orders.test(nameOf(slot))),
   );
   const search = slots.find(
     (slot) =>
-      isText(slot) && slot.shape.enum === undefined && slot.said.filter === undefined && searches.test(nameOf(slot)),
+      isText(slot) &&
+      slot.shape.enum === undefined &&
+      slot.vocabulary.filter === undefined &&
+      searches.test(nameOf(slot)),
   );
-  const taken = new Set([size, position, cursor, total, order, direction, search]);
+  const assigned = new Set([size, position, cursor, total, order, direction, search]);
   const others = slots.filter(
     (slot) =>
-      !taken.has(slot) && !representation.test(nameOf(slot)) && !isWithin(slot, order) && !isWithin(slot, direction),
+      !assigned.has(slot) && !representation.test(nameOf(slot)) && !isWithin(slot, order) && !isWithin(slot, direction),
   );
   return { size, position, cursor, total, order, direction, search, others };
 }
 
-/** The name without the object that it is in, where that only says that it is about pages: `pagination.limit`. */
+/** The name without an enclosing object such as `pagination` in `pagination.limit`. */
 function nameOf(slot: Slot): string {
   const [first = ''] = slot.words;
   const isGrouped = slot.words.length > 1 && /^(?:paging|pagination|options|params|query)$/.test(first);
@@ -82,11 +86,11 @@ function isDirection({ shape }: Slot): boolean {
 
 export interface Direction {
   readonly isDescending: boolean;
-  /** Where rows without a value stand; undefined where nothing is said. */
+  /** Where rows without a value are sorted; undefined if unspecified. */
   readonly nulls: 'first' | 'last' | undefined;
 }
 
-/** What a word such as `desc` or `asc_nulls_first` says. */
+/** Parses a word such as `desc` or `asc_nulls_first`. */
 export function directionOf(word: unknown): Direction | undefined {
   if (word === 1 || word === -1) return { isDescending: word === -1, nulls: undefined };
   if (typeof word !== 'string') return undefined;

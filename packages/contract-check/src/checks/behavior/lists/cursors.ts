@@ -8,10 +8,10 @@ import type { Difference } from './probe.ts';
 import type { Page, Settings } from './reader.ts';
 import { firstRepeated, isSameSequence, shown } from './rows.ts';
 
-/** The pages that the responses themselves lead to are the list: disjoint, complete and in its order. */
+/** Checks that the pages linked by responses are disjoint, complete and in the order of the list. */
 export async function cursors(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
-  const { controls, said } = listing;
-  if (controls.size === undefined || list.rows.length < 2 || said.paging === false) return undefined;
+  const { controls, vocabulary } = listing;
+  if (controls.size === undefined || list.rows.length < 2 || vocabulary.paging === false) return undefined;
   const size = Math.min(largest(controls.size), Math.max(1, Math.ceil(list.rows.length / 4)));
   const settings = [...widest(listing), ...sized(listing, size)];
   return followed(listing, list, settings, size);
@@ -27,8 +27,8 @@ async function followed(
   const first = await reader.read(settings);
   if (first === undefined) return undefined;
   const pages = [first];
-  const most = Math.ceil(list.rows.length / size) + 2;
-  while (pages.length < most) {
+  const maxPages = Math.ceil(list.rows.length / size) + 2;
+  while (pages.length < maxPages) {
     const next = nextOf(listing, pages.at(-1));
     if (next === undefined) break;
     const exchange = await reader.follow(next, settings, controls.cursor, controls.position);
@@ -73,9 +73,9 @@ function differences(listing: Listing, list: FullList, pages: readonly Page[], s
       { ...base, check: 'page-overlap', title, expected: 'every row once', actual: `${repeated} is repeated` },
     ];
   }
-  // A page number is not a cursor: where responses name none, going on is the position's business.
-  const hasWay = pages.length > 1 || listing.controls.position === undefined;
-  if (!list.isComplete || !hasWay) return totals;
+  // A page number is not a cursor: without links, the position check covers paging.
+  const canContinue = pages.length > 1 || listing.controls.position === undefined;
+  if (!list.isComplete || !canContinue) return totals;
   const known = new Set(keys);
   const lost = list.keys.filter((key) => !known.has(key));
   if (lost.length > 0) {
@@ -95,15 +95,15 @@ function differences(listing: Listing, list: FullList, pages: readonly Page[], s
     return [...totals, { ...base, check: 'page-order', title, expected: shown(list.keys), actual: shown(keys) }];
   }
   let start = 0;
-  const asked = pages.map((page) => {
+  const requests = pages.map((page) => {
     const one = { page, start, size };
     start += page.rows.length;
     return one;
   });
-  return [...totals, ...moreDifferences(listing, list, asked)];
+  return [...totals, ...moreDifferences(listing, list, requests)];
 }
 
-/** What leads on from a page: what it says, or the id of its last row where the cursor is named so. */
+/** The next page according to the response, or after the ID of the last row if the cursor's name says so. */
 function nextOf({ controls: { cursor } }: Listing, page: Page | undefined): Next | undefined {
   if (page === undefined) return undefined;
   if (page.metadata.next !== undefined || page.metadata.namesNext || cursor === undefined) return page.metadata.next;

@@ -4,11 +4,11 @@ import type { Page } from './reader.ts';
 import { isSameSequence, keyFor, shown } from './rows.ts';
 import type { Slot } from './slot.ts';
 
-/** One probe for each slot with a default: leaving it out is the same as giving its default. */
-export function defaultProbes({ slots, said, controls }: Listing): Probe[] {
-  if (!said.checksDefaults) return [];
+/** For each slot with a default, checks that omitting it equals sending the default. */
+export function defaultProbes({ slots, vocabulary, controls }: Listing): Probe[] {
+  if (!vocabulary.checksDefaults) return [];
   const declared = slots.filter(
-    (slot) => slot.default !== undefined && slot.default !== null && !slot.isRequired && slot.said.checksDefault,
+    (slot) => slot.default !== undefined && slot.default !== null && !slot.isRequired && slot.vocabulary.checksDefault,
   );
   const { size } = controls;
   const bounded =
@@ -24,14 +24,14 @@ export function defaultProbes({ slots, said, controls }: Listing): Probe[] {
 }
 
 async function same({ reader }: Listing, slot: Slot): Promise<Difference[] | undefined> {
-  // Within an object that is left out, a default says nothing: the object may be given without it.
+  // Defaults within an omitted object do not apply.
   if (slot.path.length > 1 && slot.place === 'body') return undefined;
   const explicit = await reader.read([[slot, slot.default]]);
   const omitted = await reader.read([]);
   if (explicit === undefined || omitted === undefined) return undefined;
   const keyOf = keyFor([...explicit.rows, ...omitted.rows]);
   const keys = { explicit: explicit.rows.map(keyOf), omitted: omitted.rows.map(keyOf) };
-  const others = tellings(explicit, omitted);
+  const others = contradiction(explicit, omitted);
   if (isSameSequence(keys.explicit, keys.omitted) && others === undefined) return [];
   const isSameRows = isSameSequence(keys.explicit, keys.omitted);
   return [
@@ -47,7 +47,7 @@ async function same({ reader }: Listing, slot: Slot): Promise<Difference[] | und
   ];
 }
 
-function tellings(explicit: Page, omitted: Page): { explicit: string; omitted: string } | undefined {
+function contradiction(explicit: Page, omitted: Page): { explicit: string; omitted: string } | undefined {
   const texts = ({ metadata }: Page) => [
     metadata.total === undefined ? 'no total' : `a total of ${metadata.total.value}`,
     metadata.hasMore === undefined ? '' : metadata.hasMore.value ? 'more rows follow' : 'no more rows follow',
@@ -57,17 +57,17 @@ function tellings(explicit: Page, omitted: Page): { explicit: string; omitted: s
   return at < 0 ? undefined : { explicit: left[at] ?? '', omitted: right[at] ?? '' };
 }
 
-/** Where nothing is said of the size, a page has no more rows than could be requested. */
+/** Without a size, a page must not exceed the maximum size. */
 async function bound({ reader }: Listing, size: Slot): Promise<Difference[] | undefined> {
-  const most = size.shape.maximum ?? Number.POSITIVE_INFINITY;
+  const maximum = size.shape.maximum ?? Number.POSITIVE_INFINITY;
   const page = await reader.read([]);
   if (page === undefined) return undefined;
-  if (page.rows.length <= most) return [];
+  if (page.rows.length <= maximum) return [];
   return [
     {
       check: 'page-size',
       title: `Without \`${size.name}\`, a page exceeds the maximum size`,
-      expected: `at most ${most} rows`,
+      expected: `at most ${maximum} rows`,
       actual: `${page.rows.length} rows`,
       slot: size,
       fix: 'Limit the size of pages also if the request does not specify it.',
@@ -76,7 +76,7 @@ async function bound({ reader }: Listing, size: Slot): Promise<Difference[] | un
   ];
 }
 
-/** The same request, twice, has the same rows in the same order. */
+/** Checks that a repeated request returns the same rows in the same order. */
 export async function stable({ reader, controls }: Listing, _list: FullList): Promise<Difference[] | undefined> {
   const first = await reader.read([]);
   const second = await reader.read([]);
@@ -85,7 +85,7 @@ export async function stable({ reader, controls }: Listing, _list: FullList): Pr
   const keyOf = keyFor([...first.rows, ...second.rows]);
   const [before, after] = [first.rows.map(keyOf), second.rows.map(keyOf)];
   const isSameRows = isSameSequence([...before].sort(), [...after].sort());
-  // Without pages or an order, nothing says that rows have a place.
+  // Without paging or an order, rows have no guaranteed sequence.
   const hasOrder = controls.size !== undefined || controls.order !== undefined || controls.cursor !== undefined;
   if (!isSameRows || !hasOrder || isSameSequence(before, after)) return [];
   return [

@@ -9,10 +9,14 @@ import type { Difference, Probe } from './probe.ts';
 import { distinct, matchOf, type Property } from './properties.ts';
 import type { Page } from './reader.ts';
 
-/** A direction by itself turns the one order that a list has: by what the description names, or by what ascends. */
-export function directionProbes({ controls, said }: Listing, list: FullList, documented: DocumentedOrder): Probe[] {
+/** A direction without an order parameter applies to the documented property, or to the one that is ascending. */
+export function directionProbes(
+  { controls, vocabulary }: Listing,
+  list: FullList,
+  documented: DocumentedOrder,
+): Probe[] {
   const { direction } = controls;
-  if (direction === undefined || controls.order !== undefined || said.order === false || list.rows.length < 2)
+  if (direction === undefined || controls.order !== undefined || vocabulary.order === false || list.rows.length < 2)
     return [];
   return [
     async (listing, whole) => {
@@ -51,7 +55,7 @@ function keyFor(property: Property, isDescending: boolean): OrderKey {
   return { property, isDescending, nulls: undefined, unit: undefined, extraSettings: [], label: property.name };
 }
 
-/** The one property that the description writes as a name. */
+/** The only property that the description names in backticks. */
 function sortedBy({ properties }: FullList, description: string): Property | undefined {
   const names = [...description.matchAll(/`([\w.]+)`/g)].flatMap(([, name]) => {
     const match = name === undefined ? undefined : matchOf(properties, wordsOf(name));
@@ -60,13 +64,16 @@ function sortedBy({ properties }: FullList, description: string): Property | und
   return new Set(names).size === 1 ? names[0] : undefined;
 }
 
-/** Ascending, some property goes up. Where none does, and one goes down and, descending, up, the two are exchanged. */
+/**
+ * Reports swapped directions: no property is ascending in ascending order, and one is descending in it and ascending in
+ * descending order.
+ */
 function exchanged({ properties }: FullList, name: string, up: Page, down: Page): Omit<Difference, 'slot'>[] {
   const telling = properties.filter((property) => [up, down].every(({ rows }) => distinct(rows, property).length >= 4));
-  const goes = (page: Page, isDescending: boolean) => (property: Property) =>
+  const isOrdered = (page: Page, isDescending: boolean) => (property: Property) =>
     breachOf(page.rows, keyFor(property, isDescending)) === undefined;
-  const wrong = telling.find((property) => goes(up, true)(property) && goes(down, false)(property));
-  if (wrong === undefined || telling.some(goes(up, false)) || telling.some(goes(down, true))) return [];
+  const wrong = telling.find((property) => isOrdered(up, true)(property) && isOrdered(down, false)(property));
+  if (wrong === undefined || telling.some(isOrdered(up, false)) || telling.some(isOrdered(down, true))) return [];
   return [
     {
       check: 'order-ignored',

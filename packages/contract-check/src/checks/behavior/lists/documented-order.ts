@@ -11,12 +11,15 @@ import { distinct, matchOf, type Property } from './properties.ts';
 import type { Page } from './reader.ts';
 import type { Slot } from './slot.ts';
 
-/** What descriptions tell of an order: `Sorted by lastName, then firstName`, `ties are broken by id`, `nulls come last in both directions`. */
+/**
+ * The documented order: `Sorted by lastName, then firstName`, `ties are broken by id`, `nulls come last in both
+ * directions`.
+ */
 export interface DocumentedOrder {
-  /** The order of the list where nothing else is requested. */
+  /** The default order of the list. */
   readonly keys: readonly OrderKey[];
   readonly ties: OrderKey | undefined;
-  /** A key with what the description says of nulls and of capitals. */
+  /** Adds to a key what descriptions say about nulls and case. */
   withWords(key: OrderKey): OrderKey;
 }
 
@@ -30,14 +33,17 @@ export function documentedOrder({ operation, controls }: Listing, list: FullList
   const [ties] = all.filter(isTie).flatMap((clause) => tieKeys(list, clause));
   const withWords = (key: OrderKey) => ({
     ...key,
-    nulls: key.nulls ?? nullsSaid(all, key.property),
-    ignoresCase: all.some((clause) => saysNoCase(clause, key.property)),
+    nulls: key.nulls ?? documentedNulls(all, key.property),
+    ignoresCase: all.some((clause) => documentsCaseInsensitivity(clause, key.property)),
   });
   const keys = main ?? newestFirst(list, [...own, String(operation.node.summary ?? '')]);
   return { keys: keys.map(withWords), ties, withWords };
 }
 
-/** `Sorted by`, `Rows are sorted by`, `Venues are ordered by`: the order of something else than the rows is none of theirs. */
+/**
+ * Matches `Sorted by`, `Rows are sorted by` and `Venues are ordered by`; a clause about anything but the rows is
+ * ignored.
+ */
 function beginning(path: string): RegExp {
   const kind = path.split('/').findLast((segment) => segment !== '' && !segment.startsWith('{')) ?? 'rows';
   const plain = kind.replaceAll(/\W/g, '.');
@@ -57,12 +63,12 @@ function mainKeys(list: FullList, clause: string): OrderKey[] {
     .split(/,?\s+(?:and )?then (?:by )?|,\s*(?:and )?|\s+and\s+/i);
   const keys: OrderKey[] = [];
   for (const item of items) {
-    const isUp = up.test(item);
-    if (keys.length > 0 && (isUp || down.test(item))) {
+    const isAscending = up.test(item);
+    if (keys.length > 0 && (isAscending || down.test(item))) {
       const from = /^(?:both|all)\b/i.test(item) ? 0 : keys.length - 1;
       for (let index = from; index < keys.length; index += 1) {
         const key = keys[index];
-        if (key !== undefined) keys[index] = { ...key, isDescending: !isUp };
+        if (key !== undefined) keys[index] = { ...key, isDescending: !isAscending };
       }
       continue;
     }
@@ -73,7 +79,7 @@ function mainKeys(list: FullList, clause: string): OrderKey[] {
   return keys;
 }
 
-/** `name`, `the name, descending`: only what is surely a property of the rows. */
+/** Parses `name` or `the name, descending` if it names a property of the rows. */
 function keyOf(list: FullList, item: string): OrderKey | undefined {
   const parts =
     /^(?:the |their |its )?[`'"]?([\w.]+(?: [a-z]+)?)[`'"]?(?: \(?(?:in )?(ascending|descending|asc|desc)(?: order)?\)?)?$/i.exec(
@@ -83,10 +89,10 @@ function keyOf(list: FullList, item: string): OrderKey | undefined {
   const name = way?.[1] ?? parts?.[1];
   const match = name === undefined ? undefined : matchOf(list.properties, wordsOf(name));
   if (match?.isExact !== true) return undefined;
-  const said = way?.[2] ?? parts?.[2];
+  const direction = way?.[2] ?? parts?.[2];
   return {
     property: match.property,
-    isDescending: said === undefined ? usually(list, match.property) : /^desc/i.test(said),
+    isDescending: direction === undefined ? usually(list, match.property) : /^desc/i.test(direction),
     nulls: undefined,
     unit: undefined,
     extraSettings: [],
@@ -94,7 +100,7 @@ function keyOf(list: FullList, item: string): OrderKey | undefined {
   };
 }
 
-/** Texts and ids go up where nobody says otherwise; of numbers and moments, either may be meant. */
+/** Texts and IDs are ascending by default; numbers and timestamps may be either. */
 function usually({ rows }: FullList, property: Property): false | undefined {
   const values = distinct(rows, property);
   const isText = values.every((value) => typeof value === 'string' && !isDay(value) && !isInstant(value));
@@ -102,23 +108,23 @@ function usually({ rows }: FullList, property: Property): false | undefined {
 }
 
 function tieKeys(list: FullList, clause: string): OrderKey[] {
-  const said = /\b(?:sorted|ordered|broken|come) by ([^,]+)(?:, (ascending|descending))?/i.exec(clause);
-  const key = said?.[1] === undefined ? undefined : keyOf(list, said[1]);
+  const tie = /\b(?:sorted|ordered|broken|come) by ([^,]+)(?:, (ascending|descending))?/i.exec(clause);
+  const key = tie?.[1] === undefined ? undefined : keyOf(list, tie[1]);
   if (key === undefined) return [];
   return [
-    said?.[2] === undefined
+    tie?.[2] === undefined
       ? { ...key, isDescending: key.isDescending === true ? true : undefined }
-      : { ...key, isDescending: /^desc/i.test(said[2]) },
+      : { ...key, isDescending: /^desc/i.test(tie[2]) },
   ];
 }
 
-/** `Newest first` is about the moment of creation, where rows show one. */
+/** `Newest first` refers to the creation time, if rows have one. */
 function newestFirst(list: FullList, clauses: readonly string[]): OrderKey[] {
   const match = matchOf(list.properties, ['created', 'at']) ?? matchOf(list.properties, ['created']);
-  const isSaid = clauses.some((clause) =>
+  const isDocumented = clauses.some((clause) =>
     /(?:^|, )(?:the )?(?:newest|latest|most recent)(?: \w+)? first$/i.test(clause),
   );
-  return isSaid && match?.isExact === true
+  return isDocumented && match?.isExact === true
     ? [
         {
           property: match.property,
@@ -132,7 +138,7 @@ function newestFirst(list: FullList, clauses: readonly string[]): OrderKey[] {
     : [];
 }
 
-function nullsSaid(clauses: readonly string[], { path }: Property): OrderKey['nulls'] {
+function documentedNulls(clauses: readonly string[], { path }: Property): OrderKey['nulls'] {
   const place = '\\b.*?\\b(?:come|comes|are|is) (last|first)\\b.*\\b(?:(?:both|either) directions?|always|whatever)';
   const names = [
     'nulls?',
@@ -140,24 +146,24 @@ function nullsSaid(clauses: readonly string[], { path }: Property): OrderKey['nu
     `without (?:an? )?[\`'"]?${path.join('.').replaceAll(/\W/g, '.')}[\`'"]?`,
   ];
   const patterns = names.map((name) => new RegExp(`\\b${name}${place}`, 'i'));
-  const said = clauses.flatMap((clause) => patterns.map((pattern) => pattern.exec(clause)?.[1]?.toLowerCase()));
-  return said.includes('first')
-    ? said.includes('last')
+  const positions = clauses.flatMap((clause) => patterns.map((pattern) => pattern.exec(clause)?.[1]?.toLowerCase()));
+  return positions.includes('first')
+    ? positions.includes('last')
       ? undefined
       : 'first'
-    : said.includes('last')
+    : positions.includes('last')
       ? 'last'
       : undefined;
 }
 
-/** `Text is compared without regard to case`, `names are sorted case-insensitively`. */
-function saysNoCase(clause: string, { words }: Property): boolean {
+/** Matches `Text is compared without regard to case` and `names are sorted case-insensitively`. */
+function documentsCaseInsensitivity(clause: string, { words }: Property): boolean {
   const subject = /^(\w+) (?:is|are) (?:compared|sorted|ordered)\b/i.exec(clause)?.[1]?.toLowerCase();
   if (subject === undefined || !ignoresCase(clause)) return false;
   return /^(?:texts?|strings?)$/.test(subject) || singularKey([subject]) === words.at(-1);
 }
 
-/** Where rows are not in the order that the description states, as far as what decides before a key is shown to the last digit. */
+/** The first deviation from the documented order. Stops at a key whose hidden digits may decide before the next one. */
 export function documentedOrderBreach(
   listing: Listing,
   rows: readonly JsonObject[],
@@ -172,10 +178,10 @@ export function documentedOrderBreach(
   return undefined;
 }
 
-/** The list is in the order that its description tells. */
-export function documentedOrderProbes({ controls, said }: Listing, documented: DocumentedOrder): Probe[] {
+/** Checks the list against its documented order. */
+export function documentedOrderProbes({ controls, vocabulary }: Listing, documented: DocumentedOrder): Probe[] {
   const isRequested = controls.order !== undefined || controls.direction !== undefined;
-  if (said.order === false || isRequested || documented.keys.length === 0) return [];
+  if (vocabulary.order === false || isRequested || documented.keys.length === 0) return [];
   return [async (listing, list) => judgedAsDocumented(listing, list.rows, documented.keys, list.pages, undefined)];
 }
 

@@ -1,34 +1,37 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Call } from '../../../http/call.ts';
-import { isMaking, kindsOfOperation, lastParameter } from '../../../run/names.ts';
+import { isCreating, kindsOfOperation, lastParameter } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import type { FullList, Listing } from './listing.ts';
 import { Reader } from './reader.ts';
 import { walk } from './walk.ts';
 
-/** With fewer rows, pages and orders hardly show. */
+/** With fewer rows, paging and order cannot be checked reliably. */
 const expected = 5;
-const mostCreated = 7;
+const maxCreated = 7;
 
-/** The list with rows to tell apart: of another parent where this one has none, and with rows made where an operation creates them. */
+/**
+ * Finds enough rows for the checks: selects another parent if this one has too few, and creates rows if an operation
+ * can.
+ */
 export async function enough(
   context: CheckContext,
-  given: Listing,
+  original: Listing,
 ): Promise<{ listing: Listing; list: FullList | undefined }> {
-  let listing = given;
+  let listing = original;
   let list = await walk(listing);
   if (list !== undefined && list.rows.length < expected)
     ({ listing, list } = await ofFullerParent(context, listing, list));
   if (list === undefined || list.rows.length >= expected) return { listing, list };
-  for (const maker of makersOf(context, listing.operation)) {
-    const more: FullList | undefined = await afterMaking(context, listing, list, maker);
+  for (const creator of creatorsOf(context, listing.operation)) {
+    const more: FullList | undefined = await afterCreating(context, listing, list, creator);
     if (more !== undefined) list = more;
     if (list.rows.length >= expected) break;
   }
   return { listing, list };
 }
 
-/** A list within something else is looked for where it has most rows. */
+/** For a nested list, selects the parent with the most rows. */
 async function ofFullerParent(
   { session }: CheckContext,
   listing: Listing,
@@ -55,19 +58,22 @@ async function ofFullerParent(
   return best;
 }
 
-/** Creates rows until there are enough, or one that was created is not in the list: then it is another type of resource. */
-async function afterMaking(
+/**
+ * Creates rows until there are enough, or until the list does not grow: then the operation creates another type of
+ * resource.
+ */
+async function afterCreating(
   { session, baselines }: CheckContext,
   listing: Listing,
   before: FullList,
-  maker: Operation,
+  creator: Operation,
 ): Promise<FullList | undefined> {
   let list = before;
-  for (let count = 0; count < mostCreated && list.rows.length < expected && !session.isOver; count += 1) {
-    const created = await baselines.again(maker, `row ${count} of ${listing.operation.id}`);
+  for (let count = 0; count < maxCreated && list.rows.length < expected && !session.isOver; count += 1) {
+    const created = await baselines.again(creator, `row ${count} of ${listing.operation.id}`);
     const after = created === undefined ? undefined : await walk(listing);
     if (after === undefined) return list;
-    // What was created may have changed a row instead: the list is then another one all the same.
+    // The call may have updated a row instead, so the list must be read again.
     const isMore = after.rows.length > list.rows.length;
     list = after;
     if (!isMore) return list;
@@ -75,18 +81,22 @@ async function afterMaking(
   return list;
 }
 
-/** Operations that may create rows of a list: at its own path, above it, or of its kind. */
-function makersOf({ session, baselines }: CheckContext, operation: Operation): Operation[] {
+/** Operations that may create rows of a list: at the same path, above it, or of the same type. */
+function creatorsOf({ session, baselines }: CheckContext, operation: Operation): Operation[] {
   const kinds = kindsOfOperation(session.document, operation);
-  const makers = session.operations.filter((one) => isMaking(one) && baselines.of(one) !== undefined);
-  const ranks = makers.map((maker) => {
-    if (maker.path === operation.path) return { maker, rank: 0 };
-    if (!maker.path.includes('{') && operation.path.startsWith(`${maker.path}/`)) return { maker, rank: 1 };
-    return { maker, rank: kindsOfOperation(session.document, maker).some((kind) => kinds.includes(kind)) ? 2 : 9 };
+  const creators = session.operations.filter((one) => isCreating(one) && baselines.of(one) !== undefined);
+  const ranks = creators.map((creator) => {
+    if (creator.path === operation.path) return { maker: creator, rank: 0 };
+    if (!creator.path.includes('{') && operation.path.startsWith(`${creator.path}/`))
+      return { maker: creator, rank: 1 };
+    return {
+      maker: creator,
+      rank: kindsOfOperation(session.document, creator).some((kind) => kinds.includes(kind)) ? 2 : 9,
+    };
   });
   return ranks
     .filter(({ rank }) => rank < 9)
     .sort((left, right) => left.rank - right.rank)
-    .map(({ maker }) => maker)
+    .map(({ maker: creator }) => creator)
     .slice(0, 3);
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../../json.ts';
-import { joinSaid, saysExactly } from '../../../run/wording.ts';
+import { documentedJoin, requiresExactMatch } from '../../../run/wording.ts';
 import { keyOfName, withoutContainer, wordsOf } from '../../../run/words.ts';
 import { inRange, rangeOf } from './bounds.ts';
 import { both, elements, inferred, middleOut, usable } from './candidates.ts';
@@ -9,29 +9,37 @@ import type { FullList, Listing } from './listing.ts';
 import { distinct, type Match, matchOf, type Property, valueIn } from './properties.ts';
 import type { Slot } from './slot.ts';
 
-/** The conditions that a slot can express, by its name alone: a value that rows have, one that none has, a range. */
+/** The conditions that a slot can express, inferred from its name: an existing value, an unused value, or a range. */
 export function conditionsOf(listing: Listing, list: FullList, slot: Slot): Condition[] {
-  const { said } = listing;
-  if (said.filters === false || slot.said.filter === false) return [];
-  const given = slot.said.filter ?? said.filters[slot.name] ?? said.filters[slot.path[0] ?? ''];
-  if (given === false) return [];
-  const words = given === undefined ? withoutContainer(slot.words) : given.split('.');
-  if (given !== undefined) return byMatch(listing, list, slot, matchGiven(list, given));
+  const { vocabulary } = listing;
+  if (vocabulary.filters === false || slot.vocabulary.filter === false) return [];
+  const declared = slot.vocabulary.filter ?? vocabulary.filters[slot.name] ?? vocabulary.filters[slot.path[0] ?? ''];
+  if (declared === false) return [];
+  const words = declared === undefined ? withoutContainer(slot.words) : declared.split('.');
+  if (declared !== undefined) return byMatch(listing, list, slot, matchByName(list, declared));
   const exact = matchOf(list.properties, words);
   const range = exact === undefined ? rangeOf(list, words, slot.description) : undefined;
   if (range !== undefined) return inRange(listing, list, slot, range);
   const part = exact === undefined ? partOf(list, words) : undefined;
   if (part !== undefined) return containing(listing, list, slot, part);
-  return byMatch(listing, list, slot, exact ?? referenceOf(list, words) ?? memberSaid(list, words, slot.description));
+  return byMatch(
+    listing,
+    list,
+    slot,
+    exact ?? referenceOf(list, words) ?? documentedMember(list, words, slot.description),
+  );
 }
 
-function matchGiven({ properties }: FullList, name: string): Match | undefined {
+function matchByName({ properties }: FullList, name: string): Match | undefined {
   const property = properties.find((one) => one.name === name);
   return property === undefined ? undefined : { property, isExact: true };
 }
 
-/** `country` is that of the `address` in a row where the description mentions the address, and rows have no other country. */
-function memberSaid({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
+/**
+ * Matches `country` with the `address` in a row if the description mentions the address, and rows have no other
+ * country.
+ */
+function documentedMember({ properties }: FullList, words: readonly string[], description: string): Match | undefined {
   const alike = properties.filter(({ path }) => keyOfName(path.at(-1) ?? '') === words.join(''));
   const [only] = alike;
   if (only === undefined || alike.length > 1 || only.path.length !== 2) return undefined;
@@ -39,7 +47,7 @@ function memberSaid({ properties }: FullList, words: readonly string[], descript
   return wordsOf(description).join(' ').includes(container) ? { property: only, isExact: false } : undefined;
 }
 
-/** `client` may mean `clientId`, or the id of the `client` in a row. */
+/** `client` may mean `clientId`, or the ID of the embedded `client`. */
 function referenceOf({ properties }: FullList, words: readonly string[]): Match | undefined {
   const match = matchOf(properties, [...words, 'id']);
   return match === undefined ? undefined : { ...match, isExact: false };
@@ -59,17 +67,17 @@ function byMatch(listing: Listing, list: FullList, slot: Slot, match: Match | un
   const values = usable(listing, slot, middleOut(elements(list, property)), isList);
   const present = values.map(one);
   const pairs = isList ? several(listing, list, slot, property, values) : [];
-  const absent = usable(listing, slot, otherTenants(listing, list, slot, property), isList).map(one);
-  const alike = isList || !saysExactly(slot.description) ? [] : nearly(listing, list, slot, property, values);
+  const absent = usable(listing, slot, unusedValues(listing, list, slot, property), isList).map(one);
+  const alike = isList || !requiresExactMatch(slot.description) ? [] : nearly(listing, list, slot, property, values);
   const all = [...present.slice(0, isList ? 1 : 2), ...absent.slice(0, 1)];
   const sure = isExact ? all : inferred(all);
-  // What several values mean shows on other several values.
+  // Other pairs of values confirm the meaning of a pair.
   return [...sure.slice(0, 1), ...both(pairs), ...alike, ...sure.slice(1)];
 }
 
-const mostPairs = 60;
+const maxPairs = 60;
 
-/** Two values at once: a row has either of them, or both where the description says so. */
+/** Two values at once: matches rows with either, or with both if documented. */
 function several(
   listing: Listing,
   list: FullList,
@@ -77,10 +85,10 @@ function several(
   property: Property,
   values: readonly unknown[],
 ): Condition[] {
-  const joined = joinSaid(slot.description);
+  const joined = documentedJoin(slot.description);
   const pairs = values
     .flatMap((first) => values.filter((second) => second !== first).map((second) => [first, second]))
-    .slice(0, mostPairs)
+    .slice(0, maxPairs)
     .filter((pair) => listing.reader.callOf([[slot, pair]]) !== undefined)
     .map((pair): Condition => {
       const each = (row: JsonObject) => pair.map((value) => isOf(slot, row, property, value));
@@ -91,13 +99,14 @@ function several(
         holds: (row) => {
           const isMany = Array.isArray(valueIn(row, property));
           if (joined === 'all' && isMany) return and(each(row));
-          // Of a list in the row, some filters want any of the values, others want all; of one value, `all` can mean any.
+          // For a list in the row, some filters match any value and others all. For a single value, `all` may also mean
+          // any.
           const isOpen = joined === 'all' || (joined === undefined && isMany);
           return isOpen && or(each(row)) !== false ? undefined : or(each(row));
         },
       };
     });
-  // Most is told by rows that have the second value without the first one, and the other way round.
+  // Prefers pairs where some rows have only the first value and others only the second.
   const worth = ({ settings }: Condition) => {
     const [[, pair] = []] = settings;
     const [first, second] = Array.isArray(pair) ? pair : [];
@@ -109,7 +118,7 @@ function several(
   return pairs.sort((left, right) => worth(right) - worth(left)).slice(0, 2);
 }
 
-/** Texts that are those of rows but for their case or their end: no row has them. */
+/** Texts of rows with changed case or without the last character; no row has them. */
 function nearly(
   listing: Listing,
   list: FullList,
@@ -142,8 +151,8 @@ function nearly(
   return created.flatMap((expected) => both(expected.map(exactly)));
 }
 
-/** Values that no row of the list has. */
-export function otherTenants(
+/** Values that no row has. */
+export function unusedValues(
   { session, operation }: Pick<Listing, 'session' | 'operation'>,
   list: FullList,
   slot: Pick<Slot, 'shape' | 'name'>,
@@ -155,15 +164,15 @@ export function otherTenants(
   const items = slot.shape.enum ?? property.enum;
   const created = items ?? [
     `0199a1c2-0c01-7c01-8a4f-${hex}`,
-    `nobody${hex}`,
+    `unused${hex}`,
     `${(seed % 800_000) + 100_007}`,
     (seed % 800_000) + 100_007,
-    `nobody${hex}@example.com`,
+    `unused${hex}@example.com`,
   ];
   return created.filter((value) => isScalar(value) && typeof value !== 'boolean' && !known.includes(folded(value)));
 }
 
-/** Whether a row has a value, as a filter by equality would see it. */
+/** Whether a row has a value according to a filter by equality. */
 function isOf(slot: Slot, row: JsonObject, property: Property, expected: unknown): boolean | undefined {
   const value = valueIn(row, property);
   if (value === undefined) return undefined;
@@ -175,11 +184,11 @@ function isOf(slot: Slot, row: JsonObject, property: Property, expected: unknown
   if (isSame !== false || typeof expected !== 'string') return isSame;
   const isClosed =
     slot.shape.enum !== undefined || property.enum !== undefined || isDay(expected) || isInstant(expected);
-  // A free text may be looked for in part, or elsewhere in the row as well.
+  // A filter by free text may match parts, or search other properties as well.
   return !isClosed && mentions(row, expected) ? undefined : false;
 }
 
-/** `nameContains` and the like. */
+/** Parses `nameContains` and the like. */
 function partOf(
   list: FullList,
   name: readonly string[],
@@ -222,7 +231,7 @@ function containing(
         const isPart =
           kind === 'starts' ? left.startsWith(right) : kind === 'ends' ? left.endsWith(right) : left.includes(right);
         if (!isPart) return false;
-        // Whether case matters is the server's to say.
+        // Case sensitivity is not specified.
         return value.includes(String(expected)) ? true : undefined;
       },
     }));

@@ -10,12 +10,12 @@ import { searchProbes } from './search.ts';
 import type { Slot } from './slot.ts';
 import { isWhere, whereConditions } from './where.ts';
 
-const mostSimple = 40;
+const maxSimple = 40;
 
-/** Probes of the filters: each by itself, two together, and one over more than one page. */
+/** Probes for filters: each alone, two combined, and one across pages. */
 export function filterProbes(listing: Listing, list: FullList): Probe[] {
-  const { controls, said, session, operation } = listing;
-  if (said.filters === false || list.rows.length === 0) return [];
+  const { controls, vocabulary, session, operation } = listing;
+  if (vocabulary.filters === false || list.rows.length === 0) return [];
   const wheres = controls.others.filter(
     (slot) =>
       isWhere(listing, slot) &&
@@ -23,15 +23,15 @@ export function filterProbes(listing: Listing, list: FullList): Probe[] {
   );
   const simple = controls.others.filter((slot) => !wheres.some((where) => where === slot || isInside(slot, where)));
   const bySlot = simple.map((slot) => conditionsOf(listing, list, slot).filter((one) => isSignificant(list, one)));
-  const ranked = interleaved(shuffled(bySlot, session.seedFor(`${operation.id} filters`))).slice(0, mostSimple);
+  const ranked = interleaved(shuffled(bySlot, session.seedFor(`${operation.id} filters`))).slice(0, maxSimple);
   const conditions = [...ranked, ...wheres.flatMap((slot) => whereConditions(listing, list, slot))];
   const sure = conditions.filter((one) => one.second === undefined);
   const pairs = together(list, sure);
-  // One that the pages show at all for each slot: a server may forget one condition and heed another.
+  // One for each slot: a server may lose only some filters on later pages.
   const paged = sure
     .filter((one) => reach(list, one).yes > 1 && reach(list, one).no > 0)
     .filter((one, index, all) => all.findIndex(({ slot }) => slot === one.slot) === index)
-    .slice(0, mostPaged);
+    .slice(0, maxPaged);
   return [
     ...paged.map(
       (condition, index): Probe =>
@@ -62,16 +62,16 @@ function isSignificant(list: FullList, condition: Condition): boolean {
   return yes + no > 0;
 }
 
-/** The first of each, then the second of each: with many filters, each has its turn. */
+/** Takes the first of each list, then the second, so that each filter gets its turn. */
 function interleaved(lists: readonly (readonly Condition[])[]): Condition[] {
   const longest = Math.max(0, ...lists.map((list) => list.length));
   return Array.from({ length: longest }, (_, index) => lists.flatMap((list) => list.slice(index, index + 1))).flat();
 }
 
-const mostPaged = 4;
-const mostPairs = 5;
+const maxPaged = 4;
+const maxPairs = 5;
 
-/** Filters of different names, two at a time, that together mean fewer rows than each. */
+/** Pairs of different filters that together return fewer rows than each alone. */
 function together(list: FullList, conditions: readonly Condition[]): Condition[] {
   const pairs: Condition[] = [];
   const paired = new Map<Slot, number>();
@@ -87,7 +87,7 @@ function together(list: FullList, conditions: readonly Condition[]): Condition[]
       };
       const alone = list.rows.filter((row) => left.holds(row) === true && right.holds(row) === false).length;
       const other = list.rows.filter((row) => left.holds(row) === false && right.holds(row) === true).length;
-      if (alone === 0 || other === 0 || pairs.length >= mostPairs) continue;
+      if (alone === 0 || other === 0 || pairs.length >= maxPairs) continue;
       pairs.push(both);
       for (const { slot } of [left, right]) paired.set(slot, (paired.get(slot) ?? 0) + 1);
     }
@@ -95,7 +95,10 @@ function together(list: FullList, conditions: readonly Condition[]): Condition[]
   return pairs;
 }
 
-/** As many matching rows as come before one that does not match: without the condition, the next page would begin with it. */
+/**
+ * The number of matching rows before the first row that does not match. Without the filter, the next page would start
+ * with that row.
+ */
 function beforeForeign(list: FullList, condition: Condition): number {
   const { yes } = reach(list, condition);
   let matching = 0;
@@ -107,7 +110,7 @@ function beforeForeign(list: FullList, condition: Condition): number {
   return matching > 0 && matching < yes ? matching : 1;
 }
 
-/** The second page of what a filter leaves fulfils it too, and counts as many. */
+/** Checks that later pages of a filtered list match as well and report the same total. */
 async function filteredPages(
   listing: Listing,
   list: FullList,
@@ -125,7 +128,7 @@ async function filteredPages(
     next === undefined ? undefined : await reader.follow(next, settings, controls.cursor, controls.position);
   const followed = exchange === undefined ? undefined : reader.pageOf(exchange);
   if (followed !== undefined) pages.push(followed);
-  // Most is told by a page that, without the filter, would begin with a row that it does not mean.
+  // Prefers a page that would start with a row that does not match if the filter were ignored.
   const { yes } = reach(list, condition);
   const foreign = list.rows.findIndex((row, index) => index > 0 && index < yes && condition.holds(row) === false);
   const single = [...widest(listing), ...condition.settings, ...sized(listing, 1)];
@@ -148,7 +151,11 @@ async function filteredPages(
     ];
   }
   const totals = new Set(pages.map(({ metadata }) => metadata.total?.value));
-  if (totals.size < 2 || !listing.said.checksTotals || !pages.every(({ metadata }) => metadata.total !== undefined))
+  if (
+    totals.size < 2 ||
+    !listing.vocabulary.checksTotals ||
+    !pages.every(({ metadata }) => metadata.total !== undefined)
+  )
     return [];
   return [
     {

@@ -1,15 +1,15 @@
-import { saysBothWays } from '../../../run/wording.ts';
+import { documentsBothValues } from '../../../run/wording.ts';
 import type { Listing } from './listing.ts';
 import { widest } from './listing.ts';
 import type { Difference, Probe } from './probe.ts';
 import { shown } from './rows.ts';
 import { isFlag } from './slot.ts';
 
-/** Flags of which the description says that each value leaves rows out: no row comes with both. */
-export function flagProbes({ controls, said }: Listing): Probe[] {
-  if (said.filters === false) return [];
+/** Checks flags whose values are documented as opposites: no row may match both. */
+export function flagProbes({ controls, vocabulary }: Listing): Probe[] {
+  if (vocabulary.filters === false) return [];
   return controls.others
-    .filter((slot) => isFlag(slot) && slot.said.filter !== false && saysBothWays(slot.description))
+    .filter((slot) => isFlag(slot) && slot.vocabulary.filter !== false && documentsBothValues(slot.description))
     .map(
       (slot): Probe =>
         async (listing, list) => {

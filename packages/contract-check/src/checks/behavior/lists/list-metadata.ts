@@ -2,19 +2,19 @@ import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { keyOfName } from '../../../run/words.ts';
 
-/** What a response tells about the list that its rows are a part of. */
+/** Paging information in a response. */
 export interface ListMetadata {
-  /** Every total that is told, in the body and in headers. */
+  /** Every total in the body and in headers. */
   readonly totals: readonly { readonly name: string; readonly value: number }[];
   readonly total: { readonly name: string; readonly value: number } | undefined;
   readonly pages: { readonly name: string; readonly value: number } | undefined;
   readonly hasMore: { readonly name: string; readonly value: boolean } | undefined;
-  /** Whether the response says how to go on at all, be it that nothing follows. */
+  /** Whether the response has a field or header for the next page, even if it is empty. */
   readonly namesNext: boolean;
   readonly next: Next | undefined;
-  /** Addresses of other pages, by their relation: `first`, `last` and `prev`. */
+  /** URLs of other pages by relation: `first`, `last` and `prev`. */
   readonly relations: ReadonlyMap<string, Next>;
-  /** Numbers that stand next to the rows, by the key of their name. */
+  /** Numbers next to the rows, by normalized name. */
   readonly numbers: ReadonlyMap<string, { readonly name: string; readonly value: number }>;
 }
 
@@ -76,7 +76,7 @@ export function isTotalName(name: string): boolean {
   return totals.test(keyOfName(name));
 }
 
-/** Scalars next to the rows, and within the objects that tell about pages; `_links.next` counts as `next`. */
+/** Scalars next to the rows and in paging objects; `_links.next` counts as `next`. */
 function membersOf(body: unknown, rowsMember: string): [string, unknown][] {
   if (!isObject(body)) return [];
   return Object.entries(body).flatMap(([name, value]): [string, unknown][] => {
@@ -92,7 +92,7 @@ function lastSegment(name: string): string {
 }
 
 function lastKey(name: string): string {
-  // `@odata.nextLink` has a dot of its own.
+  // The name `@odata.nextLink` contains a dot.
   return name.startsWith('@') ? keyOfName(name) : keyOfName(lastSegment(name));
 }
 
@@ -151,7 +151,7 @@ function nextOf(target: unknown, from: string): Next | undefined {
   }
 }
 
-/** The rows of a response; undefined where it has none, as where it is an error. */
+/** The rows of a response; undefined if it has none, for example an error. */
 export function rowsIn({ response }: Exchange, member: string): JsonObject[] | undefined {
   if (response.status < 200 || response.status > 299) return undefined;
   const body = response.json?.value;

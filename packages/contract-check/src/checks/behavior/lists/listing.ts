@@ -12,18 +12,18 @@ import type { KeyOf } from './rows.ts';
 import { type Slot, slotsOf } from './slot.ts';
 import { type ListVocabulary, vocabularyOf } from './vocabulary.ts';
 
-/** The list in its current state: what every probe compares with. */
+/** The current list, which every probe compares with. */
 export interface FullList {
   readonly rows: readonly JsonObject[];
   readonly keys: readonly string[];
   readonly keyOf: KeyOf;
-  /** Whether these are all rows, as far as the server tells. */
+  /** Whether these are all rows, as far as the server indicates. */
   readonly isComplete: boolean;
   readonly pages: readonly Page[];
   readonly properties: readonly Property[];
 }
 
-/** A list operation under check, and all that is known of how to ask it. */
+/** A list operation, and how to request it. */
 export interface Listing {
   readonly session: Session;
   readonly document: OpenApiDocument;
@@ -31,15 +31,15 @@ export interface Listing {
   readonly reader: Reader;
   readonly controls: Controls;
   readonly slots: readonly Slot[];
-  readonly said: ListVocabulary;
+  readonly vocabulary: ListVocabulary;
   readonly rowSchema: JsonObject | undefined;
 }
 
 /**
- * How the rows of an operation are requested; undefined if it has none, or no successful call is known.
+ * Describes how to request the rows of an operation; undefined if it has none, or if no successful call is known.
  *
- * @param requests that may be sent, those that confirm a finding aside.
- * @param path values of parameters in the path, where others than those of the known call are meant.
+ * @param requests maximum number of requests, excluding those that confirm a finding.
+ * @param path overrides path parameters of the known call.
  */
 export function listingOf(
   { session, baselines }: Pick<CheckContext, 'session' | 'baselines'>,
@@ -59,12 +59,12 @@ export function listingOf(
     reader: new Reader(session, call, rows.member, requests),
     controls: controlsOf(slots),
     slots,
-    said: vocabularyOf(operation),
+    vocabulary: vocabularyOf(operation),
     rowSchema: rows.schema,
   };
 }
 
-/** As many rows as a page may have, and the total where one has to ask for it. */
+/** Requests the largest page, and the total if there is a flag for it. */
 export function widest({ controls: { size, total } }: Listing): Settings {
   return [
     ...(size === undefined ? [] : [[size, largest(size)] as const]),
@@ -72,7 +72,7 @@ export function widest({ controls: { size, total } }: Listing): Settings {
   ];
 }
 
-/** The largest page size that is requested: more rows are read in several pages. */
+/** The largest page size to request. Longer lists are read in several pages. */
 export function largest({ shape }: Slot, most = 100): number {
   const maximum = shape.maximum ?? (shape.exclusiveMaximum === undefined ? undefined : shape.exclusiveMaximum - 1);
   const declared = shape.enum?.filter((one) => typeof one === 'number');

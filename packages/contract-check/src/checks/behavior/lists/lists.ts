@@ -14,23 +14,23 @@ import { isSameSet } from './rows.ts';
 import { sizes, wholeList } from './sizes.ts';
 import { walk } from './walk.ts';
 
-/** Requests that one list may take, those that confirm a finding aside. */
+/** Maximum number of requests per list, excluding those that confirm a finding. */
 const requestsForOne = 150;
 
-/** What names and shapes say of a list, compared with what it returns: defaults, pages, totals, order and filters. */
+/** Compares each list with its names, types and descriptions: defaults, paging, totals, order and filters. */
 export async function checkLists(context: CheckContext): Promise<void> {
   const { session, onProgress } = context;
   const lists = session.judged.filter((operation) => operation.method === 'GET' || isReadingPost(operation));
   for (const [index, operation] of lists.entries()) {
     if (session.isOver) return;
     const listing = listingOf(context, operation, requestsForOne);
-    if (listing?.said.isStable === true) await checkList(context, listing);
+    if (listing?.vocabulary.isStable === true) await checkList(context, listing);
     onProgress(index + 1, lists.length);
   }
 }
 
-async function checkList(context: CheckContext, given: Listing): Promise<void> {
-  const { listing, list } = await enough(context, given);
+async function checkList(context: CheckContext, original: Listing): Promise<void> {
+  const { listing, list } = await enough(context, original);
   if (list === undefined || !(await isStill(listing, list))) return;
   await run(listing, list, wholeList);
   await run(listing, list, stable);
@@ -48,7 +48,7 @@ async function checkList(context: CheckContext, given: Listing): Promise<void> {
   for (const probe of probes) await run(listing, list, probe);
 }
 
-/** Whether the list stays as it is without writes: of one that changes by itself, nothing can be said. */
+/** Whether the list is stable without writes. A list that changes by itself cannot be checked. */
 async function isStill(listing: Listing, list: FullList): Promise<boolean> {
   const again = await walk(listing);
   return again !== undefined && isSameSet(list.keys, again.keys);

@@ -1,9 +1,9 @@
 import { compare, folded, isBlank, isEqual, isInstant, isScalar } from './compare.ts';
 
-/** Operators of a condition such as `{ name: { _eq: 'Ann' } }`, by their names without a mark or case. */
+/** Operators of a condition such as `{ name: { _eq: 'Ann' } }`, by normalized name. */
 export type Operator = (value: unknown, operand: unknown) => boolean | undefined;
 
-/** Undefined where the row has no value: databases and programs differ in what a negation makes of that. */
+/** Undefined if the row has no value: implementations negate nulls differently. */
 const not =
   (operator: Operator): Operator =>
   (value, operand) => {
@@ -24,7 +24,7 @@ const ordered =
   (value, operand) => {
     if (isBlank(value)) return false;
     const result = compare(value, operand);
-    // Instants may have more digits than are shown.
+    // Timestamps may have hidden digits.
     return result === undefined || (result === 0 && isInstant(value)) ? undefined : test(result);
   };
 
@@ -43,7 +43,7 @@ const like =
       );
     if (pattern(operand).test(value)) return true;
     if (!pattern(folded(operand)).test(folded(value))) return false;
-    // What differs in case alone matches surely where case is ignored; accents are the collation's business.
+    // A text that differs only in case matches a case-insensitive operator. Accents depend on the collation.
     return ignoresCase && pattern(operand.toLowerCase()).test(value.toLowerCase()) ? true : undefined;
   };
 
@@ -99,7 +99,7 @@ export function operatorOf(name: string): Operator | undefined {
   return operators[operatorKey(name)];
 }
 
-/** `_and`, `$or`, `NOT`: what joins conditions. */
+/** Connectives such as `_and`, `$or` and `NOT`. */
 export function connectiveOf(name: string): 'and' | 'or' | 'not' | undefined {
   return (['and', 'or', 'not'] as const).find((one) => one === operatorKey(name));
 }

@@ -3,11 +3,11 @@ import { compare, isBlank } from './compare.ts';
 import type { OrderKey } from './order-keys.ts';
 import { valueIn } from './properties.ts';
 
-/** A place where rows are the wrong way round: what a person is shown. */
+/** Two rows in the wrong order, for display. */
 export type Breach = string;
 
 /**
- * Where rows are not in the order of a key; undefined where they are, or where no collation that servers use would tell.
+ * The first place where rows are not in the order of a key; undefined if they are, or if common collations disagree.
  *
  * @param above keys before this one: only rows that are equal in all of them are compared.
  */
@@ -25,7 +25,7 @@ export function breachOf(
   return undefined;
 }
 
-/** Rows that are equal in the keys above, as they follow each other. */
+/** Consecutive rows that are equal in the keys above. */
 function groupsOf(rows: readonly JsonObject[], above: readonly OrderKey[]): JsonObject[][] {
   const groups: JsonObject[][] = [];
   for (const row of rows) {
@@ -38,7 +38,7 @@ function groupsOf(rows: readonly JsonObject[], above: readonly OrderKey[]): Json
   return groups;
 }
 
-/** Rows without a value are adjacent at one end: at the one that is requested, where one is. */
+/** Rows without a value must be adjacent at one end: the requested one, if specified. */
 function nullBreach(values: readonly unknown[], { nulls }: OrderKey): Breach | undefined {
   const blanks = values.filter(isBlank).length;
   if (blanks === 0 || blanks === values.length) return undefined;
@@ -58,7 +58,7 @@ function valueBreach(values: readonly unknown[], { isDescending, ignoresCase = f
   return isDescending ? descending : ascending;
 }
 
-/** Two values of which the first one belongs after the second one, in every collation. */
+/** Two values in the wrong order according to every collation. */
 function misplaced(values: readonly unknown[], sign: 1 | -1): Breach | undefined {
   const reach = values.length > 60 ? 2 : values.length;
   for (let index = 0; index < values.length; index += 1) {
@@ -70,7 +70,7 @@ function misplaced(values: readonly unknown[], sign: 1 | -1): Breach | undefined
   return undefined;
 }
 
-/** Words of a closed list have an order of their own, which the contract does not tell; but equal ones are adjacent. */
+/** Enum values may sort in an order that the contract does not specify, but equal values must be adjacent. */
 export function isNamed({ property }: OrderKey): boolean {
   return property.enum?.some((word) => typeof word === 'string') === true;
 }
@@ -81,7 +81,7 @@ function scattered(values: readonly unknown[]): Breach | undefined {
   return again === undefined ? undefined : `rows with ${show(again)} are not adjacent`;
 }
 
-/** The values, each once for every time that it begins anew. */
+/** The values without consecutive repetitions. */
 export function runsOf(values: readonly unknown[]): unknown[] {
   return values.filter((value, index) => index === 0 || value !== values[index - 1]);
 }

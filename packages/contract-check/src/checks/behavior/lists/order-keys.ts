@@ -7,34 +7,32 @@ import { matchBeginning, type Property } from './properties.ts';
 import type { Settings } from './reader.ts';
 import type { Slot } from './slot.ts';
 
-/** One way to sort a list by one property. */
 export interface OrderKey {
   readonly property: Property;
-  /** Undefined where a name alone does not tell: `sort=price` may be either. */
+  /** Undefined if the name does not specify it: `sort=price` may be either. */
   readonly isDescending: boolean | undefined;
   readonly nulls: Direction['nulls'];
-  /** Whether the description says that capitals are nothing else than small letters. */
+  /** Whether the documented order ignores case. */
   readonly ignoresCase?: boolean;
-  /** What is sent: the value of the order, or one item of it. */
+  /** The value to send, or one item of it. */
   readonly unit: unknown;
-  /** What is said besides, as the direction. */
+  /** Settings to send in addition, such as the direction. */
   readonly extraSettings: Settings;
   readonly label: string;
 }
 
-/** How an order of a list is requested. */
 export interface Ordering {
   readonly slot: Slot;
   readonly keys: readonly OrderKey[];
-  /** How many keys may be given at once. */
+  /** Maximum number of keys in one request. */
   readonly most: number;
   settings(keys: readonly OrderKey[]): Settings;
 }
 
 export function orderingOf(listing: Listing, properties: readonly Property[]): Ordering | undefined {
-  const { controls, said, document } = listing;
+  const { controls, vocabulary, document } = listing;
   const slot = controls.order;
-  if (slot === undefined || said.order === false) return undefined;
+  if (slot === undefined || vocabulary.order === false) return undefined;
   const isList = slot.shape.types.has('array');
   const item = isList && slot.shape.items !== undefined ? shapeOf(document, ...slot.shape.items) : slot.shape;
   const isObjects = item.types.has('object') && item.properties.size > 0;
@@ -51,7 +49,7 @@ export function orderingOf(listing: Listing, properties: readonly Property[]): O
   };
 }
 
-/** `{ name: 'asc' }` for each property that takes a direction, or `{ field: 'name', direction: 'asc' }`. */
+/** Keys such as `{ name: 'asc' }` or `{ field: 'name', direction: 'asc' }`. */
 function objectKeys(document: OpenApiDocument, item: Shape, properties: readonly Property[]): OrderKey[] {
   const members = [...item.properties].map(([name, schemas]) => ({
     name,
@@ -80,15 +78,26 @@ function objectKeys(document: OpenApiDocument, item: Shape, properties: readonly
 }
 
 function areDirections(words: readonly unknown[]): boolean {
-  const said = words.filter((word) => word !== null);
-  return said.length > 0 && said.every((word) => directionOf(word) !== undefined);
+  const directions = words.filter((word) => word !== null);
+  return directions.length > 0 && directions.every((word) => directionOf(word) !== undefined);
 }
 
-/** Words such as `name`, `-name`, `name:desc` and `name_asc`, with the direction in them or in a control of its own. */
-function wordKeys({ controls, said }: Listing, slot: Slot, item: Shape, properties: readonly Property[]): OrderKey[] {
-  const given =
-    slot.said.order === false ? undefined : (slot.said.order ?? (said.order === false ? undefined : said.order));
-  const words = (given ?? item.enum ?? freeWords(slot, item)).filter((word) => typeof word === 'string' && word !== '');
+/**
+ * Words such as `name`, `-name`, `name:desc` and `name_asc`, with the direction in the word or in a separate parameter.
+ */
+function wordKeys(
+  { controls, vocabulary }: Listing,
+  slot: Slot,
+  item: Shape,
+  properties: readonly Property[],
+): OrderKey[] {
+  const declared =
+    slot.vocabulary.order === false
+      ? undefined
+      : (slot.vocabulary.order ?? (vocabulary.order === false ? undefined : vocabulary.order));
+  const words = (declared ?? item.enum ?? freeWords(slot, item)).filter(
+    (word) => typeof word === 'string' && word !== '',
+  );
   const ways = (controls.direction?.shape.enum ?? []).filter((way) => directionOf(way) !== undefined);
   return words.flatMap((word) => {
     const parsed = parse(String(word));
@@ -103,7 +112,7 @@ function wordKeys({ controls, said }: Listing, slot: Slot, item: Shape, properti
   });
 }
 
-/** Where any text may be sent, the contract's own default and examples are those that are surely understood. */
+/** If any text is allowed, only the default and the examples are known to be supported. */
 function freeWords(slot: Slot, item: Shape): unknown[] {
   return [...new Set([slot.default, ...slot.shape.examples, ...item.examples].flat())].filter(
     (word) => typeof word === 'string' && !word.includes(','),

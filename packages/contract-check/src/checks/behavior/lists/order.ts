@@ -17,9 +17,9 @@ import { distinct, type Property, valueIn } from './properties.ts';
 import type { Page } from './reader.ts';
 import { isSameSequence, isSameSet, shown } from './rows.ts';
 
-const mostProperties = 8;
+const maxProperties = 8;
 
-/** Probes of the order: each property both ways, where nulls are, what decides among equals, and the order across pages. */
+/** Probes for the order: each property in both directions, the position of nulls, ties, and the order across pages. */
 export function orderProbes(listing: Listing, list: FullList): Probe[] {
   const documented = documentedOrder(listing, list);
   const plain = [...documentedOrderProbes(listing, documented), ...directionProbes(listing, list, documented)];
@@ -28,7 +28,7 @@ export function orderProbes(listing: Listing, list: FullList): Probe[] {
   const telling = [...new Set(ordering.keys.map(({ property }) => property))].filter((property) =>
     tells(list, property),
   );
-  const chosen = shuffled(telling, listing.session.seedFor(`${listing.operation.id} order`)).slice(0, mostProperties);
+  const chosen = shuffled(telling, listing.session.seedFor(`${listing.operation.id} order`)).slice(0, maxProperties);
   const nulls = ordering.keys.filter(({ nulls, property }) => nulls !== undefined && hasNulls(list, property));
   const pair = tiePair(list, ordering);
   const [first] = chosen;
@@ -55,7 +55,7 @@ export function orderProbes(listing: Listing, list: FullList): Probe[] {
   ];
 }
 
-/** Whether the list can show an order at all: rows that differ in what they are sorted by. */
+/** Whether rows differ in a property, so that its order is visible. */
 function tells(list: FullList, property: Property): boolean {
   const values = distinct(list.rows, property);
   return values.length > 1 && values.every(isScalar);
@@ -65,7 +65,7 @@ function hasNulls(list: FullList, property: Property): boolean {
   return tells(list, property) && list.rows.some((row) => valueIn(row, property) === null);
 }
 
-/** One key for each way to place nulls: which property it is does not matter. */
+/** One key for each combination of direction and nulls. The property does not matter. */
 function perDirection(keys: readonly OrderKey[]): OrderKey[] {
   return [...new Map(keys.map((key) => [`${key.isDescending} ${key.nulls}`, key])).values()];
 }
@@ -74,9 +74,9 @@ function keysOf(
   ordering: Ordering,
   property: Property,
 ): { ascending?: OrderKey; descending?: OrderKey; either?: OrderKey } {
-  const mine = ordering.keys.filter((key) => key.property === property && key.nulls === undefined);
+  const ofProperty = ordering.keys.filter((key) => key.property === property && key.nulls === undefined);
   const [ascending, descending, either] = [false, true, undefined].map((way) =>
-    mine.find((key) => key.isDescending === way),
+    ofProperty.find((key) => key.isDescending === way),
   );
   return { ...(ascending && { ascending }), ...(descending && { descending }), ...(either && { either }) };
 }
@@ -109,7 +109,7 @@ async function bothWays(
     runsOf(page.rows.map((row) => valueIn(row, property)).filter((value) => value !== null)),
   );
   const isTurned = JSON.stringify(runs[0]) === JSON.stringify([...(runs[1] ?? [])].reverse());
-  // Of a part of the list, either direction shows another part.
+  // In an incomplete list, each direction returns other rows.
   const isWhole = list.isComplete && pages.every(({ page }) => page.rows.length === list.rows.length);
   if (!isNamed(up.key) || isTurned || !isWhole) return [];
   return [
@@ -125,7 +125,7 @@ async function bothWays(
   ];
 }
 
-/** Where no direction is told, ties go up, or are turned round with the rest of a descending order. */
+/** Without a documented direction, ties are ascending; a descending order may reverse them. */
 function tieOf(ties: OrderKey, { isDescending }: OrderKey): OrderKey {
   return ties.isDescending === undefined && isDescending === false ? { ...ties, isDescending: false } : ties;
 }
@@ -183,7 +183,7 @@ interface TiePair {
   readonly second: Property;
 }
 
-/** A key in which rows are equal, and a property in which these differ. */
+/** A first key with equal rows, and a second property in which these rows differ. */
 function tiePair(list: FullList, ordering: Ordering): TiePair | undefined {
   if (ordering.most < 2) return undefined;
   const plain = ordering.keys.filter(({ nulls, isDescending }) => nulls === undefined && isDescending === false);
@@ -213,7 +213,7 @@ async function ties(
   return key === undefined ? undefined : ordered(listing, list, ordering, [first, key]);
 }
 
-/** In pages, the rows come in the order that they have on one page. */
+/** Checks that rows have the same order on several pages as on one page. */
 async function acrossPages(
   listing: Listing,
   list: FullList,

@@ -9,19 +9,19 @@ import type { Difference } from './probe.ts';
 import { distinct, matchOf, type Property, valueIn } from './properties.ts';
 import type { Page, Settings } from './reader.ts';
 
-/** The number of pages is that of pages of the size that was requested, an empty list being one page or none. */
+/** Checks the number of pages. An empty list has one page or none. */
 export function pageCountDifferences(
-  { controls, said }: Listing,
+  { controls, vocabulary }: Listing,
   list: FullList,
-  asked: readonly { readonly page: Page; readonly size: number }[],
+  requests: readonly { readonly page: Page; readonly size: number }[],
 ): Difference[] {
-  if (!said.checksTotals || !list.isComplete || list.rows.length === 0) return [];
-  const metadata = asked.flatMap(({ page, size }) =>
+  if (!vocabulary.checksTotals || !list.isComplete || list.rows.length === 0) return [];
+  const metadata = requests.flatMap(({ page, size }) =>
     page.metadata.pages === undefined ? [] : [{ ...page.metadata.pages, size, page }],
   );
   const pagesOf = (size: number) => Math.ceil(list.rows.length / size);
   const wrong = metadata.find(({ value, size }) => value !== pagesOf(size));
-  // The last page may be told by its number, and the first one be 0.
+  // A `last` field may contain a zero-based page index.
   const isIndex = metadata.every(({ name, value, size }) => /last/i.test(name) && value === pagesOf(size) - 1);
   if (wrong === undefined || isIndex) return [];
   return [
@@ -41,11 +41,11 @@ interface Counts {
   readonly name: string;
   readonly property: Property;
   readonly values: JsonObject;
-  /** Whether the description says that what matches is counted. */
+  /** Whether the description says that matching rows are counted. */
   readonly isOfMatches: boolean;
 }
 
-/** Counts next to the rows, by a property of theirs, count all rows that match, however many of them are on the page. */
+/** Counts by a property next to the rows must cover all matching rows, not only the page. */
 export async function counts(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
   const [first] = list.pages;
   const whole = first === undefined ? [] : countsIn(listing, list, first);
@@ -53,7 +53,7 @@ export async function counts(listing: Listing, list: FullList): Promise<Differen
   const found: Difference[] = [];
   const short = await listing.reader.read([...widest(listing), ...sized(listing, 1)]);
   for (const one of whole) {
-    // Only what counts the rows of the whole list at all is held against it.
+    // Ignores counts that do not match even the unfiltered list.
     if (!isCountOf(one, list.rows)) continue;
     const other =
       short === undefined ? undefined : countsIn(listing, list, short).find(({ name }) => name === one.name);
@@ -64,7 +64,7 @@ export async function counts(listing: Listing, list: FullList): Promise<Differen
   return found;
 }
 
-/** Under a condition on another property, what matches is counted: with two values of it. */
+/** Checks that counts respect a filter by another property, with two of its values. */
 async function filteredCounts(listing: Listing, list: FullList, one: Counts): Promise<Difference[]> {
   for (const slot of listing.controls.others) {
     const property = matchOf(list.properties, slot.words)?.property;
@@ -107,7 +107,7 @@ function differenceOf(
   };
 }
 
-/** Objects of numbers next to the rows, whose names are values of the property that the object is named after. */
+/** Objects with counts next to the rows, whose keys are values of the property in the object's name. */
 function countsIn(listing: Listing, list: FullList, { exchange }: Page): Counts[] {
   const body = exchange.response.json?.value;
   if (!isObject(body)) return [];
@@ -145,7 +145,9 @@ function isCountOf({ property, values }: Counts, rows: readonly JsonObject[]): b
   );
 }
 
-/** Where responses lead besides to the next page: `last` to the last rows, `first` and `prev` of a second page to the first ones. */
+/**
+ * Checks links to other pages: `last` leads to the last rows, `first` and `prev` of the second page to the first rows.
+ */
 export async function relations(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
   const { reader, controls } = listing;
   if (controls.size === undefined || !list.isComplete || list.rows.length < 3) return undefined;

@@ -2,7 +2,7 @@ import type { FullList, Listing } from './listing.ts';
 import { meaningsOf } from './positions.ts';
 import type { Slot } from './slot.ts';
 
-/** The values of the position that may mean a page that starts at a row: one for each meaning that it may have. */
+/** Position values for the page that starts at a row, one for each possible meaning of the position. */
 export function positionsOf(listing: Listing, list: FullList, size: number, start = size): (readonly [Slot, number])[] {
   const { position } = listing.controls;
   if (position === undefined || list.rows.length <= start) return [];

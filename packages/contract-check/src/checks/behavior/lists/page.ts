@@ -4,12 +4,12 @@ import type { FullList, Listing } from './listing.ts';
 import type { Difference } from './probe.ts';
 import type { Page } from './reader.ts';
 
-/** What a response tells of the list beside its rows, judged by where its rows are in the full list. */
+/** Checks of paging information against the full list. */
 
-/** The total, wherever it is told, is the number of all rows. */
+/** Checks that every total is the number of all rows. */
 export function totalDifferences(listing: Listing, list: FullList, pages: readonly Page[]): Difference[] {
-  const { said, controls } = listing;
-  if (!said.checksTotals || !list.isComplete) return [];
+  const { vocabulary, controls } = listing;
+  if (!vocabulary.checksTotals || !list.isComplete) return [];
   const all = list.rows.length;
   const metadata = pages.flatMap((page) =>
     page.metadata.totals.map((total) => ({ ...total, exchange: page.exchange })),
@@ -46,10 +46,10 @@ export function totalDifferences(listing: Listing, list: FullList, pages: readon
   return [];
 }
 
-/** `total` alone may be a sum of money: it counts rows where there are pages to speak of, or its description says so. */
+/** `total` alone may be a sum of money. It is a row count if the list has paging. */
 function isCount({ controls: { size, position, cursor, total } }: Listing, name: string): boolean {
-  const isAlone = /^total$/i.test(name);
-  return !isAlone || [size, position, cursor, total].some((slot) => slot !== undefined);
+  const isBareTotal = /^total$/i.test(name);
+  return !isBareTotal || [size, position, cursor, total].some((slot) => slot !== undefined);
 }
 
 function declaresTotal({ document, operation }: Listing): boolean {
@@ -58,14 +58,14 @@ function declaresTotal({ document, operation }: Listing): boolean {
   return schema !== undefined && [...shapeOf(document, schema).properties.keys()].some(isTotalName);
 }
 
-/** Whether a response says rightly that rows follow, or that none do. */
+/** Checks whether a response correctly indicates that more rows follow. */
 export function moreDifferences(
   listing: Listing,
   list: FullList,
-  asked: readonly { readonly page: Page; readonly start: number; readonly size: number }[],
+  requests: readonly { readonly page: Page; readonly start: number; readonly size: number }[],
 ): Difference[] {
   const { controls } = listing;
-  for (const { page, start, size } of asked) {
+  for (const { page, start, size } of requests) {
     const { metadata, rows, exchange } = page;
     const end = start + rows.length;
     if (!list.isComplete && end >= list.rows.length) continue;
@@ -77,10 +77,10 @@ export function moreDifferences(
           ...base,
           check: 'page-more',
           title: follow
-            ? `\`${metadata.hasMore.name}\` says that no rows follow, but more rows follow`
-            : `\`${metadata.hasMore.name}\` says that more rows follow, but this is the last page`,
+            ? `\`${metadata.hasMore.name}\` indicates that no rows follow, but more rows follow`
+            : `\`${metadata.hasMore.name}\` indicates that more rows follow, but this is the last page`,
           expected: follow ? `${list.rows.length - end} rows follow` : 'no rows follow',
-          actual: `${metadata.hasMore.name} says the opposite after ${end} of ${list.rows.length} rows`,
+          actual: `${metadata.hasMore.name} is the opposite after ${end} of ${list.rows.length} rows`,
           fix: 'Set it to true exactly if another page has rows.',
         },
       ];
@@ -113,7 +113,7 @@ export function moreDifferences(
   return [];
 }
 
-/** Whether there is no other way to go on than what the response names. */
+/** Whether only the response can indicate the next page. */
 function mustNameNext({ operation, controls }: Listing, { metadata }: Page): boolean {
   const success = operation.responses.find(({ status }) => /^2/.test(status));
   const link = success?.headers.find(({ name }) => name.toLowerCase() === 'link');

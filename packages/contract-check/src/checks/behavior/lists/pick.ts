@@ -1,6 +1,6 @@
 import { dice } from '../../../schema/values.ts';
 
-/** The same list in an order that the seed alone decides. */
+/** Shuffles a list deterministically by seed. */
 export function shuffled<Item>(items: readonly Item[], seed: number): Item[] {
   const roll = dice(seed);
   const list = [...items];

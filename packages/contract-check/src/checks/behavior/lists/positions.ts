@@ -8,7 +8,6 @@ import { isSameSequence, shown } from './rows.ts';
 import type { Slot } from './slot.ts';
 import type { Paging } from './vocabulary.ts';
 
-/** What a position means. */
 interface Meaning {
   readonly paging: Paging;
   readonly name: string;
@@ -34,22 +33,22 @@ interface Requested {
   readonly size: number;
 }
 
-/** The meanings that a position may have, by what the contract says of it. */
-export function meaningsOf({ said }: Listing, position: Slot): Meaning[] {
+/** The possible meanings of a position according to the contract. */
+export function meaningsOf({ vocabulary }: Listing, position: Slot): Meaning[] {
   const { minimum } = position.shape;
   const isFromOne = position.default === 1 || (minimum !== undefined && minimum >= 1);
   const isFromZero = position.default === 0;
   const fits = meanings.filter((meaning) => {
     if (isFromOne && meaning.start(1, 2) !== 0) return false;
-    // Rows are numbered from 1 by what is named after a start; a page is not.
+    // Only names such as `start` or `index` can be row numbers that start at 1.
     if (meaning === fromFirstRow && !/start|index|offset|from|first|position/i.test(position.name)) return false;
     return !isFromZero || meaning.start(0, 2) === 0;
   });
-  const paging = said.paging || pagingOf(position);
+  const paging = vocabulary.paging || pagingOf(position);
   return paging === undefined ? fits : fits.filter((meaning) => meaning.paging === paging);
 }
 
-/** What the name or the description says; nothing where they say both, or neither. */
+/** The paging type according to the name or description; undefined if they are ambiguous. */
 function pagingOf({ name, description }: Slot): Paging | undefined {
   const isOffset = /offset|skip|start|first|from/i.test(name) || /\bskip|\boffset|number of rows/i.test(description);
   const isPage =
@@ -57,41 +56,41 @@ function pagingOf({ name, description }: Slot): Paging | undefined {
   return isOffset === isPage ? undefined : isOffset ? 'offset' : 'page';
 }
 
-/** A position picks the page that it names: disjoint, complete, in the order of the list, and empty beyond its end. */
+/** Checks that positions select pages that are disjoint, complete, in list order, and empty beyond the end. */
 export async function positions(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
-  const { controls, said } = listing;
+  const { controls, vocabulary } = listing;
   const { position, size } = controls;
-  if (position === undefined || size === undefined || said.paging === false || said.paging === 'cursor')
+  if (position === undefined || size === undefined || vocabulary.paging === false || vocabulary.paging === 'cursor')
     return undefined;
   const all = list.rows.length;
   if (all < 2) return undefined;
-  const asked: Requested[] = [];
+  const requests: Requested[] = [];
   for (const [value, count] of plan(all)) {
     const page = await listing.reader.read([...widest(listing), ...sized(listing, count), [position, value]]);
-    if (page !== undefined) asked.push({ page, value, size: count });
+    if (page !== undefined) requests.push({ page, value, size: count });
   }
-  if (asked.length < 2) return undefined;
+  if (requests.length < 2) return undefined;
   const possible = meaningsOf(listing, position);
-  const explaining = possible.filter((meaning) => asked.every((one) => explains(meaning, one, list)));
+  const explaining = possible.filter((meaning) => requests.every((one) => explains(meaning, one, list)));
   const [meant] = explaining;
-  if (meant === undefined) return possible.length === 0 ? [] : [unexplained(listing, list, asked, possible)];
-  const pages = asked.map(({ page }) => page);
+  if (meant === undefined) return possible.length === 0 ? [] : [unexplained(listing, list, requests, possible)];
+  const pages = requests.map(({ page }) => page);
   const placed = explaining.map((meaning) =>
-    asked.map(({ page, value, size: requested }) => ({
+    requests.map(({ page, value, size: requested }) => ({
       page,
       start: meaning.start(value, requested),
       size: requested,
     })),
   );
-  const wrongMore = placed.map((one) => moreDifferences(listing, list, one));
+  const moreFlagDifferences = placed.map((one) => moreDifferences(listing, list, one));
   return [
     ...totalDifferences(listing, list, pages),
-    ...(wrongMore.every((one) => one.length > 0) ? (wrongMore[0] ?? []) : []),
-    ...echoDifference(position, asked, explaining),
+    ...(moreFlagDifferences.every((one) => one.length > 0) ? (moreFlagDifferences[0] ?? []) : []),
+    ...echoDifference(position, requests, explaining),
   ];
 }
 
-/** Values and sizes to ask for: near the start, across the middle, at the end and beyond it. */
+/** Values and sizes to request: at the start, in the middle, at the end and beyond it. */
 function plan(all: number): [value: number, size: number][] {
   const requested: [number, number][] = [
     [0, 1],
@@ -110,7 +109,7 @@ function plan(all: number): [value: number, size: number][] {
 
 function explains(meaning: Meaning, { page, value, size }: Requested, list: FullList): boolean {
   const start = meaning.start(value, size);
-  // Before the first page there is none: servers return the first one, or reject the request.
+  // For a page before the first one, servers return the first page or reject the request.
   if (start < 0) return true;
   if (!list.isComplete && start + size > list.rows.length) return true;
   return isSameSequence(page.rows.map(list.keyOf), list.keys.slice(start, start + size));
@@ -119,12 +118,12 @@ function explains(meaning: Meaning, { page, value, size }: Requested, list: Full
 function unexplained(
   { controls }: Listing,
   list: FullList,
-  asked: readonly Requested[],
+  requests: readonly Requested[],
   possible: readonly Meaning[],
 ): Difference {
-  const score = (meaning: Meaning) => asked.filter((one) => explains(meaning, one, list)).length;
+  const score = (meaning: Meaning) => requests.filter((one) => explains(meaning, one, list)).length;
   const best = [...possible].sort((left, right) => score(right) - score(left))[0] ?? possible[0];
-  const wrong = asked.find((one) => best === undefined || !explains(best, one, list));
+  const wrong = requests.find((one) => best === undefined || !explains(best, one, list));
   const start = wrong === undefined || best === undefined ? 0 : best.start(wrong.value, wrong.size);
   const keys = wrong?.page.rows.map(list.keyOf) ?? [];
   const expected = list.keys.slice(start, start + (wrong?.size ?? 0));
@@ -141,27 +140,27 @@ function unexplained(
   };
 }
 
-/** Where the response repeats the position, it goes up as the position does. */
-function echoDifference(position: Slot, asked: readonly Requested[], explaining: readonly Meaning[]): Difference[] {
+/** If the response repeats the position, it must increase with the position. */
+function echoDifference(position: Slot, requests: readonly Requested[], explaining: readonly Meaning[]): Difference[] {
   const key = keyOfName(position.path.at(-1) ?? '');
-  const metadata = asked.flatMap(({ page, value, size }) => {
+  const metadata = requests.flatMap(({ page, value, size }) => {
     const number = page.metadata.numbers.get(key);
     return number === undefined || page.rows.length === 0
       ? []
-      : [{ ...number, asked: value, size, exchange: page.exchange }];
+      : [{ ...number, requestedValue: value, size, exchange: page.exchange }];
   });
   const isConstant = (values: readonly number[]) => new Set(values).size <= 1;
-  const isEcho = isConstant(metadata.map((one) => one.value - one.asked));
+  const isEcho = isConstant(metadata.map((one) => one.value - one.requestedValue));
   const isStart = explaining.some((meaning) =>
-    isConstant(metadata.map((one) => one.value - meaning.start(one.asked, one.size))),
+    isConstant(metadata.map((one) => one.value - meaning.start(one.requestedValue, one.size))),
   );
-  const wrong = metadata.find((one) => one.value !== one.asked);
+  const wrong = metadata.find((one) => one.value !== one.requestedValue);
   if (isEcho || isStart || wrong === undefined) return [];
   return [
     {
       check: 'page-echo',
       title: `\`${wrong.name}\` in the response is not the requested position`,
-      expected: `${wrong.asked}`,
+      expected: `${wrong.requestedValue}`,
       actual: `${wrong.value}`,
       slot: position,
       fix: 'Return the position of the page.',

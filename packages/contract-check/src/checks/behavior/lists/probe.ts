@@ -5,24 +5,24 @@ import { isSameSet } from './rows.ts';
 import type { Slot } from './slot.ts';
 import { walk } from './walk.ts';
 
-/** What a probe saw that a correct server would not have shown. */
+/** A deviation from correct behavior that a probe observed. */
 export interface Difference {
   readonly check: string;
   readonly title: string;
   readonly expected: string;
   readonly actual: string;
-  /** The control that it is about; the operation where there is none. */
+  /** The parameter it is about; undefined for the operation as a whole. */
   readonly slot: Slot | undefined;
   readonly fix: string;
   readonly exchanges: readonly Exchange[];
 }
 
-/** Undefined where nothing could be observed; otherwise what differs. */
+/** Undefined if nothing could be observed. */
 export type Probe = (listing: Listing, list: FullList) => Promise<readonly Difference[] | undefined>;
 
 /**
- * Runs a probe. What differs is reported once the whole observation, the full list included, has been repeated, and
- * nobody changed the list meanwhile.
+ * Runs a probe. Reports a difference only if the whole observation, including the full list, can be repeated and the
+ * list did not change in between.
  */
 export async function run(listing: Listing, list: FullList, probe: Probe): Promise<void> {
   const { session, operation, reader } = listing;
@@ -35,7 +35,7 @@ export async function run(listing: Listing, list: FullList, probe: Probe): Promi
     if (session.registry.has(cause)) continue;
     const confirmed = await again(listing, probe, cause);
     if (confirmed === undefined) {
-      // Many probes share a cause: what one of them saw once is not borne out by what another saw once.
+      // Several probes share a cause: two unrepeated observations of different probes do not confirm each other.
       session.notices.add(`${operation.id}: ${difference.title}; it was observed once and did not occur again`);
       continue;
     }
@@ -59,7 +59,7 @@ export async function run(listing: Listing, list: FullList, probe: Probe): Promi
 async function again(listing: Listing, probe: Probe, cause: string): Promise<readonly Exchange[] | undefined> {
   const { reader } = listing;
   const left = reader.left;
-  // Confirming must not fail for want of requests.
+  // Confirmation must not fail because the request limit is reached.
   reader.left = 200;
   try {
     const before = await walk(listing);

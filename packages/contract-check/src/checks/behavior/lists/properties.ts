@@ -4,16 +4,15 @@ import { singularKey, wordsOf } from '../../../run/words.ts';
 import { shapeOf } from '../../../schema/shape.ts';
 import { isBlank } from './compare.ts';
 
-/** A property of the rows of a list. */
 export interface Property {
   readonly path: readonly string[];
   readonly name: string;
   readonly words: readonly string[];
-  /** The words that it may have, where the contract lists them. */
+  /** The enum values in the contract, if any. */
   readonly enum: readonly unknown[] | undefined;
 }
 
-/** What the rows show: their own properties, and those of the objects within them. */
+/** Properties of rows, and of the objects in them. */
 export function propertiesOf(
   document: OpenApiDocument,
   rows: readonly JsonObject[],
@@ -42,11 +41,11 @@ export function propertiesOf(
   return [...found.values()];
 }
 
-/** The value of a property: undefined where the row does not show it. */
+/** The value of a property; undefined if the row does not contain it. */
 export function valueIn(row: JsonObject, { path }: Pick<Property, 'path'>): unknown {
   let value: unknown = row;
   for (const segment of path) {
-    // An object that is null has no properties: they are null as well.
+    // The properties of a null object are null as well.
     if (value === null) return null;
     value = isObject(value) ? value[segment] : undefined;
   }
@@ -55,11 +54,11 @@ export function valueIn(row: JsonObject, { path }: Pick<Property, 'path'>): unkn
 
 export interface Match {
   readonly property: Property;
-  /** Whether the name is the very same: otherwise a second observation must bear the inference out. */
+  /** Whether the name is identical. Otherwise a second observation must confirm the inference. */
   readonly isExact: boolean;
 }
 
-/** The property that a name means. */
+/** The property that a name refers to. */
 export function matchOf(properties: readonly Property[], words: readonly string[]): Match | undefined {
   const expected = words.join('');
   if (expected === '') return undefined;
@@ -72,7 +71,10 @@ export function matchOf(properties: readonly Property[], words: readonly string[
   return near === undefined ? undefined : { property: near, isExact: false };
 }
 
-/** As `matchOf`, for the beginning of a name: `created` is `createdAt`, where no other property begins so. */
+/**
+ * Like `matchOf`, but also matches the beginning of a name: `created` matches `createdAt` if no other property begins
+ * with it.
+ */
 export function matchBeginning(properties: readonly Property[], words: readonly string[]): Match | undefined {
   const whole = matchOf(properties, words);
   if (whole !== undefined) return whole;
@@ -87,7 +89,7 @@ export function matchBeginning(properties: readonly Property[], words: readonly 
   return longer.length === 1 && only !== undefined ? { property: only, isExact: false } : undefined;
 }
 
-/** The distinct values that rows show, in the order in which they come. */
+/** The distinct values in rows, in order of appearance. */
 export function distinct(rows: readonly JsonObject[], property: Property): unknown[] {
   return [...new Set(rows.map((row) => valueIn(row, property)).filter((value) => !isBlank(value)))];
 }

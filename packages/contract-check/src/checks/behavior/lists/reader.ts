@@ -5,29 +5,28 @@ import type { Session } from '../../../run/session.ts';
 import { type ListMetadata, listMetadataOf, type Next, rowsIn } from './list-metadata.ts';
 import { placed, type Slot } from './slot.ts';
 
-/** What a request says: values by slot. */
+/** Request values by slot. */
 export type Settings = readonly (readonly [slot: Slot, value: unknown])[];
 
-/** One response of a list. */
 export interface Page {
   readonly exchange: Exchange;
   readonly rows: readonly JsonObject[];
   readonly metadata: ListMetadata;
 }
 
-/** Asks one list, each time from the same start: only what the contract requires, and what is set. */
+/** Requests one list with the required parameters and the provided settings only. */
 export class Reader {
   readonly operation: Operation;
   readonly session: Session;
   readonly base: Call;
   readonly member: string;
-  /** Requests that may still be sent, so that one list does not take the time of all. */
+  /** Remaining requests. The limit keeps one list from using the time of all. */
   left: number;
 
   constructor(session: Session, call: Call, member: string, left: number) {
     this.session = session;
     this.operation = call.operation;
-    this.base = bare(session, call);
+    this.base = withoutOptional(session, call);
     this.member = member;
     this.left = left;
   }
@@ -36,7 +35,7 @@ export class Reader {
     return this.session.isOver || this.left <= 0;
   }
 
-  /** The call with these values, or undefined where the contract does not allow it. */
+  /** The call with these values; undefined if the contract does not allow it. */
   callOf(settings: Settings): Call | undefined {
     let { query, body }: { query: unknown; body: unknown } = this.base;
     for (const [slot, value] of settings) {
@@ -47,19 +46,19 @@ export class Reader {
     return isAllowed(this.session, call) ? call : undefined;
   }
 
-  /** Reads one page; undefined where the contract does not allow to ask so, or no rows came. */
+  /** Reads one page; undefined if the contract does not allow the request, or if the response has no rows. */
   async read(settings: Settings): Promise<Page | undefined> {
     const call = this.callOf(settings);
     return call === undefined ? undefined : this.#page(await this.#send(call));
   }
 
-  /** What came, whatever it is. */
-  async ask(settings: Settings): Promise<Exchange | undefined> {
+  /** The response of any kind. */
+  async request(settings: Settings): Promise<Exchange | undefined> {
     const call = this.callOf(settings);
     return call === undefined ? undefined : this.#send(call);
   }
 
-  /** Goes where a response says that the next page is. */
+  /** Requests the next page that a response indicates. */
   async follow(
     next: Next,
     settings: Settings,
@@ -76,7 +75,7 @@ export class Reader {
     const slot = next.kind === 'token' ? cursor : (position ?? cursor);
     if (slot === undefined) return undefined;
     const others = settings.filter(([one]) => one !== position && one !== slot);
-    return this.ask([...others, [slot, next.value]]);
+    return this.request([...others, [slot, next.value]]);
   }
 
   pageOf(exchange: Exchange): Page | undefined {
@@ -94,7 +93,7 @@ export class Reader {
   }
 }
 
-/** The part of the server's address that the contract's paths follow. */
+/** The path prefix of the server URL. */
 function basePath({ options, document }: Session): string {
   const servers = Array.isArray(document.root.servers) ? document.root.servers : [];
   const address = options.url ?? document.object(servers[0]).url;
@@ -105,8 +104,8 @@ function basePath({ options, document }: Session): string {
   }
 }
 
-/** The call without all that may be left out. */
-function bare(session: Session, call: Call): Call {
+/** The call without its optional parts. */
+function withoutOptional(session: Session, call: Call): Call {
   const needed = new Set(call.operation.parameters.filter(({ required }) => required).map(({ name }) => name));
   const query = Object.fromEntries(Object.entries(call.query).filter(([name]) => needed.has(name)));
   let body = call.body;

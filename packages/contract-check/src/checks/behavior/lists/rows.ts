@@ -1,14 +1,14 @@
 import type { JsonObject } from '../../../json.ts';
 import { isOwnId } from '../../../run/names.ts';
 
-/** What tells a row from another: its id where ids are unique, or all of it. */
+/** Identifies a row by its ID if IDs are unique, otherwise by all its values. */
 export type KeyOf = (row: JsonObject) => string;
 
 export function keyFor(rows: readonly JsonObject[]): KeyOf {
   const name = Object.keys(rows[0] ?? {}).find(isOwnId);
   if (name === undefined || rows.some((row) => row[name] === undefined || row[name] === null)) return whole;
   const wholes = new Map(rows.map((row) => [String(row[name]), whole(row)]));
-  // The same id on rows that differ is no id of the row.
+  // If different rows share an ID, it does not identify the row.
   const isId = rows.every((row) => wholes.get(String(row[name])) === whole(row));
   return isId ? (row) => String(row[name]) : whole;
 }
@@ -37,7 +37,7 @@ export function firstRepeated(keys: readonly string[]): string | undefined {
   return keys.find((key, index) => keys.indexOf(key) < index);
 }
 
-/** Keys as a person can read them. */
+/** Keys for display. */
 export function shown(keys: readonly string[]): string {
   const short = keys.slice(0, 6).map((key) => (key.length > 40 ? `${key.slice(0, 39)}…` : key));
   return `${keys.length === 1 ? '1 row' : `${keys.length} rows`}${keys.length === 0 ? '' : ` (${short.join(', ')}${keys.length > 6 ? ', …' : ''})`}`;

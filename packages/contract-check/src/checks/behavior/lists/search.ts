@@ -1,4 +1,4 @@
-import { ignoresCase, placesSaid, saysPart } from '../../../run/wording.ts';
+import { documentedPlaces, documentsPartialMatch, ignoresCase } from '../../../run/wording.ts';
 import { folded, mentions } from './compare.ts';
 import type { FullList, Listing } from './listing.ts';
 import { largest, widest } from './listing.ts';
@@ -7,10 +7,10 @@ import { distinct, matchOf, type Property, valueIn } from './properties.ts';
 import { isSameSet, shown } from './rows.ts';
 import type { Slot } from './slot.ts';
 
-/** What surely holds of a search by free text: a word that does not exist leaves rows out, and a word of a name finds it. */
+/** Checks a free-text search: an unknown word must exclude rows, and a word in a name must find its row. */
 export function searchProbes(listing: Listing, list: FullList): Probe[] {
   const { search } = listing.controls;
-  if (search === undefined || listing.said.filters === false || search.said.filter === false) return [];
+  if (search === undefined || listing.vocabulary.filters === false || search.vocabulary.filter === false) return [];
   if (list.rows.length < 2) return [];
   const forUnknownWord: Probe = (one, whole) => unknownWord(one, whole, search);
   const known: Probe = (one, whole) => named(one, whole, search);
@@ -49,23 +49,23 @@ async function unknownWord(listing: Listing, list: FullList, search: Slot): Prom
   ];
 }
 
-/** The properties that the description says are searched. */
+/** The properties that are searched according to the description. */
 function searched({ rows, properties }: FullList, description: string): Property[] {
   if (/\b(?:begin|start|prefix|exact)/i.test(description)) return [];
-  const found = placesSaid(description).flatMap((words) => {
+  const found = documentedPlaces(description).flatMap((words) => {
     const match = matchOf(properties, words);
     return match?.isExact === true ? [match.property] : [];
   });
   return found.filter((property) => distinct(rows, property).every((value) => typeof value === 'string'));
 }
 
-interface Sought {
+interface LostText {
   readonly text: string;
   readonly lost: readonly string[];
   readonly exchange: Difference['exchanges'][number];
 }
 
-/** Rows are found by texts of each property that is told, in the other case and within words where that is told. */
+/** Checks that texts of each documented property find their rows; in other case and within words, if documented. */
 async function inPlace(
   listing: Listing,
   list: FullList,
@@ -73,7 +73,7 @@ async function inPlace(
   property: Property,
 ): Promise<Difference[] | undefined> {
   const anyCase = ignoresCase(search.description);
-  const isPart = saysPart(search.description);
+  const isPart = documentsPartialMatch(search.description);
   const words = distinct(list.rows, property).flatMap((value) => longestWord(value));
   const chosen = [...new Set(words)].sort(
     (left, right) => elsewhere(list, property, left) - elsewhere(list, property, right),
@@ -89,13 +89,13 @@ async function inPlace(
   const easier = plain.map((word) => (isPart && word.length > 4 ? word.slice(1) : word));
   const withCase = anyCase ? await losses(listing, list, search, property, easier) : wrong;
   const isCase = withCase.length === 0;
-  const isPlace = !isCase && (await losses(listing, list, search, property, plain)).length > 1;
+  const isAboutPlace = !isCase && (await losses(listing, list, search, property, plain)).length > 1;
   return [
     {
       check: 'search-lost',
       title: isCase
         ? `A search by \`${search.name}\` is case-sensitive for \`${property.name}\`, contrary to its description`
-        : isPlace
+        : isAboutPlace
           ? `A search by \`${search.name}\` does not find rows by a word in \`${property.name}\``
           : `A search by \`${search.name}\` does not find rows by a part of \`${property.name}\``,
       expected: `rows with ${JSON.stringify(first.text)}`,
@@ -107,7 +107,7 @@ async function inPlace(
   ];
 }
 
-/** In how many rows a word is in another place: the fewer, the more it tells of this one. */
+/** The number of rows that contain a word in other properties. The fewer, the more specific the probe. */
 function elsewhere({ rows }: FullList, property: Property, word: string): number {
   return rows.filter((row) => mentions({ ...row, [property.path[0] ?? '']: '' }, word)).length;
 }
@@ -116,17 +116,17 @@ function inOtherCase(text: string): string {
   return text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
 }
 
-/** The texts that do not find all rows whose property has them. */
+/** The texts that do not find all rows with them in the property. */
 async function losses(
   listing: Listing,
   list: FullList,
   search: Slot,
   property: Property,
   texts: readonly string[],
-): Promise<Sought[]> {
+): Promise<LostText[]> {
   const { reader, controls } = listing;
-  const isPart = saysPart(search.description);
-  const found: Sought[] = [];
+  const isPart = documentsPartialMatch(search.description);
+  const found: LostText[] = [];
   for (const text of texts) {
     const page = await reader.read([...widest(listing), [search, text]]);
     const isCut = page?.metadata.next !== undefined || page?.metadata.hasMore?.value === true;
@@ -143,7 +143,7 @@ async function losses(
   return found;
 }
 
-/** Which properties are searched is not told; a name that is searched for any word is searched for all of them. */
+/** Without a documented list of properties, a name that is searchable by one word must be searchable by all. */
 async function named(listing: Listing, list: FullList, search: Slot): Promise<Difference[] | undefined> {
   const { reader } = listing;
   const property = list.properties.find(
@@ -165,7 +165,7 @@ async function named(listing: Listing, list: FullList, search: Slot): Promise<Di
   }
   const wrong = found.filter(({ lost }) => lost.length > 0);
   const [first] = wrong;
-  // One word may be a stop word; the name may not be searched at all, but then nothing else is found by it either.
+  // One word may be a stop word. If names are not searched at all, no word finds them.
   if (first === undefined || wrong.length < 2) return found.length === 0 ? undefined : [];
   return [
     {

@@ -13,7 +13,7 @@ interface Requested {
   readonly size: number;
 }
 
-/** What the full list itself shows: every row once, and the total that it has. */
+/** Checks the full list: no repeated rows, and a correct total. */
 export async function wholeList(listing: Listing, list: FullList): Promise<Difference[]> {
   const repeated = hasOwnIds(list.rows) ? firstRepeated(list.keys) : undefined;
   const exchanges = list.pages.map(({ exchange }) => exchange);
@@ -32,38 +32,38 @@ export async function wholeList(listing: Listing, list: FullList): Promise<Diffe
           },
         ];
   const last = list.pages.at(-1);
-  const asked =
+  const requests =
     last === undefined || listing.controls.size === undefined
       ? []
       : [{ page: last, start: list.rows.length - last.rows.length, size: largest(listing.controls.size) }];
-  return [...duplicates, ...totalDifferences(listing, list, list.pages), ...moreDifferences(listing, list, asked)];
+  return [...duplicates, ...totalDifferences(listing, list, list.pages), ...moreDifferences(listing, list, requests)];
 }
 
-/** A page has as many rows as are requested, and they are the first ones of the list. */
+/** Checks that a page has the requested number of rows, starting with the first. */
 export async function sizes(listing: Listing, list: FullList): Promise<Difference[] | undefined> {
   const { reader, controls } = listing;
   const { size } = controls;
   if (size === undefined || list.rows.length < 2) return undefined;
-  const asked: Requested[] = [];
-  // A maximum that is larger than the list costs no more than the list.
+  const requests: Requested[] = [];
+  // Requesting a maximum that exceeds the list returns only the list.
   const maximum = list.isComplete && list.rows.length < 200 ? largest(size, 1000) : largest(size);
   for (const count of [1, 2, 3, list.rows.length, list.rows.length + 1, maximum]) {
-    if (asked.some((one) => one.size === count) || count > maximum) continue;
+    if (requests.some((one) => one.size === count) || count > maximum) continue;
     const page = await reader.read([...widest(listing), ...sized(listing, count)]);
-    if (page !== undefined) asked.push({ page, start: 0, size: count });
+    if (page !== undefined) requests.push({ page, start: 0, size: count });
   }
-  if (asked.length === 0) return undefined;
-  const wrong = asked.flatMap((one) => sizeDifference(listing, list, one));
+  if (requests.length === 0) return undefined;
+  const wrong = requests.flatMap((one) => sizeDifference(listing, list, one));
   return [
     ...wrong.slice(0, 1),
     ...totalDifferences(
       listing,
       list,
-      asked.map(({ page }) => page),
+      requests.map(({ page }) => page),
     ),
-    ...pageCountDifferences(listing, list, asked),
-    ...moreDifferences(listing, list, asked),
-    ...(wrong.length > 0 ? [] : echoDifference(listing, asked)),
+    ...pageCountDifferences(listing, list, requests),
+    ...moreDifferences(listing, list, requests),
+    ...(wrong.length > 0 ? [] : echoDifference(listing, requests)),
   ];
 }
 
@@ -97,11 +97,11 @@ function sizeDifference({ controls }: Listing, list: FullList, { page, size }: R
   ];
 }
 
-/** Where the response repeats the size, it is the one that was requested, or the number of rows that came. */
-function echoDifference({ controls: { size } }: Listing, asked: readonly Requested[]): Difference[] {
+/** If the response repeats the size, it must be the requested size or the number of returned rows. */
+function echoDifference({ controls: { size } }: Listing, requests: readonly Requested[]): Difference[] {
   if (size === undefined) return [];
   const key = keyOfName(size.path.at(-1) ?? '');
-  const metadata = asked.flatMap(({ page, size: requested }) => {
+  const metadata = requests.flatMap(({ page, size: requested }) => {
     const number = page.metadata.numbers.get(key);
     return number === undefined ? [] : [{ ...number, requested, rows: page.rows.length, exchange: page.exchange }];
   });

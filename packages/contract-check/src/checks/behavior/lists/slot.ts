@@ -7,24 +7,24 @@ import { wordsOf } from '../../../run/words.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { type ParameterVocabulary, parameterVocabulary } from './vocabulary.ts';
 
-/** One thing that a caller of a list can say: a query parameter, a property of the body, or a property of one of these. */
+/** An input of a list operation: a query parameter, a body property, or a nested property of these. */
 export interface Slot {
   readonly place: 'query' | 'body';
   readonly path: readonly string[];
-  /** As a person writes it: `page[size]` in a query, `paging.size` in a body. */
+  /** For display: `page[size]` in a query, `paging.size` in a body. */
   readonly name: string;
   readonly words: readonly string[];
   readonly shape: Shape;
-  /** The object of the document that declares it. */
+  /** The object in the document that declares it. */
   readonly source: JsonObject;
   readonly isRequired: boolean;
-  /** Undefined where none is declared. */
+  /** Undefined if none is declared. */
   readonly default: unknown;
   readonly description: string;
-  readonly said: ParameterVocabulary;
+  readonly vocabulary: ParameterVocabulary;
 }
 
-/** All slots of an operation, those within objects too. */
+/** All slots of an operation, including nested ones. */
 export function slotsOf(document: OpenApiDocument, operation: Operation, call: Call): Slot[] {
   const inQuery = operation.parameters
     .filter((parameter) => parameter.in === 'query' && parameter.mediaType === undefined)
@@ -50,7 +50,7 @@ function queryslot(document: OpenApiDocument, parameter: Parameter): Slot {
     isRequired: parameter.required,
     default: defaultOf(shape),
     description: descriptionOf([parameter.node, ...shape.sources]),
-    said: parameterVocabulary(parameter.node),
+    vocabulary: parameterVocabulary(parameter.node),
   };
 }
 
@@ -74,11 +74,11 @@ function memberSlot(
     isRequired,
     default: defaultOf(shape),
     description: descriptionOf(shape.sources),
-    said: parameterVocabulary(schemas[0] ?? {}),
+    vocabulary: parameterVocabulary(schemas[0] ?? {}),
   };
 }
 
-/** A slot, and what is in it where it is an object: `page[size]`, `filter.status`. */
+/** A slot and its nested slots if it is an object: `page[size]`, `filter.status`. */
 function withMembers(document: OpenApiDocument, slot: Slot): Slot[] {
   if (!slot.shape.types.has('object') || slot.path.length > 2) return [slot];
   const members = [...slot.shape.properties].flatMap(([name, schemas]) =>
@@ -90,7 +90,7 @@ function withMembers(document: OpenApiDocument, slot: Slot): Slot[] {
   return [slot, ...members];
 }
 
-/** Writes a value at a path, without changing what was given. */
+/** Returns a copy with the value at a path. */
 export function placed(target: unknown, [first, ...rest]: readonly string[], value: unknown): unknown {
   if (first === undefined) return value;
   const object = isObject(target) ? target : {};

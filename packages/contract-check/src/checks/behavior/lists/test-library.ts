@@ -4,7 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { isObject, type JsonObject } from '../../../json.ts';
 
-/** A small server for tests: the books of a library, listed by GET in pages and searched by POST, and its loans by cursor. */
+/**
+ * A small server for tests: the books of a library, listed by GET with pages and searched by POST, and its loans with
+ * cursors.
+ */
 
 const titles = [
   'Émile',
@@ -58,7 +61,7 @@ export const visits: readonly JsonObject[] = Array.from({ length: 10 }, (_, inde
 export type Name = 'listBooks' | 'searchBooks' | 'listLoans' | 'listMembers' | 'listVisits';
 export type Settings = JsonObject;
 
-/** What is asked of the correct server, and what is made of its response. */
+/** Changes a request to the correct server, or its response. */
 export interface Twist {
   readonly operation: Name;
   request?(settings: Settings, calls: number): Settings;
@@ -275,19 +278,19 @@ const paths: Readonly<Record<string, Name>> = {
   '/visits': 'listVisits',
 };
 
-/** Serves the library; with a twist, one operation does one thing otherwise. */
+/** Serves the library. A twist makes one operation incorrect. */
 export function library(twist?: Twist): Server {
   let calls = 0;
   return createServer(async (request, outgoing) => {
     const body = await textOf(request);
     const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
     const name = paths[pathname] ?? 'searchBooks';
-    const asked: Settings = name === 'searchBooks' ? JSON.parse(body || '{}') : fromQuery(searchParams);
+    const requestedSettings: Settings = name === 'searchBooks' ? JSON.parse(body || '{}') : fromQuery(searchParams);
     const isTwisted = twist?.operation === name;
     if (isTwisted) calls += 1;
-    const settings = isTwisted ? (twist.request?.(asked, calls) ?? asked) : asked;
+    const settings = isTwisted ? (twist.request?.(requestedSettings, calls) ?? requestedSettings) : requestedSettings;
     const result = correct[name](settings);
-    const response = isTwisted ? (twist.response?.(result, asked, correct[name], calls) ?? result) : result;
+    const response = isTwisted ? (twist.response?.(result, requestedSettings, correct[name], calls) ?? result) : result;
     outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(response));
   });
 }
@@ -564,7 +567,7 @@ const contract = {
   },
 };
 
-/** The contract of the library, as a file. */
+/** Writes the contract of the library to a file. */
 export function contractFile(): string {
   const file = join(mkdtempSync(join(tmpdir(), 'contract-check-lists-')), 'library.json');
   writeFileSync(file, JSON.stringify(contract));

@@ -1,36 +1,36 @@
-import { type Operation, saidOf } from '../../../document/operation.ts';
+import { extensionOf, type Operation } from '../../../document/operation.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 
 /**
- * What `x-contract-check` may say of a list, on the operation or on one of its parameters. It makes explicit what is otherwise
- * inferred from names, or switches a check off.
+ * The members of `x-contract-check` for lists, on an operation or on a parameter. They replace inference from names, or
+ * disable a check.
  */
-export const vocabulary: readonly { readonly on: string; readonly member: string; readonly says: string }[] = [
+export const vocabulary: readonly { readonly on: string; readonly member: string; readonly meaning: string }[] = [
   {
     on: 'operation',
     member: 'paging',
-    says: '`offset`, `page` or `cursor`: what its position means; `false`: not checked',
+    meaning: '`offset`, `page` or `cursor`: what its position means; `false`: not checked',
   },
   {
     on: 'operation',
     member: 'order',
-    says: 'the values of its order, such as `[name, -name]`; `false`: not checked',
+    meaning: 'the values of its order, such as `[name, -name]`; `false`: not checked',
   },
   {
     on: 'operation',
     member: 'filters',
-    says: 'the property that each parameter filters by, or `false`; `false`: filters are not checked',
+    meaning: 'the property that each parameter filters by, or `false` if none; `false`: filters are not checked',
   },
-  { on: 'operation', member: 'default', says: '`false`: omitting a parameter does not mean its default' },
-  { on: 'operation', member: 'total', says: '`false`: a property with the name of a total is not a total' },
+  { on: 'operation', member: 'default', meaning: '`false`: omitting a parameter does not mean its default' },
+  { on: 'operation', member: 'total', meaning: '`false`: a property with the name of a total is not a total' },
   {
     on: 'operation',
     member: 'stable',
-    says: '`false`: the response to the same request can change at any time; its behavior is not checked',
+    meaning: '`false`: the response to the same request can change at any time; its behavior is not checked',
   },
-  { on: 'parameter', member: 'filter', says: 'the property that it filters by; `false`: it is not a filter' },
-  { on: 'parameter', member: 'default', says: '`false`: omitting it does not mean its default' },
-  { on: 'parameter', member: 'order', says: 'its values, if it is an order; `false`: it is not an order' },
+  { on: 'parameter', member: 'filter', meaning: 'the property that it filters by; `false`: it is not a filter' },
+  { on: 'parameter', member: 'default', meaning: '`false`: omitting it does not mean its default' },
+  { on: 'parameter', member: 'order', meaning: 'its values, if it is an order; `false`: it is not an order' },
 ];
 
 export type Paging = 'offset' | 'page' | 'cursor';
@@ -38,7 +38,7 @@ export type Paging = 'offset' | 'page' | 'cursor';
 export interface ListVocabulary {
   readonly paging: Paging | false | undefined;
   readonly order: readonly string[] | false | undefined;
-  /** By the name of the parameter; false where no filter is checked. */
+  /** By parameter name; false disables the checks of filters. */
   readonly filters: Readonly<Record<string, string | false>> | false;
   readonly checksDefaults: boolean;
   readonly checksTotals: boolean;
@@ -46,17 +46,20 @@ export interface ListVocabulary {
 }
 
 export function vocabularyOf(operation: Operation): ListVocabulary {
-  const said = saidOf(operation.node);
+  const extension = extensionOf(operation.node);
   const filters: Record<string, string | false> = {};
-  for (const [name, property] of Object.entries(isObject(said.filters) ? said.filters : {}))
+  for (const [name, property] of Object.entries(isObject(extension.filters) ? extension.filters : {}))
     if (typeof property === 'string' || property === false) filters[name] = property;
   return {
-    paging: said.paging === false ? false : (['offset', 'page', 'cursor'] as const).find((one) => one === said.paging),
-    order: orderOf(said),
-    filters: said.filters === false ? false : filters,
-    checksDefaults: said.default !== false,
-    checksTotals: said.total !== false,
-    isStable: said.stable !== false,
+    paging:
+      extension.paging === false
+        ? false
+        : (['offset', 'page', 'cursor'] as const).find((one) => one === extension.paging),
+    order: orderOf(extension),
+    filters: extension.filters === false ? false : filters,
+    checksDefaults: extension.default !== false,
+    checksTotals: extension.total !== false,
+    isStable: extension.stable !== false,
   };
 }
 
@@ -66,13 +69,13 @@ export interface ParameterVocabulary {
   readonly order: readonly string[] | false | undefined;
 }
 
-/** @param node a parameter, or the schema of a property of a body. */
+/** @param node a parameter, or the schema of a body property. */
 export function parameterVocabulary(node: JsonObject): ParameterVocabulary {
-  const said = saidOf(node);
+  const extension = extensionOf(node);
   return {
-    filter: typeof said.filter === 'string' || said.filter === false ? said.filter : undefined,
-    checksDefault: said.default !== false,
-    order: orderOf(said),
+    filter: typeof extension.filter === 'string' || extension.filter === false ? extension.filter : undefined,
+    checksDefault: extension.default !== false,
+    order: orderOf(extension),
   };
 }
 

@@ -3,10 +3,10 @@ import { propertiesOf } from './properties.ts';
 import type { Page, Settings } from './reader.ts';
 import { keyFor } from './rows.ts';
 
-const mostPages = 5;
-const mostRows = 500;
+const maxPages = 5;
+const maxRows = 500;
 
-/** Reads the whole list, in pages as large as may be; undefined where it cannot be read at all. */
+/** Reads the whole list with the largest page size; undefined if it cannot be read. */
 export async function walk(listing: Listing, more: Settings = []): Promise<FullList | undefined> {
   const { reader, controls } = listing;
   const settings = [...widest(listing), ...more];
@@ -14,16 +14,16 @@ export async function walk(listing: Listing, more: Settings = []): Promise<FullL
   if (first === undefined) return undefined;
   const pages: Page[] = [first];
   let isComplete = isLast(listing, first);
-  while (!isComplete && pages.length < mostPages && count(pages) < mostRows && !reader.session.isOver) {
+  while (!isComplete && pages.length < maxPages && count(pages) < maxRows && !reader.session.isOver) {
     const last = pages.at(-1);
     const next = last?.metadata.next;
     if (last === undefined || last.rows.length === 0) break;
     const exchange =
       next === undefined
-        ? await reader.ask(following(listing, settings, pages))
+        ? await reader.request(following(listing, settings, pages))
         : await reader.follow(next, settings, controls.cursor, controls.position);
     const page = exchange === undefined ? undefined : reader.pageOf(exchange);
-    // An empty page is the end, whatever was told before it.
+    // An empty page is the end, regardless of what earlier pages indicate.
     if (page?.rows.length === 0) isComplete = true;
     if (page === undefined || repeats(pages, page)) break;
     pages.push(page);
@@ -41,7 +41,7 @@ export async function walk(listing: Listing, more: Settings = []): Promise<FullL
   };
 }
 
-/** Whether nothing follows, as the response tells it, or as its being short of the requested size does. */
+/** Whether no rows follow, according to the response or because the page is not full. */
 function isLast({ controls: { size, position, cursor } }: Listing, { rows, metadata }: Page): boolean {
   if (metadata.next !== undefined) return false;
   if (metadata.hasMore !== undefined) return !metadata.hasMore.value;
@@ -59,7 +59,9 @@ function repeats(pages: readonly Page[], page: Page): boolean {
   return page.rows.length === 0 || page.rows.some((row) => known.has(keyOf(row)));
 }
 
-/** What asks for the page after these, where no response says: as the position is declared, or else as a number of rows. */
+/**
+ * Settings for the next page if the response does not link it: from the declared position, otherwise as a row offset.
+ */
 function following({ controls: { position } }: Listing, settings: Settings, pages: readonly Page[]): Settings {
   if (position === undefined) return settings;
   const isOffset = /offset|skip|start|from|first/i.test(position.name) || /\bskip|\boffset/i.test(position.description);

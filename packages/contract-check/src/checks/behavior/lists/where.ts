@@ -3,14 +3,14 @@ import { keyOfName, wordsOf } from '../../../run/words.ts';
 import { type Shape, shapeOf } from '../../../schema/shape.ts';
 import { compare, isBlank, isInstant, isScalar, numberOf } from './compare.ts';
 import { and, type Condition, or, reach } from './condition.ts';
-import { otherTenants } from './equality.ts';
+import { unusedValues } from './equality.ts';
 import type { FullList, Listing } from './listing.ts';
 import { connectiveOf, type Operator, operatorKey, operatorOf } from './operators.ts';
 import { shuffled } from './pick.ts';
 import { type Property, valueIn } from './properties.ts';
 import type { Slot } from './slot.ts';
 
-/** Whether a slot takes conditions of the form `{ column: { operator: value } }`. */
+/** Whether a slot accepts conditions of the form `{ column: { operator: value } }`. */
 export function isWhere({ document }: Listing, { shape }: Slot): boolean {
   return [...shape.properties.values()].some((schemas) => operatorsIn(shapeOf(document, ...schemas)).length > 0);
 }
@@ -25,9 +25,9 @@ interface Candidate extends Condition {
   readonly value: JsonObject;
 }
 
-const mostSingle = 26;
+const maxSingle = 26;
 
-/** Conditions on single columns, so that each operator and each column occurs, and conditions that are joined from these. */
+/** Conditions on single columns that cover each operator and column, and combinations of them. */
 export function whereConditions(listing: Listing, list: FullList, slot: Slot): Condition[] {
   const all = columnCandidates(listing, list, slot, slot.shape);
   const seed = listing.session.seedFor(`${listing.operation.id} ${slot.name}`);
@@ -38,12 +38,12 @@ export function whereConditions(listing: Listing, list: FullList, slot: Slot): C
   const chosen: Candidate[] = [];
   const add = (test: (one: Candidate) => boolean) => {
     const found = telling.find(({ candidate }) => !chosen.includes(candidate) && test(candidate));
-    if (found !== undefined && chosen.length < mostSingle) chosen.push(found.candidate);
+    if (found !== undefined && chosen.length < maxSingle) chosen.push(found.candidate);
   };
   const kindOf = ({ operator }: Candidate) => operatorKey(operator);
   for (const operator of new Set(telling.map(({ candidate }) => kindOf(candidate))))
     add((one) => kindOf(one) === operator);
-  // A column whose every condition is without effect shows on any of them.
+  // A column that is ignored shows with any of its conditions.
   for (const column of new Set(telling.map(({ candidate }) => candidate.column)))
     if (!chosen.some((one) => one.column === column)) add((one) => one.column === column);
   for (const operator of new Set(telling.map(({ candidate }) => kindOf(candidate))))
@@ -55,7 +55,7 @@ export function whereConditions(listing: Listing, list: FullList, slot: Slot): C
   return [...joined(listing, list, slot, both), ...chosen];
 }
 
-/** Conditions that take some rows and leave others tell most; then those that leave rows. */
+/** Prefers conditions that split the rows, then those that exclude rows. */
 function worth({ yes, no }: { yes: number; no: number }): number {
   return (no > 0 ? 2 : 0) + (yes > 0 ? 1 : 0);
 }
@@ -83,15 +83,15 @@ function columnCandidates(
         ? property && ((row: JsonObject) => [valueIn(row, property)])
         : relatedReader(relation, column);
     if (read === undefined) return [];
-    const seen = list.rows.flatMap(read);
-    if (!seen.some((value) => value !== undefined)) return [];
-    const values = [...new Set(seen.flat().filter(isScalar))];
+    const existing = list.rows.flatMap(read);
+    if (!existing.some((value) => value !== undefined)) return [];
+    const values = [...new Set(existing.flat().filter(isScalar))];
     return names.flatMap((name) => {
       const operator = operatorOf(name);
       const operandShape = shapeOf(listing.document, ...(inner.properties.get(name) ?? []));
       if (operator === undefined) return [];
       const unknown =
-        property === undefined ? [] : otherTenants(listing, list, { name: column, shape: operandShape }, property);
+        property === undefined ? [] : unusedValues(listing, list, { name: column, shape: operandShape }, property);
       return operandsOf(operatorKey(name), values, operandShape, unknown).flatMap((operand) => {
         const value = wrap({ [column]: { [name]: operand } });
         const candidate: Candidate = {
@@ -109,7 +109,7 @@ function columnCandidates(
   });
 }
 
-/** Over a list, a condition means that some element fulfils it. */
+/** A condition on a list matches if any element matches. */
 function some(values: readonly unknown[], operator: Operator, operand: unknown): boolean | undefined {
   if (values.some((value) => value === undefined)) return undefined;
   const results = values.map((value) => operator(value, operand));
@@ -120,7 +120,7 @@ function ownProperty({ properties }: FullList, column: string): Property | undef
   return properties.find(({ path }) => path.length === 1 && keyOfName(path[0] ?? '') === keyOfName(wordsOf(column)));
 }
 
-/** Whether rows show what a relation leads to. */
+/** Whether rows include the related resource. */
 function isShown({ rows }: FullList, name: string): boolean {
   return rows.some((row) => isObject(row[name]) || (Array.isArray(row[name]) && row[name].some(isObject)));
 }
@@ -134,7 +134,7 @@ function relatedReader(relation: string, column: string): (row: JsonObject) => u
   };
 }
 
-/** Operands that an operator can be asked with: taken from rows, and one that no row has. */
+/** Operands for an operator: values of rows, and one that no row has. */
 function operandsOf(
   operator: string,
   values: readonly unknown[],
@@ -188,12 +188,12 @@ function isOrderable(value: unknown): boolean {
   return typeof value === 'string' || numberOf(value) !== undefined || isInstant(value);
 }
 
-/** A part of a text between wildcards, in the other case where case is ignored. */
+/** A part of a text between wildcards, with changed case if case is ignored. */
 function patterns(value: unknown, ignoresCase: boolean): unknown[] {
   const word = typeof value === 'string' ? /[A-Za-z\d]{2,}/.exec(value)?.[0] : undefined;
   if (word === undefined) return [];
   const expected = ignoresCase ? (word === word.toUpperCase() ? word.toLowerCase() : word.toUpperCase()) : word;
-  return [`%${expected}%`, `%nobody${word}%`];
+  return [`%${expected}%`, `%unused${word}%`];
 }
 
 function piece(text: string, operator: string): string {
@@ -201,7 +201,7 @@ function piece(text: string, operator: string): string {
   return operator === 'endswith' ? text.slice(-length) : text.slice(0, length);
 }
 
-/** What `_and`, `_or` and `_not` make of two conditions that each take some rows. */
+/** Combinations of two conditions with `_and`, `_or` and `_not`. */
 function joined(listing: Listing, list: FullList, slot: Slot, candidates: readonly Candidate[]): Condition[] {
   const names = [...slot.shape.properties.keys()];
   const [first] = candidates;
@@ -254,7 +254,7 @@ function negation(slot: Slot, name: string, inner: Candidate): Condition {
     label: JSON.stringify(value),
     holds: (row) => {
       const result = inner.holds(row);
-      // What is not known of a row without a value is neither so nor not so.
+      // The negation of a condition on a null is unspecified.
       const isBlankThere = isBlank(row[inner.column]);
       return result === undefined || isBlankThere ? undefined : !result;
     },

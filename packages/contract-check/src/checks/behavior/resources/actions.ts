@@ -8,23 +8,23 @@ import { withKnownIds, withOtherIds } from '../../../run/known-ids.ts';
 import { isOwnId, kindOfPath, kindOfReference } from '../../../run/names.ts';
 import { isFleeting, isSame } from './compare.ts';
 import { isScalar } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { emptyCall, type Resource, type ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 import { memberNames, memberOf, partsOf, responseSchema } from './schema.ts';
 import { createdAndRead } from './update.ts';
 
-/** What is done to a resource is so where it is read afterwards. */
-export function acted(harness: ResourceHarness, actions: readonly Operation[]): Look {
+/** Checks that an action on a resource is visible when the resource is read. */
+export function actionEffects(harness: ResourceHarness, actions: readonly Operation[]): Observation {
   return async (label) => {
     const created = await createdAndRead(harness, label);
     if (created === undefined) return undefined;
     const found: Difference[] = [];
     const done = new Set<Operation>();
     let before: After = created;
-    // One may have to come before another, and what ends resources comes last.
-    for (let isNews = true; isNews; ) {
-      isNews = false;
+    // An action may require another one first. Actions that end the resource come last.
+    for (let hasNew = true; hasNew; ) {
+      hasNew = false;
       for (const action of [...actions].sort((one, other) => Number(isEnd(one)) - Number(isEnd(other)))) {
         if (done.has(action) || harness.session.isOver) continue;
         const exchange = await act(harness, action, created.resource, label);
@@ -32,17 +32,18 @@ export function acted(harness: ResourceHarness, actions: readonly Operation[]): 
         const after = await harness.shown(created.resource);
         done.add(action);
         if (after === undefined) continue;
-        isNews = true;
-        if (action.method === 'DELETE') found.push(...undone(harness, action, created.row, before, exchange, after));
+        hasNew = true;
+        if (action.method === 'DELETE')
+          found.push(...undoneChange(harness, action, created.row, before, exchange, after));
         else
           found.push(
             ...otherwise(harness, action, created.resource, exchange, after),
-            ...unheeded(harness, action, exchange, after),
-            ...idle(harness, action, before.row, exchange, after),
+            ...ignoredAction(harness, action, exchange, after),
+            ...idleAction(harness, action, before.row, exchange, after),
             ...untagged(harness, action, before, exchange, after),
           );
         before = after;
-        // How it is rejected, or taken, where it is done already, is judged like any response.
+        // The response to a repeated action is checked like any other response.
         await act(harness, action, created.resource, label);
         const second =
           action.method === 'DELETE'
@@ -50,7 +51,7 @@ export function acted(harness: ResourceHarness, actions: readonly Operation[]): 
             : await act(harness, action, created.resource, `${label} second`, true);
         const now = second !== undefined && isSuccess(second) ? await harness.shown(created.resource) : undefined;
         if (second === undefined || now === undefined) continue;
-        found.push(...unheeded(harness, action, second, now));
+        found.push(...ignoredAction(harness, action, second, now));
         before = now;
       }
     }
@@ -59,9 +60,9 @@ export function acted(harness: ResourceHarness, actions: readonly Operation[]): 
 }
 
 /**
- * Does something to a resource.
+ * Performs an action on a resource.
  *
- * @param isElse whether to do it with another resource than the known call names, where it names one and there is another.
+ * @param isElse refers to another resource than the known call does, if there is one.
  */
 async function act(
   harness: ResourceHarness,
@@ -104,15 +105,15 @@ interface After {
   readonly exchange: Exchange;
 }
 
-/** The body with other resources that are known in the place of those that it names. */
+/** The body with its references replaced by other known resources. */
 function withOthers({ session }: ResourceHarness, action: Operation, body: unknown): unknown[] {
   return Array.from({ length: 6 }, (_, turn) => withOtherIds(session, action, body, turn)).filter(
     (other) => !isDeepStrictEqual(other, body),
   );
 }
 
-/** What is taken away again is as it was at first; where there was anything to take away. */
-function undone(
+/** Checks that a DELETE action restores the original value, if there was one to remove. */
+function undoneChange(
   harness: ResourceHarness,
   action: Operation,
   first: JsonObject,
@@ -142,10 +143,10 @@ function undone(
 }
 
 /**
- * What was sent under a name that the resource has, and that it does not have afterwards: references, and what the path is named
- * by, such as `odometer_km` to `/odometer`.
+ * Checks that sent values are stored: references, and properties named in the path, such as `odometer_km` for
+ * `/odometer`.
  */
-function unheeded(harness: ResourceHarness, action: Operation, exchange: Exchange, after: After): Difference[] {
+function ignoredAction(harness: ResourceHarness, action: Operation, exchange: Exchange, after: After): Difference[] {
   const { read } = harness.resourceType;
   const schema = read === undefined ? undefined : responseSchema(read);
   const sent = sentIn(exchange);
@@ -185,7 +186,7 @@ function sentIn({ request }: Exchange): JsonObject {
   }
 }
 
-/** A change that leaves the ETag as it was. */
+/** Reports a change that does not change the ETag. */
 function untagged(
   harness: ResourceHarness,
   action: Operation,
@@ -193,19 +194,19 @@ function untagged(
   exchange: Exchange,
   after: After,
 ): Difference[] {
-  const [was, is] = [before, after].map((one) => one.exchange.response.headers.etag);
+  const [previous, is] = [before, after].map((one) => one.exchange.response.headers.etag);
   const { read } = harness.resourceType;
   const hasMoved = Object.keys(after.row).some(
     (name) => !isFleeting.test(name) && isScalar(after.row[name]) && after.row[name] !== before.row[name],
   );
-  if (read === undefined || was === undefined || was !== is || !hasMoved) return [];
+  if (read === undefined || previous === undefined || previous !== is || !hasMoved) return [];
   return [
     {
       check: 'etag-stays',
       operation: read,
       about: action.id,
       title: `${action.id} changes the resource, but not its ETag`,
-      expected: `an ETag other than ${was}`,
+      expected: `an ETag other than ${previous}`,
       actual: String(is),
       fix: 'Change the ETag with every change, by any operation.',
       exchanges: [before.exchange, exchange, after.exchange],
@@ -213,7 +214,7 @@ function untagged(
   ];
 }
 
-/** Members of the response that are others where the resource is read. */
+/** Reports properties whose value in the response differs from a later read. */
 function otherwise(
   harness: ResourceHarness,
   action: Operation,
@@ -241,14 +242,14 @@ function otherwise(
     }));
 }
 
-/** Whether a response shows the resource, and not another that names it. */
+/** Whether a response contains the resource itself, not another one that refers to it. */
 function isItself(harness: ResourceHarness, resource: Resource, result: JsonObject): boolean {
   const own = Object.entries(result).find(([name]) => isOwnId(name))?.[1];
   return own === undefined ? harness.isOf(resource, result) : String(own) === String(resource.id);
 }
 
-/** An action whose name is that of a state, and which leaves the state as it was. */
-function idle(
+/** Reports an action that is named after a state but does not change the state. */
+function idleAction(
   harness: ResourceHarness,
   action: Operation,
   before: JsonObject,
@@ -282,7 +283,7 @@ function idle(
   });
 }
 
-/** States that cannot be told by the beginning of the verb. */
+/** States that do not start with the verb. */
 const unlikeTheirVerb: Readonly<Record<string, string>> = {
   pay: 'paid',
   send: 'sent',
@@ -295,7 +296,7 @@ const unlikeTheirVerb: Readonly<Record<string, string>> = {
   deactivate: 'inactive',
 };
 
-/** Whether a state is what comes of doing what the verb says: `cancelled` of `cancel`. */
+/** Whether a state results from a verb: `cancelled` from `cancel`. */
 function isStateOf(verb: string, state: string): boolean {
   const [plain, word] = [verb, state].map((one) => one.toLowerCase().replaceAll(/[^a-z]/g, ''));
   if (plain === undefined || word === undefined || plain.length < 3) return false;

@@ -6,12 +6,12 @@ import { resourceIn } from './resource-in.ts';
 import type { ResourceType } from './resource-types.ts';
 
 interface Found {
-  /** How it was found: the same way leads to the next resource, too. */
+  /** How it was found. The same method also works for later resources. */
   readonly way: string;
   readonly address: Readonly<Record<string, unknown>>;
 }
 
-/** Where a resource that was just created may be, the likeliest first. */
+/** Possible addresses of a new resource, most likely first. */
 export function addressesOf(resourceType: ResourceType, call: Call, created: Exchange): Found[] {
   const item = resourceType.read ?? resourceType.updates[0] ?? resourceType.remove;
   const name = item === undefined ? undefined : lastParameter(item.path);
@@ -25,12 +25,12 @@ export function addressesOf(resourceType: ResourceType, call: Call, created: Exc
   const located = locationIn(item, created);
   const found: [string, unknown][] = [
     ...linked(created, item, name).map((value): [string, unknown] => ['link', value]),
-    [`answer ${name}`, body[name]],
-    ['answer id', own === undefined ? undefined : body[own]],
-    ['answer kind', ofKind === undefined ? undefined : body[ofKind]],
+    [`response ${name}`, body[name]],
+    ['response id', own === undefined ? undefined : body[own]],
+    ['response kind', ofKind === undefined ? undefined : body[ofKind]],
     ['location', located?.[name]],
     [`request ${name}`, sent[name]],
-    // What is put is where it was put.
+    // A PUT creates the resource at its own path.
     ['path', resourceType.create.method === 'PUT' ? call.path[name] : undefined],
   ];
   return found
@@ -38,23 +38,23 @@ export function addressesOf(resourceType: ResourceType, call: Call, created: Exc
     .map(([way, value]) => ({ way, address: { ...call.path, ...located, [name]: value } }));
 }
 
-/** The values of a path's parameters in the `Location` of a response. */
+/** The path parameters in the `Location` header. */
 export function locationIn({ path }: Operation, { response, request }: Exchange): Record<string, string> | undefined {
   const { location } = response.headers;
   if (location === undefined || !URL.canParse(location, request.url)) return undefined;
   const segments = path.split('/');
-  const given = new URL(location, request.url).pathname.split('/').slice(-segments.length + 1);
+  const segmentValues = new URL(location, request.url).pathname.split('/').slice(-segments.length + 1);
   const values: Record<string, string> = {};
   for (const [index, segment] of segments.slice(1).entries()) {
     const name = /^\{([^}]+)\}$/.exec(segment)?.[1];
-    const value = given[index];
+    const value = segmentValues[index];
     if (value === undefined || (name === undefined && segment !== value)) return undefined;
     if (name !== undefined) values[name] = decodeURIComponent(value);
   }
   return values;
 }
 
-/** What declared links give for the parameter. */
+/** Values for the parameter from declared links. */
 function linked({ operation, response }: Exchange, target: Operation, name: string): unknown[] {
   const declared = operation?.responses.find(({ status }) => status === String(response.status));
   return Object.values(declared?.links ?? {}).flatMap((link) => {

@@ -4,8 +4,8 @@ import type { Session } from '../../../run/session.ts';
 import { isSame } from './compare.ts';
 import { hasEnum, targetOf } from './schema.ts';
 
-/** Other values that a scalar property may have, the likeliest to be taken first. What refers to other resources stays. */
-export function anothers(
+/** Other valid values for a scalar property, most likely accepted first. References are not changed. */
+export function otherValues(
   session: Session,
   schemas: readonly JsonObject[],
   value: unknown,

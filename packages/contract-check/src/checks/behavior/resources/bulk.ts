@@ -4,9 +4,9 @@ import type { Call, Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import {
+  isDeleting,
   isOwnId,
   isReadingPost,
-  isRemoving,
   kindOfPath,
   kindOfReference,
   lastParameter,
@@ -18,17 +18,17 @@ import { hasItemErrors, type ItemResult, itemResultsIn } from '../../outcome.ts'
 import { readCollection } from './collection.ts';
 import { isServerOwned, unlikes } from './compare.ts';
 import { isScalar } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';
 import { hasRows } from './resource-types.ts';
 import { formatOf, itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema } from './schema.ts';
-import { saidKind } from './vocabulary.ts';
+import { declaredKind } from './vocabulary.ts';
 
-/** An operation that takes many resources at once, and says what became of each. */
+/** An operation that processes many resources in one call and returns a result for each. */
 export interface Bulk {
   readonly kind: string;
   readonly operation: Operation;
-  /** The property of the body that holds the items: objects, or the ids of what is to be deleted. */
+  /** The body property with the items: objects, or the IDs to delete. */
   readonly member: string;
   readonly items: readonly JsonObject[];
   readonly read: Operation | undefined;
@@ -49,19 +49,19 @@ export function bulksOf({ session: { document, operations } }: CheckContext): Bu
       itemOf(document, memberOf(document, [schema], name)).some((item) =>
         partsOf(document, item).some(
           ({ properties, type }) =>
-            isObject(properties) || (isRemoving(operation) && /ids$/i.test(name) && /string|integer/.test(`${type}`)),
+            isObject(properties) || (isDeleting(operation) && /ids$/i.test(name) && /string|integer/.test(`${type}`)),
         ),
       );
     const lists = memberNames(document, schema).filter(isList);
     const [member] = lists;
     if (schema === undefined || lists.length !== 1 || member === undefined || memberNames(document, schema).length > 2)
       return [];
-    const said = saidKind(
+    const declared = declaredKind(
       operation,
-      isRemoving(operation) ? 'deletes' : operation.method === 'PUT' ? 'updates' : 'creates',
+      isDeleting(operation) ? 'deletes' : operation.method === 'PUT' ? 'updates' : 'creates',
     );
-    const kind = typeof said === 'string' ? said.toLowerCase() : kindOfPath(operation.path);
-    if (said === false || kind === undefined) return [];
+    const kind = typeof declared === 'string' ? declared.toLowerCase() : kindOfPath(operation.path);
+    if (declared === false || kind === undefined) return [];
     const ofKind = operations.filter(
       (one) => (one.method === 'GET' || isReadingPost(one)) && kindOfPath(one.path) === kind,
     );
@@ -81,8 +81,10 @@ export function bulksOf({ session: { document, operations } }: CheckContext): Bu
   });
 }
 
-/** As many results as items, each of its own item, and each item as it was sent where it is read. */
-export function bulked(context: CheckContext, bulk: Bulk): Look {
+/**
+ * Checks that there is one result per item, that each belongs to its item, and that accepted items are stored as sent.
+ */
+export function bulked(context: CheckContext, bulk: Bulk): Observation {
   const { operation, member } = bulk;
   return async (label) => {
     const sent = await take(context, bulk, label);
@@ -144,7 +146,7 @@ export function bulked(context: CheckContext, bulk: Bulk): Look {
   };
 }
 
-/** Numbers next to the results that say how many there are, and how many of them are good. */
+/** Checks counts next to the results, such as the number of successes. */
 function miscounted({ response }: Exchange, results: readonly ItemResult[], differs: Differs): Difference[] {
   const body = response.json?.value;
   const failed = results.filter(({ isFailure }) => isFailure).length;
@@ -156,7 +158,7 @@ function miscounted({ response }: Exchange, results: readonly ItemResult[], diff
     if (what === undefined || typeof returned !== 'number') return [];
     if (/total/i.test(what)) return [{ name, returned, right: returned === results.length, count: results.length }];
     if (/fail|error/i.test(what)) return [{ name, returned, right: returned === failed, count: failed }];
-    // Of the good ones some may be counted elsewhere, as changed and not made; no more than there are.
+    // Some successes may be counted elsewhere, for example as updates.
     const good = results.length - failed;
     return [{ name, returned, right: returned <= good, count: good }];
   });
@@ -167,34 +169,34 @@ function miscounted({ response }: Exchange, results: readonly ItemResult[], diff
     );
 }
 
-/** How items are made of one that was taken. */
+/** How to derive new items from an accepted one. */
 interface ItemWay {
-  /** Keys by which items name themselves: others than before, none at all, or those that are known. */
+  /** The keys of the items: new, omitted, or unchanged. */
   readonly keys: 'new' | 'none' | 'known';
-  /** With the words and numbers that the known items do without. */
+  /** Whether to add optional strings and numbers. */
   readonly isFull: boolean;
-  /** With nothing else changed: words may have to be those of a list that no schema tells. */
+  /** Whether to leave all other values unchanged, because some may belong to an undeclared list. */
   readonly isBare?: boolean;
 }
 
-interface Taken {
+interface AcceptedBulk {
   readonly call: Call;
   readonly exchange: Exchange;
   readonly results: readonly ItemResult[];
 }
 
-/** What a bulk call says that it has deleted is gone, or shows that it is. */
-export function bulkRemoved(context: CheckContext, removal: Bulk, maker: Bulk): Look {
+/** Checks that resources reported as deleted are gone, or marked as deleted. */
+export function bulkRemoved(context: CheckContext, removal: Bulk, creation: Bulk): Observation {
   const { session, baselines } = context;
   const known = baselines.of(removal.operation);
   return async (label) => {
     const [pattern] = known === undefined ? [] : listIn(known.call, removal.member);
-    const created = await take(context, maker, label);
+    const created = await take(context, creation, label);
     if (known === undefined || pattern === undefined || created === undefined) return undefined;
-    const there: { readonly item: JsonObject; readonly row: JsonObject; readonly before: Seen }[] = [];
+    const there: { readonly item: JsonObject; readonly row: JsonObject; readonly before: Observed }[] = [];
     for (const { row, index } of created.results.filter(({ isFailure }) => !isFailure)) {
-      const item = itemsIn(created.call, maker.member)[index];
-      const before = item === undefined ? undefined : await seenOf(context, maker, item, row);
+      const item = itemsIn(created.call, creation.member)[index];
+      const before = item === undefined ? undefined : await observe(context, creation, item, row);
       if (item !== undefined && before?.row !== undefined) there.push({ item, row, before });
     }
     if (there.length === 0) return undefined;
@@ -208,7 +210,7 @@ export function bulkRemoved(context: CheckContext, removal: Bulk, maker: Bulk): 
     if (!isSuccess(exchange) || hasItemErrors(exchange)) return undefined;
     const found: Difference[] = [];
     for (const { item, row, before } of there) {
-      const after = await seenOf(context, maker, item, row);
+      const after = await observe(context, creation, item, row);
       if (after?.row === undefined || before.row === undefined || print(after.row) !== print(before.row)) continue;
       found.push({
         check: 'delete-lost',
@@ -225,7 +227,7 @@ export function bulkRemoved(context: CheckContext, removal: Bulk, maker: Bulk): 
   };
 }
 
-/** The id of what a result tells of: its own, or that of the resource in it. */
+/** The ID in a result: its own, or that of the embedded resource. */
 function idIn(row: JsonObject): unknown {
   const own = (one: JsonObject) => one[Object.keys(one).find(isOwnId) ?? ''];
   return (
@@ -237,15 +239,15 @@ function idIn(row: JsonObject): unknown {
   );
 }
 
-/** A row without what moves with every change. */
+/** The row without fields that every change updates. */
 function print(row: JsonObject): string {
   return JSON.stringify(row, (name, value: unknown) => (isServerOwned(name) && name !== 'active' ? undefined : value));
 }
 
-/** Sends items that are taken: new ones where they can be, those that are known where not. */
-async function take(context: CheckContext, bulk: Bulk, label: string): Promise<Taken | undefined> {
-  const isMaking = bulk.operation.method === 'POST';
-  const ways: readonly ItemWay[] = isMaking
+/** Sends items that are accepted: new ones if possible, otherwise known ones. */
+async function take(context: CheckContext, bulk: Bulk, label: string): Promise<AcceptedBulk | undefined> {
+  const isCreating = bulk.operation.method === 'POST';
+  const ways: readonly ItemWay[] = isCreating
     ? [
         { keys: 'new', isFull: true },
         { keys: 'new', isFull: false },
@@ -265,11 +267,11 @@ async function take(context: CheckContext, bulk: Bulk, label: string): Promise<T
   return undefined;
 }
 
-/** An upsert of the same keys changes what is there, and makes no second. */
+/** Checks that an upsert with the same keys updates the existing resource. */
 async function repeated(
   { session }: CheckContext,
   { operation, member }: Bulk,
-  { call, results }: Taken,
+  { call, results }: AcceptedBulk,
   differs: Differs,
 ): Promise<Difference[]> {
   const items = itemsIn(call, member);
@@ -299,11 +301,11 @@ async function repeated(
   ];
 }
 
-/** An item that is rejected leaves the others as they are. */
+/** Checks that a rejected item does not affect the others. */
 async function withInvalidItem(
   context: CheckContext,
   bulk: Bulk,
-  { call }: Taken,
+  { call }: AcceptedBulk,
   differs: Differs,
 ): Promise<Difference[]> {
   const { operation, member, items } = bulk;
@@ -361,24 +363,24 @@ async function stored(
   result: JsonObject,
   differs: Differs,
 ): Promise<Difference[]> {
-  const seen = await seenOf(context, bulk, item, result);
-  if (seen === undefined) return [];
-  if (seen.row === undefined)
+  const observed = await observe(context, bulk, item, result);
+  if (observed === undefined) return [];
+  if (observed.row === undefined)
     return [
       differs(
         'bulk-lost',
         '',
-        `An item is accepted, but is not in ${seen.by.id}`,
+        `An item is accepted, but is not in ${observed.by.id}`,
         text(item),
-        `${seen.exchange.response.status} ${seen.exchange.response.text.slice(0, 100)}`,
-        seen.exchange,
+        `${observed.exchange.response.status} ${observed.exchange.response.text.slice(0, 100)}`,
+        observed.exchange,
       ),
     ];
-  const { row } = seen;
+  const { row } = observed;
   const found = unlikes(
     context.session.document,
     { value: item, schemas: bulk.items },
-    { value: row, schemas: seen.schemas },
+    { value: row, schemas: observed.schemas },
   );
   return found.map(({ pointer, sent, shown }) => {
     const name = pointer
@@ -391,26 +393,26 @@ async function stored(
       `${name} of an item is accepted, but not stored as sent`,
       `${name}: ${text(sent)}`,
       `${name}: ${text(shown)}`,
-      seen.exchange,
+      observed.exchange,
     );
   });
 }
 
-interface Seen {
+interface Observed {
   readonly by: Operation;
   readonly exchange: Exchange;
-  /** Undefined where it is not there. */
+  /** Undefined if the item is not found. */
   readonly row: JsonObject | undefined;
   readonly schemas: readonly JsonObject[];
 }
 
-/** How the item is read, by the id that its result tells. */
-async function seenOf(
+/** Reads an item by the ID in its result. */
+async function observe(
   context: CheckContext,
   { read, lists }: Bulk,
   item: JsonObject,
   result: JsonObject,
-): Promise<Seen | undefined> {
+): Promise<Observed | undefined> {
   const { session, baselines } = context;
   const known = read === undefined ? undefined : baselines.of(read)?.call;
   const name = read === undefined ? undefined : lastParameter(read.path);
@@ -435,7 +437,7 @@ async function seenOf(
   return undefined;
 }
 
-/** The parameters of a list's path, as the item says them: `type` for `/records/{type}`. */
+/** The path parameters of a list, taken from the item: `type` for `/records/{type}`. */
 function pathFrom({ parameters }: Operation, item: JsonObject): Record<string, unknown> | undefined {
   const names = parameters.filter((one) => one.in === 'path').map(({ name }) => name);
   return names.every((name) => typeof item[name] === 'string')
@@ -443,7 +445,7 @@ function pathFrom({ parameters }: Operation, item: JsonObject): Record<string, u
     : undefined;
 }
 
-/** The known call with two items, made of those that it had. */
+/** The known call with two items derived from its own. */
 function twoItems(
   { session, baselines }: CheckContext,
   bulk: Bulk,
@@ -485,7 +487,7 @@ function twoItems(
   return session.validators.accepts(schema, body, 'request') ? { ...known.call, body } : undefined;
 }
 
-/** The item with the words and numbers that it does without. */
+/** The item with additional optional strings and numbers. */
 function fuller(session: Session, shape: JsonObject, item: JsonObject, seed: number): JsonObject {
   const most = session.values.sample(shape, 'request', 'most', seed)?.value;
   const more = Object.entries(isObject(most) ? most : {}).filter(
@@ -495,7 +497,7 @@ function fuller(session: Session, shape: JsonObject, item: JsonObject, seed: num
   return { ...item, ...Object.fromEntries(more) };
 }
 
-/** A property by which an item names a resource that there may be already. */
+/** Whether a property may identify an existing resource. */
 function isKey(name: string): boolean {
   return isOwnId(name) || /(?:Ref|_ref|Key|_key|^key|^code|^sku|Code|^externalId|^type)$/.test(name);
 }

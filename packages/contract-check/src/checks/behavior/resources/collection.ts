@@ -7,20 +7,19 @@ import { rowsIn } from '../lists/list-metadata.ts';
 import { listingOf, widest } from '../lists/listing.ts';
 import { walk } from '../lists/walk.ts';
 
-/** Requests that reading a list whole may take. */
+/** Maximum number of requests to read one list. */
 const requestsForOne = 20;
 
-/** A list in its current state. */
 export interface Collection {
   readonly rows: readonly JsonObject[];
   readonly rowSchema: JsonObject | undefined;
-  /** Whether these are all rows, as far as the server tells. */
+  /** Whether these are all rows, as far as the server indicates. */
   readonly isComplete: boolean;
   readonly total: number | undefined;
   readonly exchanges: readonly Exchange[];
 }
 
-/** Reads a list whole, as far as a few pages go; undefined where it cannot be read. */
+/** Reads a list, up to a few pages; undefined if it cannot be read. */
 export async function readCollection(
   { session, baselines }: CheckContext,
   operation: Operation,
@@ -42,7 +41,7 @@ export async function readCollection(
   };
 }
 
-/** The first page of a list, as large as may be, as somebody else sees it. */
+/** The first page of a list with the largest size, requested by another identity. */
 export async function listAs(
   context: CheckContext,
   operation: Operation,

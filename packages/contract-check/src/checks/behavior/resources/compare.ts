@@ -1,20 +1,20 @@
 import type { OpenApiDocument } from '../../../document/document.ts';
 import { escapeSegment, isObject, type JsonObject } from '../../../json.ts';
 import { isOwnId } from '../../../run/names.ts';
-import { formatOf, hasEnum, itemOf, memberOf, partsOf, says } from './schema.ts';
+import { formatOf, hasEnum, hasFlag, itemOf, memberOf, partsOf } from './schema.ts';
 import { isUnechoed } from './vocabulary.ts';
 
-/** A part of what was sent that is not what is shown. */
+/** A part of the request that the server returned with another value. */
 export interface Unlike {
   readonly pointer: string;
   readonly sent: unknown;
-  /** Undefined where it is missing. */
+  /** Undefined if it is missing. */
   readonly shown: unknown;
-  /** Of the part, in the contract of the response. */
+  /** The schema of the part in the response. */
   readonly schema: JsonObject | undefined;
 }
 
-/** What only the server writes, whatever it is sent. */
+/** Whether the server always sets the property itself. */
 export function isServerOwned(name: string): boolean {
   return (
     isOwnId(name) ||
@@ -23,7 +23,7 @@ export function isServerOwned(name: string): boolean {
   );
 }
 
-/** What may be another at every look. */
+/** Properties whose values may differ in every response. */
 export const isFleeting = /url|href|link|token|secret|expires|remaining|age$|seen|position|rank|etag/i;
 
 interface Side {
@@ -31,7 +31,7 @@ interface Side {
   readonly schemas: readonly JsonObject[];
 }
 
-/** Where what is shown is not what was sent, in the properties that both schemas have. */
+/** The differences between sent and returned values, in properties of both schemas. */
 export function unlikes(document: OpenApiDocument, sent: Side, shown: Side, name = '', pointer = ''): Unlike[] {
   if (isWithheld(document, sent.schemas, shown.schemas)) return [];
   const differs = { pointer, sent: sent.value, shown: shown.value, schema: shown.schemas[0] };
@@ -44,19 +44,19 @@ export function unlikes(document: OpenApiDocument, sent: Side, shown: Side, name
     if (isNothing(shown.value)) return [differs];
     return isObject(shown.value) ? unlikeMembers(document, sent, shown, pointer) : [];
   }
-  // A reference may come back as the resource that it refers to.
+  // A reference may be returned as the embedded resource.
   if (typeof shown.value === 'object' && shown.value !== null) return sent.value === null ? [differs] : [];
   const format = formatOf(document, sent.schemas) ?? formatOf(document, shown.schemas);
   return isSame(sent.value, shown.value, { name, format, isWord: hasEnum(document, sent.schemas) }) ? [] : [differs];
 }
 
 function unlikeMembers(document: OpenApiDocument, sent: Side, shown: Side, pointer: string): Unlike[] {
-  const { value: given } = sent;
+  const { value: sentValue } = sent;
   const { value: got } = shown;
-  if (!isObject(given) || !isObject(got)) return [];
-  // A free-form object names nothing: its properties are meant where one of them at least comes back under its name.
-  const isKept = isFree(document, shown.schemas) && Object.keys(given).some((key) => Object.hasOwn(got, key));
-  return Object.entries(given).flatMap(([key, value]) => {
+  if (!isObject(sentValue) || !isObject(got)) return [];
+  // A free-form object declares no properties. They are compared only if at least one is returned by name.
+  const isKept = isFree(document, shown.schemas) && Object.keys(sentValue).some((key) => Object.hasOwn(got, key));
+  return Object.entries(sentValue).flatMap(([key, value]) => {
     if (isServerOwned(key)) return [];
     const declared = memberOf(document, shown.schemas, key);
     if (declared.length === 0 && !isKept) return [];
@@ -71,28 +71,28 @@ function unlikeMembers(document: OpenApiDocument, sent: Side, shown: Side, point
 }
 
 function unlikeItems(document: OpenApiDocument, sent: Side, shown: Side, name: string, pointer: string): Unlike[] {
-  const [given, got] = [sent.value as unknown[], shown.value as unknown[]];
-  const differs = { pointer, sent: given, shown: got, schema: shown.schemas[0] };
+  const [sentItems, got] = [sent.value as unknown[], shown.value as unknown[]];
+  const differs = { pointer, sent: sentItems, shown: got, schema: shown.schemas[0] };
   const ofSent = itemOf(document, sent.schemas);
   const ofShown = itemOf(document, shown.schemas);
   const unlike = (one: unknown, other: unknown) =>
     unlikes(document, { value: one, schemas: ofSent }, { value: other, schemas: ofShown }, name, `${pointer}/*`);
-  if (given.every((item) => !isObject(item) && !Array.isArray(item))) {
-    // A list of words or numbers is often kept as a set.
+  if (sentItems.every((item) => !isObject(item) && !Array.isArray(item))) {
+    // Lists of scalars are often stored as sets.
     if (got.some((item) => isObject(item) || Array.isArray(item))) return [];
-    const isKept = given.every((item) => got.some((other) => unlike(item, other).length === 0));
-    const isCreated = got.every((item) => given.some((other) => unlike(other, item).length === 0));
+    const isKept = sentItems.every((item) => got.some((other) => unlike(item, other).length === 0));
+    const isCreated = got.every((item) => sentItems.some((other) => unlike(other, item).length === 0));
     return isKept && isCreated ? [] : [differs];
   }
-  if (given.length !== got.length) return [differs];
-  return given.flatMap((item, index) => unlike(item, got[index])).slice(0, 1);
+  if (sentItems.length !== got.length) return [differs];
+  return sentItems.flatMap((item, index) => unlike(item, got[index])).slice(0, 1);
 }
 
 function isWithheld(document: OpenApiDocument, sent: readonly JsonObject[], shown: readonly JsonObject[]): boolean {
   return (
-    says(document, sent, 'readOnly') ||
-    says(document, sent, 'writeOnly') ||
-    says(document, shown, 'writeOnly') ||
+    hasFlag(document, sent, 'readOnly') ||
+    hasFlag(document, sent, 'writeOnly') ||
+    hasFlag(document, shown, 'writeOnly') ||
     ['password', 'binary', 'byte', 'duration'].includes(formatOf(document, sent) ?? '') ||
     [...sent, ...shown].flatMap((schema) => partsOf(document, schema)).some(isUnechoed)
   );
@@ -105,7 +105,7 @@ function isFree(document: OpenApiDocument, schemas: readonly JsonObject[]): bool
   );
 }
 
-/** Null, absent and empty: servers store none of them as the other, and show them as they like. */
+/** Null, absent and empty values are equivalent: servers return them interchangeably. */
 export function isNothing(value: unknown): boolean {
   return (
     value === undefined ||
@@ -119,11 +119,11 @@ export function isNothing(value: unknown): boolean {
 interface Hints {
   readonly name?: string;
   readonly format?: string | undefined;
-  /** Whether it is one of a list of words. */
+  /** Whether the value is from an enum. */
   readonly isWord?: boolean;
 }
 
-/** Whether two scalars say the same, be they written otherwise. */
+/** Whether two scalars are equal apart from their notation. */
 export function isSame(sent: unknown, shown: unknown, { name = '', format, isWord = false }: Hints = {}): boolean {
   if (sent === shown || (isNothing(sent) && isNothing(shown))) return true;
   if (sent === null || sent === undefined || shown === null || shown === undefined) return false;
@@ -138,7 +138,7 @@ export function isSame(sent: unknown, shown: unknown, { name = '', format, isWor
   if (one === other) return true;
   if (/phone|mobile|fax|tel/i.test(name)) return digits(one) === digits(other);
   if (/^(?:uri|url|iri)/.test(format ?? '')) return one.replace(/\/$/, '') === other.replace(/\/$/, '');
-  // Markup may be escaped.
+  // HTML may be escaped.
   return /[<>&]/.test(sent);
 }
 
@@ -148,7 +148,7 @@ function isSameNumber(one: number, other: number): boolean {
 
 const moment = /^\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d.*)?$/;
 
-/** The same instant, to the second: many stores keep no more. A day and its beginning are one. */
+/** Whether two times are equal to the second, because many databases store no more. A day equals its midnight. */
 function isSameMoment(one: string, other: string): boolean {
   if (!moment.test(one) || !moment.test(other)) return false;
   if (one.length === 10 || other.length === 10) return one.slice(0, 10) === other.slice(0, 10);

@@ -1,37 +1,37 @@
 import { Big } from 'big.js';
-import { type Operation, type Parameter, saidOf } from '../../../document/operation.ts';
+import { extensionOf, type Operation, type Parameter } from '../../../document/operation.ts';
 import { agrees, nameLike, numberOf, sumOver } from '../../../run/arithmetic.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { kindOfPath, rowsSchema, singular } from '../../../run/names.ts';
-import { type SumSaid, sumSaid } from '../../../run/wording.ts';
+import { parseSum, type SumFormula } from '../../../run/wording.ts';
 import type { CheckContext } from '../../checks.ts';
 import { readCollection } from './collection.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';
 import { memberNames, memberOf, partsOf, responseSchema } from './schema.ts';
 
-/** A number that tells of what is below its resource, and the list of that. */
+/** A number that aggregates a nested list. */
 interface Tally {
   readonly name: string;
   readonly list: Operation;
-  /** What is added up; undefined where the rows are counted. */
-  readonly sum: SumSaid | undefined;
+  /** The sum to calculate; undefined for the number of rows. */
+  readonly sum: SumFormula | undefined;
 }
 
 /**
- * What is below a resource is told as the list of it shows: `tripsCount` of what has `/trips` below it, and what is said to
- * be `the sum of the seats of all halls`.
+ * Checks aggregates against their list: `tripsCount` of a resource with `/trips` below it, or a documented `sum of the
+ * seats of all halls`.
  */
-export function counted(context: CheckContext, source: Operation): Look {
+export function counted(context: CheckContext, source: Operation): Observation {
   const { session, baselines } = context;
   return async () => {
     const known = baselines.of(source)?.call;
     const found: Difference[] = [];
     let isSeen = false;
     for (const { name, list, sum } of talliesOf(context, source)) {
-      // Where resources were created and deleted, a count that is kept by hand is the likeliest to be wrong.
-      const maker = session.operations.find(({ method, path }) => method === 'POST' && path === list.path);
-      const path = ((maker === undefined ? undefined : baselines.of(maker)) ?? baselines.of(list))?.call.path;
+      // Prefers a parent whose rows were created and deleted: manually maintained counts fail there first.
+      const creation = session.operations.find(({ method, path }) => method === 'POST' && path === list.path);
+      const path = ((creation === undefined ? undefined : baselines.of(creation)) ?? baselines.of(list))?.call.path;
       const all = path === undefined ? undefined : await readCollection(context, list, path);
       if (known === undefined || path === undefined || all?.isComplete !== true) continue;
       const exchange = await session.send({ ...known, path: { ...known.path, ...path } });
@@ -57,7 +57,7 @@ export function counted(context: CheckContext, source: Operation): Look {
   };
 }
 
-/** What an operation tells of what is below the same resource, and can be listed there without any condition. */
+/** The aggregates in a response whose list exists below the same resource, without default filters. */
 function talliesOf({ session: { document, operations } }: CheckContext, source: Operation): Tally[] {
   const schema = responseSchema(source);
   const resource = source.path.slice(0, source.path.lastIndexOf('}') + 1);
@@ -71,10 +71,10 @@ function talliesOf({ session: { document, operations } }: CheckContext, source: 
   );
   return memberNames(document, schema).flatMap((name) => {
     const parts = memberOf(document, [schema ?? {}], name).flatMap((one) => partsOf(document, one));
-    if (parts.some((part) => saidOf(part).calculated === false)) return [];
+    if (parts.some((part) => extensionOf(part).calculated === false)) return [];
     const isWhole = parts.some(({ type }) => [type].flat().includes('integer'));
     const kind = isWhole ? kindCounted(name) : undefined;
-    const sum = parts.map(({ description }) => sumSaid(String(description))).find((one) => one !== undefined);
+    const sum = parts.map(({ description }) => parseSum(String(description))).find((one) => one !== undefined);
     const list = beneath.find((one) => {
       const rows = rowsSchema(document, responseSchema(one));
       if (rows === undefined) return false;
@@ -92,7 +92,7 @@ function kindCounted(name: string): string | undefined {
   return counted === undefined ? undefined : singular(counted);
 }
 
-/** Whether a list may leave something out that nobody asked it to: it has a flag for more, or a condition by default. */
+/** Whether a list excludes rows by default: it has a boolean parameter, or a filter with a default. */
 function leavesOut({ in: place, name, schema }: Parameter): boolean {
   const isPaging = /page|limit|size|offset|cursor|sort|order|direction|fields|include|expand/i.test(name);
   const isFlag = [schema.type].flat().includes('boolean');

@@ -4,16 +4,19 @@ import { general } from '../../../judge/judge.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { locationIn } from './address.ts';
 import { isNothing, isSame, isServerOwned, type Unlike, unlikes } from './compare.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Filling, Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
-import { itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema, says } from './schema.ts';
-import { saidFlag } from './vocabulary.ts';
+import { hasFlag, itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema } from './schema.ts';
+import { declaredFlag } from './vocabulary.ts';
 
-/** What is sent comes back, in the response and where it is read; with two values for what has few. */
-export function echoed(harness: ResourceHarness): Look {
+/**
+ * Checks that created values are returned, in the response and in a later read. Sends two values for booleans and
+ * enums.
+ */
+export function echoed(harness: ResourceHarness): Observation {
   return async (label) => {
-    if (saidFlag(harness.resourceType.create, 'echo') === false) return undefined;
+    if (declaredFlag(harness.resourceType.create, 'echo') === false) return undefined;
     const known = await echoOf(harness, `${label} known`, 'known');
     const varied = await echoOf(harness, `${label} varied`, 'varied');
     if (known === undefined && varied === undefined) return undefined;
@@ -24,7 +27,7 @@ export function echoed(harness: ResourceHarness): Look {
 
 async function echoOf(harness: ResourceHarness, label: string, filling: Filling): Promise<Difference[] | undefined> {
   const { create, read } = harness.resourceType;
-  const resource = await harness.make(label, filling);
+  const resource = await harness.create(label, filling);
   if (resource === undefined || resource.created.response.status === 202) return undefined;
   const inResponse = unlikesOf(
     harness,
@@ -32,11 +35,11 @@ async function echoOf(harness: ResourceHarness, label: string, filling: Filling)
     resource.body,
     responseSchema(create, resource.created.response.status),
   )
-    // A response may be shorter than what is stored.
+    // A response may omit stored properties.
     .filter(({ shown }) => shown !== undefined)
     .map((unlike) => notEchoed(harness, resource, unlike, resource.created));
   if (read === undefined) {
-    // That it is not in its list at all is found by itself.
+    // Another check covers resources that are missing from their list.
     const shown = await harness.shown(resource);
     const unlike = shown === undefined ? [] : unlikesOf(harness, resource, shown.row, shown.schema);
     return [
@@ -44,10 +47,10 @@ async function echoOf(harness: ResourceHarness, label: string, filling: Filling)
       ...(shown === undefined ? [] : unlike.map((one) => notStored(harness, resource, one, shown.exchange))),
     ];
   }
-  const exchange = await readSoon(harness, resource);
+  const exchange = await readWithRetry(harness, resource);
   if (exchange === undefined) return inResponse;
   if (isGone(exchange))
-    return isReadSurely(harness, resource) ? [...inResponse, lost(harness, resource, exchange)] : inResponse;
+    return isReadableFor(harness, resource) ? [...inResponse, lost(harness, resource, exchange)] : inResponse;
   if (!isSuccess(exchange) || !isObject(exchange.response.json?.value)) return inResponse;
   const row = resourceIn(exchange);
   const stored = unlikesOf(harness, resource, row, responseSchema(read, exchange.response.status));
@@ -58,7 +61,7 @@ async function echoOf(harness: ResourceHarness, label: string, filling: Filling)
   ];
 }
 
-/** What a created resource differs in from what was sent. */
+/** The differences between a created resource and its request. */
 function unlikesOf(
   harness: ResourceHarness,
   { sent, call }: Resource,
@@ -71,7 +74,7 @@ function unlikesOf(
   return unlikes(harness.document, { value: sent, schemas: [request] }, { value: shown, schemas: inner });
 }
 
-/** The schemas of the resource, where it is wrapped in an object. */
+/** The schemas of the resource if the response wraps it in an object. */
 export function innerSchemas({ document }: ResourceHarness, schema: JsonObject, shown: JsonObject): JsonObject[] {
   const names = memberNames(document, schema);
   const keys = Object.keys(shown);
@@ -135,7 +138,7 @@ function lost(harness: ResourceHarness, resource: Resource, exchange: Exchange):
   };
 }
 
-/** Members in which the response of the creation and what is read after it differ. */
+/** Reports properties whose value in the create response differs from a later read. */
 function otherThanReturned(
   harness: ResourceHarness,
   resource: Resource,
@@ -167,7 +170,7 @@ function otherThanReturned(
     }));
 }
 
-/** Whether a property stays as it is without writes. */
+/** Whether a property is stable without writes. */
 export function isSignificant(name: string): boolean {
   return (
     !/(?:status|state|phase|progress|count|total|url|href|link|token|secret|expires|remaining|age|last|seen|position|rank)/i.test(
@@ -184,27 +187,27 @@ export function isGone({ response }: Exchange): boolean {
   return response.status === 404 || response.status === 410;
 }
 
-/** Whether more than names says that a created resource can be read. */
-function isReadSurely(harness: ResourceHarness, { created }: Resource): boolean {
-  const { read, isReadSure } = harness.resourceType;
-  return isReadSure || harness.isReadable || (read !== undefined && locationIn(read, created) !== undefined);
+/** Whether more than names indicates that a created resource can be read. */
+function isReadableFor(harness: ResourceHarness, { created }: Resource): boolean {
+  const { read, hasCertainRead } = harness.resourceType;
+  return hasCertainRead || harness.isReadable || (read !== undefined && locationIn(read, created) !== undefined);
 }
 
-/** Some servers need a moment until others see what was written. */
-async function readSoon(harness: ResourceHarness, resource: Resource): Promise<Exchange | undefined> {
+/** Some servers are eventually consistent. */
+async function readWithRetry(harness: ResourceHarness, resource: Resource): Promise<Exchange | undefined> {
   const read = await harness.read(resource);
   if (read === undefined || !isGone(read)) return read;
   await new Promise((resolve) => setTimeout(resolve, 300));
   return harness.read(resource);
 }
 
-/** What is left out and has a default comes back as the default, in the resource and in what is in it. */
-export function defaulted(harness: ResourceHarness): Look {
+/** Checks that omitted properties get their defaults, also in nested objects. */
+export function defaulted(harness: ResourceHarness): Observation {
   return async (label) => {
     const schema = requestSchema(harness.resourceType.create);
     if (schema === undefined) return undefined;
-    const least = await defaultsIn(harness, schema, await harness.make(label, 'least'));
-    const known = await defaultsIn(harness, schema, await harness.make(`${label} known`));
+    const least = await defaultsIn(harness, schema, await harness.create(label, 'least'));
+    const known = await defaultsIn(harness, schema, await harness.create(`${label} known`));
     if (least === undefined && known === undefined) return undefined;
     return [...new Map([...(least ?? []), ...(known ?? [])].map((one) => [one.about, one])).values()];
   };
@@ -222,10 +225,10 @@ async function defaultsIn(
   const response =
     shown?.schema ?? responseSchema(shown === undefined ? create : (harness.resourceType.read ?? create));
   const returned = response === undefined ? [] : innerSchemas(harness, response, row);
-  const sides = { sent: resource.sent, asked: [schema], shown: row, returned, pointer: '' };
+  const sides = { sent: resource.sent, requested: [schema], shown: row, returned, pointer: '' };
   return leftOut(harness, sides)
     .filter(({ pointer, source }) =>
-      // A branch that does not have it has no default of it.
+      // A default applies only if the branch has the property.
       harness.session.validators.accepts(schema, put(resource.sent, pointer, source.default), 'request'),
     )
     .map(({ pointer, source, actual }) => {
@@ -244,39 +247,39 @@ async function defaultsIn(
     });
 }
 
-/** An object that was sent and what is shown of it, each with its schemas. */
+/** A sent object and its returned version, with their schemas. */
 interface Sides {
   readonly sent: JsonObject;
-  readonly asked: readonly JsonObject[];
+  readonly requested: readonly JsonObject[];
   readonly shown: JsonObject;
   readonly returned: readonly JsonObject[];
   readonly pointer: string;
 }
 
-/** Members with a default that were left out, and are shown with another value. */
+/** Omitted properties with a default that are returned with another value. */
 function leftOut(
   harness: ResourceHarness,
-  { sent, asked, shown, returned, pointer }: Sides,
+  { sent, requested, shown, returned, pointer }: Sides,
 ): { readonly pointer: string; readonly source: JsonObject; readonly actual: unknown }[] {
   const { document } = harness;
-  const names = asked.flatMap((one) => memberNames(document, one));
+  const names = requested.flatMap((one) => memberNames(document, one));
   return [...new Set(names)].flatMap((name) => {
-    const [ofSent, ofShown] = [memberOf(document, asked, name), memberOf(document, returned, name)];
+    const [ofSent, ofShown] = [memberOf(document, requested, name), memberOf(document, returned, name)];
     const at = `${pointer}/${escapeSegment(name)}`;
-    const [given, got] = [sent[name], shown[name]];
+    const [sentValue, got] = [sent[name], shown[name]];
     if (name in sent) {
-      if (isObject(given) && isObject(got))
-        return leftOut(harness, { sent: given, asked: ofSent, shown: got, returned: ofShown, pointer: at });
-      const [first, other] = [given, got].map((list) => (Array.isArray(list) ? (list[0] as unknown) : undefined));
+      if (isObject(sentValue) && isObject(got))
+        return leftOut(harness, { sent: sentValue, requested: ofSent, shown: got, returned: ofShown, pointer: at });
+      const [first, other] = [sentValue, got].map((list) => (Array.isArray(list) ? (list[0] as unknown) : undefined));
       if (!isObject(first) || !isObject(other)) return [];
       const [items, rows] = [itemOf(document, ofSent), itemOf(document, ofShown)];
-      return leftOut(harness, { sent: first, asked: items, shown: other, returned: rows, pointer: `${at}/0` });
+      return leftOut(harness, { sent: first, requested: items, shown: other, returned: rows, pointer: `${at}/0` });
     }
     const source = ofSent.flatMap((one) => partsOf(document, one)).find((part) => 'default' in part);
     if (source === undefined || ofShown.length === 0 || isServerOwned(name)) return [];
     const fallback = source.default;
     const isSignificant = !isObject(fallback) && !Array.isArray(fallback) && !isObject(got) && !Array.isArray(got);
-    const isWithheld = says(document, [...ofSent, ...ofShown], 'writeOnly');
+    const isWithheld = hasFlag(document, [...ofSent, ...ofShown], 'writeOnly');
     const isNone = got === undefined && (isNothing(fallback) || fallback === false || fallback === 0);
     return !isSignificant || isWithheld || isNone || isSame(fallback, got, { name, isWord: true })
       ? []

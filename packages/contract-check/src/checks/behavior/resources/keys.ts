@@ -6,21 +6,21 @@ import { isSuccess } from '../../../run/baseline.ts';
 import { idOf } from '../../../run/pool.ts';
 import type { CheckContext } from '../../checks.ts';
 import { readCollection } from './collection.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';
-import { saidFlag } from './vocabulary.ts';
+import { declaredFlag } from './vocabulary.ts';
 
-/** The parameter that makes a call repeatable. */
+/** The idempotency key parameter of an operation. */
 export function keyOf({ method, parameters }: Operation): Parameter | undefined {
   if (method === 'GET') return undefined;
   return parameters.find(({ in: place, name }) => place === 'header' && /^(?:x-)?idempotency-?key$/i.test(name));
 }
 
 /**
- * A key makes a call happen once: sent again, it returns the same and makes nothing.
+ * Checks that a repeated request with the same key returns the same response and creates nothing.
  *
- * @param list where what the operation makes is listed.
- * @param callOf a call with texts of its own.
+ * @param list the list of the created resources.
+ * @param callOf a call with fresh texts.
  */
 export function keyed(
   context: CheckContext,
@@ -28,12 +28,17 @@ export function keyed(
   parameter: Parameter,
   list: Operation | undefined,
   callOf: (label: string) => Promise<Call | undefined>,
-): Look {
+): Observation {
   const { session } = context;
   return async (label) => {
     const call = await callOf(label);
     const [key, other] = [newKey(context, parameter), newKey(context, parameter)];
-    if (call === undefined || key === undefined || other === undefined || saidFlag(operation, 'idempotent') === false)
+    if (
+      call === undefined ||
+      key === undefined ||
+      other === undefined ||
+      declaredFlag(operation, 'idempotent') === false
+    )
       return undefined;
     const send = (one: Call, value: string) =>
       session.send({ ...one, headers: { ...one.headers, [parameter.name]: value } });
@@ -68,7 +73,7 @@ export function keyed(
         );
       return found;
     }
-    if (isAnother(first, replay))
+    if (isOtherResource(first, replay))
       differs(
         'key-another',
         'A repeated request with the same key returns another resource',
@@ -92,7 +97,7 @@ export function keyed(
         differs('key-reused', 'The same key is accepted with another body', '409 or 422', first, reused);
     }
     const separate = await send(fresh, other);
-    if (isSuccess(separate) && hasId(first) && !isAnother(first, separate))
+    if (isSuccess(separate) && hasId(first) && !isOtherResource(first, separate))
       differs(
         'key-mixed',
         'A request with another key returns the resource of the first request',
@@ -104,7 +109,7 @@ export function keyed(
   };
 }
 
-/** A key that was never used: servers remember keys of earlier runs. */
+/** A random key, because servers remember keys of earlier runs. */
 function newKey({ session }: CheckContext, { schema }: Parameter): string | undefined {
   const candidates = [randomUUID(), randomUUID().replaceAll('-', ''), `k${randomUUID().slice(0, 8)}`];
   return candidates.find((one) => session.validators.accepts(schema, one, 'request'));
@@ -114,7 +119,7 @@ function hasId(exchange: Exchange): boolean {
   return idOf(resourceIn(exchange)) !== undefined;
 }
 
-function isAnother(first: Exchange, second: Exchange): boolean {
+function isOtherResource(first: Exchange, second: Exchange): boolean {
   const [one, other] = [idOf(resourceIn(first)), idOf(resourceIn(second))];
   return one !== undefined && other !== undefined && String(one) !== String(other);
 }
@@ -123,7 +128,7 @@ function identityOf(value: unknown): unknown {
   return isObject(value) ? idOf(value) : undefined;
 }
 
-/** Whether the contract says that a key belongs to one body. */
+/** Whether the contract says that a key cannot be reused with another body. */
 function reportsReuse({ responses }: Operation, { node }: Parameter): boolean {
   const rejections = responses.filter(({ status }) => status === '409' || status === '422');
   const words = [node, ...rejections.map((response) => response.node)]

@@ -96,13 +96,13 @@ export const contract: JsonObject = {
         parameters: [
           {
             ...parameter('header', 'Idempotency-Key', { type: 'string', minLength: 8 }),
-            description: 'With another body it is refused.',
+            description: 'With another body it is rejected.',
           },
         ],
         requestBody: { required: true, content: { 'application/json': { schema: ref('Book'), example: book } } },
         responses: {
           201: {
-            description: 'Made.',
+            description: 'Created.',
             headers: { Location: { schema: { type: 'string' } }, ...etag },
             ...json(ref('Book')),
             links: { book: { operationId: 'getBook', parameters: { bookId: '$response.body#/id' } } },
@@ -117,17 +117,17 @@ export const contract: JsonObject = {
         operationId: 'getBook',
         parameters: [parameter('header', 'If-None-Match', { type: 'string' })],
         responses: {
-          200: { description: 'It.', headers: etag, ...json(ref('Book')) },
-          304: { description: 'As it was.' },
+          200: { description: 'The book.', headers: etag, ...json(ref('Book')) },
+          304: { description: 'Not modified.' },
           ...rejections(404),
         },
       },
       head: {
         operationId: 'headBook',
         responses: {
-          200: { description: 'It.', headers: etag },
-          404: { description: 'None.' },
-          401: { description: 'Who?' },
+          200: { description: 'The book.', headers: etag },
+          404: { description: 'Not found.' },
+          401: { description: 'Unauthenticated.' },
         },
       },
       put: {
@@ -180,14 +180,14 @@ export const contract: JsonObject = {
       post: {
         operationId: 'createNote',
         requestBody: { required: true, content: { 'application/json': { schema: ref('NoteInput') } } },
-        responses: { 201: { description: 'Made.', ...json(ref('Note')) }, ...rejections(400, 404) },
+        responses: { 201: { description: 'Created.', ...json(ref('Note')) }, ...rejections(400, 404) },
       },
     },
     '/books/{bookId}/notes/{noteId}': {
       parameters: [idOf('bookId'), idOf('noteId')],
       get: {
         operationId: 'getNote',
-        responses: { 200: { description: 'It.', ...json(ref('Note')) }, ...rejections(404) },
+        responses: { 200: { description: 'The book.', ...json(ref('Note')) }, ...rejections(404) },
       },
     },
     '/shelves': {
@@ -200,11 +200,11 @@ export const contract: JsonObject = {
         parameters: [parameter('header', 'If-Modified-Since', { type: 'string' })],
         responses: {
           200: {
-            description: 'It.',
+            description: 'The book.',
             headers: { 'Last-Modified': { schema: { type: 'string' } } },
             ...json(ref('Shelf')),
           },
-          304: { description: 'As it was.' },
+          304: { description: 'Not modified.' },
           ...rejections(404),
         },
       },
@@ -213,7 +213,7 @@ export const contract: JsonObject = {
         requestBody: { required: true, content: { 'application/json': { schema: ref('ShelfInput') } } },
         responses: {
           200: { description: 'Replaced.', ...json(ref('Shelf')) },
-          201: { description: 'Made.', ...json(ref('Shelf')) },
+          201: { description: 'Created.', ...json(ref('Shelf')) },
           ...rejections(400),
         },
       },
@@ -229,7 +229,11 @@ export const contract: JsonObject = {
         operationId: 'createAuthor',
         requestBody: { required: true, content: { 'application/json': { schema: ref('AuthorInput') } } },
         responses: {
-          201: { description: 'Made.', headers: { Location: { schema: { type: 'string' } } }, ...json(ref('Author')) },
+          201: {
+            description: 'Created.',
+            headers: { Location: { schema: { type: 'string' } } },
+            ...json(ref('Author')),
+          },
           ...rejections(400),
         },
       },
@@ -238,7 +242,7 @@ export const contract: JsonObject = {
       parameters: [idOf('id')],
       get: {
         operationId: 'getAuthor',
-        responses: { 200: { description: 'It.', headers: etag, ...json(ref('Author')) }, ...rejections(404) },
+        responses: { 200: { description: 'The book.', headers: etag, ...json(ref('Author')) }, ...rejections(404) },
       },
       patch: {
         operationId: 'changeAuthor',
@@ -258,7 +262,7 @@ export const contract: JsonObject = {
       parameters: [idOf('id')],
       get: {
         operationId: 'getCopy',
-        responses: { 200: { description: 'It.', headers: etag, ...json(ref('Copy')) }, ...rejections(404) },
+        responses: { 200: { description: 'The book.', headers: etag, ...json(ref('Copy')) }, ...rejections(404) },
       },
     },
     '/copies/upsert': {
@@ -275,7 +279,7 @@ export const contract: JsonObject = {
         },
         responses: {
           200: {
-            description: 'What became of each.',
+            description: 'The result of each item.',
             ...json({
               type: 'object',
               required: ['results'],

@@ -8,12 +8,12 @@ import { join } from 'node:path';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { contract } from './library-contract.fixture.ts';
 
-/** A small library: a server that keeps its contract, but for the flaws that are switched on. */
+/** A small library server that follows its contract, except for the flaws that are enabled. */
 export interface RunningLibrary {
   readonly url: string;
   readonly spec: string;
   readonly flaws: Set<string>;
-  /** Forgets everything, flaws included. */
+  /** Deletes all data and disables all flaws. */
   reset(): void;
   close(): Promise<void>;
 }
@@ -29,7 +29,7 @@ interface Reply {
   readonly headers?: Record<string, string>;
 }
 
-interface Ask {
+interface IncomingRequest {
   readonly method: string;
   readonly segments: readonly string[];
   readonly query: URLSearchParams;
@@ -148,16 +148,16 @@ class Library {
     this.#flaws = flaws;
   }
 
-  respond(ask: Ask): Reply {
-    const { method, segments, tenant } = ask;
+  respond(incoming: IncomingRequest): Reply {
+    const { method, segments, tenant } = incoming;
     const [kind = '', id] = segments;
     if (!tenant.startsWith('Bearer ')) return problem(401, 'Who are you?');
     if (!(kind in required)) return problem(404, 'There is no such path');
-    if (id === undefined) return method === 'POST' ? this.#createOnce(kind, ask) : this.#list(kind, ask);
-    if (kind === 'copies' && id === 'upsert') return this.#upsert(ask);
-    if (kind === 'shelves') return this.#onShelf(id, ask);
-    if (segments.length > 2) return this.#beneath(id, ask);
-    return this.#onItem(kind, id, ask);
+    if (id === undefined) return method === 'POST' ? this.#createOnce(kind, incoming) : this.#list(kind, incoming);
+    if (kind === 'copies' && id === 'upsert') return this.#upsert(incoming);
+    if (kind === 'shelves') return this.#onShelf(id, incoming);
+    if (segments.length > 2) return this.#beneath(id, incoming);
+    return this.#onItem(kind, id, incoming);
   }
 
   #has(flaw: string): boolean {
@@ -170,25 +170,28 @@ class Library {
     return rows;
   }
 
-  #createOnce(kind: string, ask: Ask): Reply {
-    const key = ask.headers['idempotency-key'];
-    if (key === undefined || this.#has('key ignored')) return this.#create(kind, ask);
-    const known = this.#replays.get(`${ask.tenant} ${key}`);
-    const body = JSON.stringify(ask.body);
+  #createOnce(kind: string, incoming: IncomingRequest): Reply {
+    const key = incoming.headers['idempotency-key'];
+    if (key === undefined || this.#has('key ignored')) return this.#create(kind, incoming);
+    const known = this.#replays.get(`${incoming.tenant} ${key}`);
+    const body = JSON.stringify(incoming.body);
     if (known !== undefined && known.body !== body)
       return this.#has('key for another body') ? known.reply : problem(409, 'The key was used for another body');
     if (known !== undefined && this.#has('replay is a conflict')) return problem(409, 'The key was used');
     if (known !== undefined && this.#has('replay with another id'))
       return { ...known.reply, body: { ...(known.reply.body as JsonObject), id: randomUUID() } };
-    if (known !== undefined && this.#has('replay makes another')) this.#create(kind, ask);
+    if (known !== undefined && this.#has('replay creates another')) this.#create(kind, incoming);
     if (known !== undefined) return known.reply;
-    const reply = this.#create(kind, ask);
+    const reply = this.#create(kind, incoming);
     if (reply.status < 300)
-      this.#replays.set(this.#has('all keys are one') ? `${ask.tenant} ` : `${ask.tenant} ${key}`, { body, reply });
+      this.#replays.set(this.#has('all keys are one') ? `${incoming.tenant} ` : `${incoming.tenant} ${key}`, {
+        body,
+        reply,
+      });
     return reply;
   }
 
-  #create(kind: string, { body, tenant }: Ask): Reply {
+  #create(kind: string, { body, tenant }: IncomingRequest): Reply {
     const wrong = rejection(kind, body, true);
     if (wrong !== undefined) return wrong;
     const now = new Date().toISOString();
@@ -199,7 +202,7 @@ class Library {
       ...(kind === 'authors' ? { active: true } : {}),
       ...fixed,
     };
-    if (this.#has('id taken from request') && typeof body.id === 'string') row.id = body.id;
+    if (this.#has('id from request accepted') && typeof body.id === 'string') row.id = body.id;
     if (this.#has('default of another genre') && body.genre === undefined) row.genre = 'poetry';
     if (this.#has('default null') && body.inPrint === undefined) row.inPrint = null;
     if (this.#has('same id') && this.#rows(kind).length > 0) row.id = this.#rows(kind)[0]?.row.id ?? row.id;
@@ -221,19 +224,19 @@ class Library {
     if (this.#has('day before') && typeof stored.publishedOn === 'string')
       stored.publishedOn = new Date(Date.parse(stored.publishedOn) - 86_400_000).toISOString().slice(0, 10);
     if (!this.#has('create not stored')) this.#rows(kind).push({ tenant, row: stored });
-    const answered = { ...row };
-    if (this.#has('response with another title')) answered.title = 'Untitled';
-    if (this.#has('response with another id')) answered.id = randomUUID();
+    const returned = { ...row };
+    if (this.#has('response with another title')) returned.title = 'Untitled';
+    if (this.#has('response with another id')) returned.id = randomUUID();
     const other = this.#rows(kind)[0]?.row.id;
     const location = this.#has('location nowhere')
       ? `/${kind}/${randomUUID()}`
       : this.#has('location of another')
         ? `/${kind}/${other}`
         : `/${kind}/${row.id}`;
-    return { status: 201, headers: { location, etag: etagOf(row) }, body: shown(answered) };
+    return { status: 201, headers: { location, etag: etagOf(row) }, body: shown(returned) };
   }
 
-  #list(kind: string, { query, tenant, method }: Ask): Reply {
+  #list(kind: string, { query, tenant, method }: IncomingRequest): Reply {
     const limit = Number(query.get('limit') ?? 20);
     const offset = Number(query.get('offset') ?? 0);
     let rows = this.#rows(kind).filter((one) => one.tenant === tenant || this.#has('other tenant lists'));
@@ -250,7 +253,7 @@ class Library {
       this.#create(kind, {
         body: { title: 'Another', pages: 1, name: 'Another', code: 'A1' },
         tenant,
-      } as unknown as Ask);
+      } as unknown as IncomingRequest);
     const data = rows
       .slice(offset, offset + limit)
       .map(({ row }) => (kind === 'shelves' ? shelfOf(row) : row))
@@ -261,14 +264,14 @@ class Library {
     return method === 'GET' ? reply : problem(405, 'No');
   }
 
-  #onItem(kind: string, id: string, ask: Ask): Reply {
-    const { method, tenant } = ask;
+  #onItem(kind: string, id: string, incoming: IncomingRequest): Reply {
+    const { method, tenant } = incoming;
     const rows = this.#rows(kind);
-    const mayAll =
+    const hasFullAccess =
       (method === 'GET' && this.#has('other tenant reads')) ||
       (method === 'PATCH' && this.#has('other tenant changes')) ||
       (method === 'DELETE' && this.#has('other tenant deletes'));
-    const found = rows.find(({ row, tenant: of }) => row.id === id && (of === tenant || mayAll));
+    const found = rows.find(({ row, tenant: of }) => row.id === id && (of === tenant || hasFullAccess));
     if (found === undefined && method === 'GET' && this.#has('unknown is 200'))
       return {
         status: 200,
@@ -287,27 +290,27 @@ class Library {
       };
     if (found === undefined && method === 'DELETE' && this.#has('unknown is deleted')) return { status: 204 };
     if (found === undefined) return problem(404, 'There is none');
-    if (method === 'GET' || method === 'HEAD') return this.#read(kind, found, ask);
-    if (method === 'PUT' || method === 'PATCH') return this.#update(kind, found, ask);
-    if (method === 'DELETE') return this.#remove(kind, found, ask);
+    if (method === 'GET' || method === 'HEAD') return this.#read(kind, found, incoming);
+    if (method === 'PUT' || method === 'PATCH') return this.#update(kind, found, incoming);
+    if (method === 'DELETE') return this.#remove(kind, found, incoming);
     return problem(405, 'No');
   }
 
-  /** What is below a book: its notes, and the lending of it. */
-  #beneath(bookId: string, ask: Ask): Reply {
-    const [, , what, noteId] = ask.segments;
-    const found = this.#rows('books').find(({ row, tenant }) => row.id === bookId && tenant === ask.tenant);
-    const isSold = ask.segments[2] === 'sales' && this.#has('sales of deleted books') && this.#deleted.has(bookId);
+  /** Handles paths below a book: notes, sales and lending. */
+  #beneath(bookId: string, incoming: IncomingRequest): Reply {
+    const [, , what, noteId] = incoming.segments;
+    const found = this.#rows('books').find(({ row, tenant }) => row.id === bookId && tenant === incoming.tenant);
+    const isSold = incoming.segments[2] === 'sales' && this.#has('sales of deleted books') && this.#deleted.has(bookId);
     if (isSold) return { status: 200, body: { sold: 0 } };
     if (found === undefined) return problem(404, 'There is no such book');
     if (what === 'lend') return this.#lend(found);
     if (what === 'sales') return { status: 200, body: { sold: 0 } };
-    if (ask.method === 'POST') return this.#create('notes', { ...ask, body: { ...ask.body, bookId } });
+    if (incoming.method === 'POST') return this.#create('notes', { ...incoming, body: { ...incoming.body, bookId } });
     const isOf = ({ row, tenant }: Kept, flaw: string) =>
-      tenant === ask.tenant && (row.bookId === bookId || this.#has(flaw));
+      tenant === incoming.tenant && (row.bookId === bookId || this.#has(flaw));
     if (noteId === undefined) {
       const rows = this.#rows('notes').filter((one) => isOf(one, 'notes of all books'));
-      const [offset, limit] = [Number(ask.query.get('offset') ?? 0), Number(ask.query.get('limit') ?? 20)];
+      const [offset, limit] = [Number(incoming.query.get('offset') ?? 0), Number(incoming.query.get('limit') ?? 20)];
       const data = rows.slice(offset, offset + limit).map(({ row }) => row);
       return { status: 200, body: { data, total: rows.length } };
     }
@@ -324,40 +327,40 @@ class Library {
     return { status: 200, body: shown(lent) };
   }
 
-  /** Shelves have names that callers give them, and are put where they are to be. */
-  #onShelf(code: string, ask: Ask): Reply {
+  /** Clients choose the codes of shelves and create them with PUT. */
+  #onShelf(code: string, incoming: IncomingRequest): Reply {
     const rows = this.#rows('shelves');
-    const found = rows.find(({ row, tenant }) => row.id === code && tenant === ask.tenant);
-    if (ask.method === 'PUT') {
-      const wrong = rejection('shelves', ask.body, true);
+    const found = rows.find(({ row, tenant }) => row.id === code && tenant === incoming.tenant);
+    if (incoming.method === 'PUT') {
+      const wrong = rejection('shelves', incoming.body, true);
       if (wrong !== undefined) return wrong;
-      const stored = { ...writable('shelves', ask.body) };
+      const stored = { ...writable('shelves', incoming.body) };
       if (this.#has('height lost')) delete stored.height;
       const row: Row = { ...stored, id: code, version: 1, changed: new Date().toUTCString() };
-      if (found === undefined && !this.#has('put not stored')) rows.push({ tenant: ask.tenant, row });
+      if (found === undefined && !this.#has('put not stored')) rows.push({ tenant: incoming.tenant, row });
       if (found !== undefined && !this.#has('replacement not stored')) found.row = row;
-      return { status: found === undefined ? 201 : 200, body: shelfOf({ ...row, ...ask.body }) };
+      return { status: found === undefined ? 201 : 200, body: shelfOf({ ...row, ...incoming.body }) };
     }
     if (found === undefined) return problem(404, 'There is none');
     const changed = String(found.row.changed);
-    if (ask.method === 'GET') {
-      const since = Date.parse(ask.headers['if-modified-since'] ?? '');
+    if (incoming.method === 'GET') {
+      const since = Date.parse(incoming.headers['if-modified-since'] ?? '');
       if (since >= Date.parse(changed) && !this.#has('never 304')) return { status: 304 };
       return { status: 200, headers: { 'last-modified': changed }, body: shelfOf(found.row) };
     }
-    const unless = Date.parse(ask.headers['if-unmodified-since'] ?? '');
+    const unless = Date.parse(incoming.headers['if-unmodified-since'] ?? '');
     if (unless < Date.parse(changed) && !this.#has('time ignored')) return problem(412, 'It has changed since');
     rows.splice(rows.indexOf(found), 1);
     if (!this.#has('deleted shelves are forgotten')) this.#rows('deleted shelves').push(found);
     return { status: 204 };
   }
 
-  #read(kind: string, found: Kept, { headers, method }: Ask): Reply {
+  #read(kind: string, found: Kept, { headers, method }: IncomingRequest): Reply {
     const other = this.#rows(kind)[0]?.row;
     const row = this.#has('every id is the first') && other !== undefined ? other : found.row;
     const etag = this.#has('etag constant')
       ? '"0"'
-      : this.#has('etag of the moment')
+      : this.#has('etag from the clock')
         ? `"${process.hrtime.bigint()}"`
         : etagOf(row);
     const isKnown = headers['if-none-match'] === etag || headers['if-none-match'] === '*';
@@ -371,8 +374,8 @@ class Library {
     return { status: 200, headers: { etag }, body: shown(visible) };
   }
 
-  #update(kind: string, found: Kept, ask: Ask): Reply {
-    const { method, body, headers } = ask;
+  #update(kind: string, found: Kept, incoming: IncomingRequest): Reply {
+    const { method, body, headers } = incoming;
     const condition = headers['if-match'];
     const isStale = condition !== undefined && condition !== '*' && condition !== etagOf(found.row);
     if (condition === undefined && method === 'PUT' && !this.#has('no 428')) return problem(428, 'Say which version');
@@ -414,7 +417,7 @@ class Library {
     if (this.#has('createdAt moves')) stored.createdAt = stored.updatedAt;
     if (this.#has('updatedAt stays')) stored.updatedAt = before.updatedAt;
     if (this.#has('version stays')) stored.version = before.version;
-    if (this.#has('id taken in change') && typeof body.id === 'string') stored.id = body.id;
+    if (this.#has('id in update accepted') && typeof body.id === 'string') stored.id = body.id;
     const other = this.#rows(kind).at(-1);
     if (this.#has('changes another too') && other !== undefined && other !== found)
       Object.assign(other.row, writable(kind, body));
@@ -429,7 +432,7 @@ class Library {
     };
   }
 
-  #remove(kind: string, found: Kept, { headers }: Ask): Reply {
+  #remove(kind: string, found: Kept, { headers }: IncomingRequest): Reply {
     const rows = this.#rows(kind);
     const condition = headers['if-match'];
     if (
@@ -451,22 +454,22 @@ class Library {
       return { status: 200, body: shown(found.row) };
     }
     this.#deleted.add(found.row.id);
-    const victim = this.#has('delete takes another')
+    const victim = this.#has('delete removes another')
       ? (rows.findLast((one) => one !== found && one.tenant === found.tenant) ?? found)
       : found;
     rows.splice(rows.indexOf(victim), 1);
-    if (this.#has('delete takes another too') && rows.length > 0) rows.splice(-1, 1);
+    if (this.#has('delete removes another too') && rows.length > 0) rows.splice(-1, 1);
     return { status: 204 };
   }
 
-  #upsert({ body, tenant }: Ask): Reply {
+  #upsert({ body, tenant }: IncomingRequest): Reply {
     const copies = Array.isArray(body.copies) ? body.copies.filter(isObject) : [];
     if (copies.length === 0) return problem(400, 'There is none');
     const results = copies.map((copy, index) => this.#upsertOne(copy, index, tenant, copies));
-    if (this.#has('all or nothing in silence') && results.some(({ error }) => error !== null)) {
+    if (this.#has('all items silently rolled back') && results.some(({ error }) => error !== null)) {
       for (const { id } of results) this.#drop(id);
     }
-    const visible = this.#has('a result too few')
+    const visible = this.#has('one result missing')
       ? results.slice(1)
       : this.#has('results reversed')
         ? results.map((one, index) => ({ ...one, ...(results.at(-1 - index) ?? {}), index }))
@@ -487,7 +490,7 @@ class Library {
     const rows = this.#rows('copies');
     if (copy.bookId !== undefined && !this.#rows('books').some(({ row }) => row.id === copy.bookId))
       return { index, id: null, code, error: { message: 'There is no such book' } };
-    const known = this.#has('upsert makes a second')
+    const known = this.#has('upsert creates a second')
       ? undefined
       : rows.find(({ row, tenant: of }) => of === tenant && row.code === code);
     if (known !== undefined) {
@@ -495,7 +498,7 @@ class Library {
       return { index, id: known.row.id, code, error: null };
     }
     const row: Row = { ...defaults.copies, ...writable('copies', copy), id: randomUUID(), version: 1 };
-    if (this.#has('items take the note of the first') && all[0] !== undefined) row.note = all[0].note ?? null;
+    if (this.#has('items get the note of the first') && all[0] !== undefined) row.note = all[0].note ?? null;
     if (!(this.#has('last item not stored') && index > 0 && index === all.length - 1)) rows.push({ tenant, row });
     return { index, id: row.id, code, error: null };
   }

@@ -4,10 +4,10 @@ import { at, isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import type { CheckContext } from '../../checks.ts';
 import { isGone } from './create.ts';
-import type { Difference, Look } from './probe.ts';
+import type { Difference, Observation } from './probe.ts';
 
-/** Every declared link of a response to what reads leads somewhere. */
-export function linked(context: CheckContext, operation: Operation): Look {
+/** Checks that declared links to read operations work. */
+export function linked(context: CheckContext, operation: Operation): Observation {
   const { session, baselines } = context;
   return async (label) => {
     const declared = operation.responses.flatMap(({ links }) => Object.entries(links));
@@ -50,7 +50,7 @@ export function linked(context: CheckContext, operation: Operation): Look {
   };
 }
 
-/** The values that a link gives; undefined where the response lacks one of them. */
+/** The values of a link; undefined if the response lacks one of them. */
 function valuesOf(
   parameters: JsonObject,
   exchange: Exchange,

@@ -2,16 +2,16 @@ import type { Operation } from '../../../document/operation.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import type { Collection } from './collection.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 
-/** What is created is in the list, with an id of its own, and counts in the total. */
-export function listed(harness: ResourceHarness, list: Operation): Look {
+/** Checks that a created resource appears in the list with a new ID, and that the total counts it. */
+export function listed(harness: ResourceHarness, list: Operation): Observation {
   const { create, kind } = harness.resourceType;
   return async (label) => {
     const before = await harness.list(list);
     if (before === undefined || !(await isSameKind(harness, list, before))) return undefined;
-    const resource = await harness.make(label);
+    const resource = await harness.create(label);
     if (resource === undefined || resource.id === undefined || resource.created.response.status === 202)
       return undefined;
     const after = await harness.list(list);
@@ -69,22 +69,25 @@ function sameId(harness: ResourceHarness, resource: Resource, exchanges: Differe
   };
 }
 
-/** Whether the rows are resources that can be read by their ids; a list at the path of the creation surely has them. */
+/**
+ * Whether the rows can be read by ID as resources of this type. A list at the path of the create operation always
+ * qualifies.
+ */
 async function isSameKind(harness: ResourceHarness, list: Operation, { rows }: Collection): Promise<boolean> {
   const { collection, read } = harness.resourceType;
   if (list.path === collection) return true;
   const [row] = rows;
-  // Of what cannot be read, nobody knows whether it is of the kind at all.
+  // Without a read, the type of the rows is unknown.
   if (read === undefined || row === undefined || !harness.isReadable) return false;
   const id = row.id ?? row[Object.keys(row).find((key) => /^_?(?:id|uuid)$/i.test(key)) ?? ''];
-  const resource = await harness.make('of the same kind');
+  const resource = await harness.create('of the same kind');
   if (resource === undefined || id === undefined) return false;
   const name = Object.keys(resource.address).at(-1) ?? '';
   const other = await harness.read({ ...resource, id, address: { ...resource.address, [name]: id } });
   return other !== undefined && isSuccess(other);
 }
 
-/** Whether a list may leave the resource out for what it is: a word or flag of it that no row has. */
+/** Whether a list may exclude the resource because of a status or flag that no row has. */
 function mayBeHidden(row: JsonObject, { rows, rowSchema }: Collection): boolean {
   if (rowSchema === undefined) return false;
   return Object.entries(row).some(

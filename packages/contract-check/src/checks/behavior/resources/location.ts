@@ -3,15 +3,15 @@ import { isObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import type { Session } from '../../../run/session.ts';
 import { isGone } from './create.ts';
-import { type Look, text } from './probe.ts';
+import { type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 
-/** `Location` leads to what was created, or to where it is told what becomes of it. */
-export function located(harness: ResourceHarness): Look {
+/** Checks that `Location` leads to the created resource, or to the status of its creation. */
+export function located(harness: ResourceHarness): Observation {
   const { create } = harness.resourceType;
   return async (label) => {
-    const resource = await harness.make(label);
+    const resource = await harness.create(label);
     const location = resource?.created.response.headers.location;
     if (resource === undefined || location === undefined) return undefined;
     const declared = create.responses.find(({ status }) => status === String(resource.created.response.status));
@@ -47,7 +47,7 @@ function isResource(harness: ResourceHarness, resource: Resource, there: Exchang
   return harness.isOf(resource, resourceIn(there)) || there.response.text.includes(String(resource.id));
 }
 
-/** Reads an address of the server under check, wherever it says that it is. */
+/** Requests a URL on the server under test, regardless of its host. */
 export async function follow(session: Session, from: Exchange, location: string): Promise<Exchange | undefined> {
   if (!URL.canParse(location, from.request.url)) return undefined;
   const { pathname, search } = new URL(location, from.request.url);
@@ -56,7 +56,7 @@ export async function follow(session: Session, from: Exchange, location: string)
   return session.sendRaw({ method: 'GET', target: `${path}${search}`, headers: { accept: '*/*' }, body: undefined });
 }
 
-/** The part of the server's address that the contract's paths follow. */
+/** The path prefix of the server URL. */
 function basePath({ options, document }: Session): string {
   const servers = Array.isArray(document.root.servers) ? document.root.servers : [];
   const address = String(options.url ?? document.object(servers[0]).url);

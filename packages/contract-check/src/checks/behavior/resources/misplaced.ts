@@ -2,13 +2,13 @@ import type { Exchange } from '../../../http/call.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { lastParameter } from '../../../run/names.ts';
 import { readCollection } from './collection.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 import { createdAndRead } from './update.ts';
 
-/** What was created below one thing is not found below another. */
-export function misplaced(harness: ResourceHarness): Look {
+/** Checks that a nested resource is not returned below another parent. */
+export function misplaced(harness: ResourceHarness): Observation {
   const { collection, read, lists } = harness.resourceType;
   const parent = lastParameter(collection);
   return async (label) => {
@@ -47,7 +47,7 @@ export function misplaced(harness: ResourceHarness): Look {
   };
 }
 
-/** Values that lead to other resources of the kind that it was created below. */
+/** IDs of other parents of the same type. */
 function othersThan({ session, resourceType }: ResourceHarness, resource: Resource, parent: string): unknown[] {
   const known = session.pool.forParameter(resourceType.create, parent, false).likely;
   return known.filter((value) => String(value) !== String(resource.call.path[parent]));

@@ -7,14 +7,14 @@ import { shapeOf } from '../../../schema/shape.ts';
 import type { CheckContext } from '../../checks.ts';
 import { chooserOf, chosenDifferences } from '../lists/chosen-members.ts';
 import { parameterVocabulary } from '../lists/vocabulary.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { hasRows } from './resource-types.ts';
 import { memberOf, responseSchema } from './schema.ts';
 
-/** Whatever is read without a parameter is read as with the parameter's default. */
-export function omitted(context: CheckContext, operation: Operation): Look {
+/** Checks that a read without a parameter equals a read with the parameter's default. */
+export function omitted(context: CheckContext, operation: Operation): Observation {
   const known = context.baselines.of(operation)?.call;
-  // What is asked of a list in its query is held against the default with the rest of the list.
+  // The list checks cover query parameters of lists.
   const isList = hasRows(context.session.document, operation);
   const defaulted = operation.parameters.filter((one) => hasDefault(one) && !(isList && one.in === 'query'));
   return async () => {
@@ -35,7 +35,10 @@ export function omitted(context: CheckContext, operation: Operation): Look {
   };
 }
 
-/** On the read of one thing: what parameters choose of its properties is shown, and what must be requested is not shown unasked. */
+/**
+ * Checks parameters of a read that select properties: selected ones must be returned, and optional ones only on
+ * request.
+ */
 async function chosenOf({ session }: CheckContext, operation: Operation, known: Call): Promise<Difference[]> {
   const schema = responseSchema(operation);
   if (schema === undefined) return [];
@@ -101,10 +104,10 @@ function withValue(call: Call, { in: place, name }: Parameter, value: unknown): 
 interface Other {
   readonly pointer: string;
   readonly omitted: unknown;
-  readonly given: unknown;
+  readonly present: unknown;
 }
 
-/** Where two responses differ, except for what differs between two responses to the same request. */
+/** The first difference between two responses that is not also between two identical requests. */
 function firstDifference(without: Exchange, withIt: Exchange, again: Exchange): Other | undefined {
   const [left, right, same] = [without, withIt, again].map((exchange) => leavesOf(exchange.response.json?.value));
   if (left === undefined || right === undefined || same === undefined) return undefined;
@@ -113,10 +116,10 @@ function firstDifference(without: Exchange, withIt: Exchange, again: Exchange): 
   const pointer = [...new Set([...left.keys(), ...right.keys()])].find(
     (one) => left.get(one) !== right.get(one) && isSteady(one),
   );
-  return pointer === undefined ? undefined : { pointer, omitted: left.get(pointer), given: right.get(pointer) };
+  return pointer === undefined ? undefined : { pointer, omitted: left.get(pointer), present: right.get(pointer) };
 }
 
-/** Responses that are not JSON but constant text, such as CSV, are compared as text. */
+/** Compares text responses such as CSV, if they are stable. */
 function otherText(without: Exchange, withIt: Exchange, again: Exchange): Other | undefined {
   const responses = [without, withIt, again].map(({ response }) => response);
   const isText = responses.every(
@@ -126,10 +129,10 @@ function otherText(without: Exchange, withIt: Exchange, again: Exchange): Other 
     return undefined;
   const [left, right] = [without, withIt].map(({ response }) => response.text.split('\n'));
   const line = left?.findIndex((one, index) => one !== right?.[index]) ?? 0;
-  return { pointer: `line ${line + 1}`, omitted: left?.[line], given: right?.[line] };
+  return { pointer: `line ${line + 1}`, omitted: left?.[line], present: right?.[line] };
 }
 
-/** The values of a response that are no lists or objects, by their places. */
+/** The scalar values of a response, by pointer. */
 function leavesOf(value: unknown, pointer = '', leaves = new Map<string, unknown>()): Map<string, unknown> {
   if (Array.isArray(value)) for (const [index, item] of value.entries()) leavesOf(item, `${pointer}/${index}`, leaves);
   else if (isObject(value))
@@ -145,7 +148,7 @@ function differenceOf(operation: Operation, parameter: Parameter, other: Other, 
     operation,
     about: name,
     title: `A request without \`${name}\` differs from a request with its default ${text(schema.default)}`,
-    expected: `as with ${text(schema.default)}: ${other.pointer} is ${text(other.given)}`,
+    expected: `as with ${text(schema.default)}: ${other.pointer} is ${text(other.present)}`,
     actual: `${other.pointer} is ${text(other.omitted)}`,
     node,
     fix: 'Apply the declared default, or declare the default that applies.',

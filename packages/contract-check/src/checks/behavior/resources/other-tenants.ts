@@ -6,16 +6,16 @@ import { isOwnId } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { listAs, readCollection } from './collection.ts';
 import { isGone } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Reading } from './read.ts';
 import type { ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 import { requestSchema } from './schema.ts';
 import { changesOf, createdAndRead } from './update.ts';
-import { saidFlag } from './vocabulary.ts';
+import { declaredFlag } from './vocabulary.ts';
 
-/** What the caller made is not another tenant's to see, to change or to delete. */
-export function separated(harness: ResourceHarness): Look {
+/** Checks that another tenant cannot read, update or delete the caller's resources. */
+export function separated(harness: ResourceHarness): Observation {
   const { create, read, updates, remove, lists } = harness.resourceType;
   return async (label) => {
     const created = await createdAndRead(harness, label);
@@ -34,9 +34,9 @@ export function separated(harness: ResourceHarness): Look {
         exchanges: [created.exchange, ...exchanges],
       });
     if (read !== undefined && isPrivate(read)) {
-      const seen = await harness.read(resource, { identity: 'otherTenant' });
-      if (seen !== undefined && isSuccess(seen))
-        differs('tenant-reads', read, `Another tenant can read a ${harness.resourceType.kind} of the caller`, seen);
+      const asOther = await harness.read(resource, { identity: 'otherTenant' });
+      if (asOther !== undefined && isSuccess(asOther))
+        differs('tenant-reads', read, `Another tenant can read a ${harness.resourceType.kind} of the caller`, asOther);
     }
     for (const list of lists.filter(isPrivate).slice(0, 2)) {
       const page = await listAs(harness.context, list, 'otherTenant');
@@ -51,7 +51,7 @@ export function separated(harness: ResourceHarness): Look {
     for (const update of updates.filter(isPrivate)) {
       const [body] = changesOf(harness, update, requestSchema(update) ?? {}, created, label);
       const response = body === undefined ? undefined : await harness.change(update, resource, body, {}, 'otherTenant');
-      // What is put may be a resource of the other tenant's own, under the same name.
+      // A PUT may create a resource with the same name for the other tenant.
       const isOwn =
         update === create && (await harness.shown(resource))?.exchange.response.text === created.exchange.response.text;
       if (response !== undefined && isSuccess(response) && !isOwn)
@@ -84,26 +84,26 @@ export function separated(harness: ResourceHarness): Look {
   };
 }
 
-/** What is in the caller's list and not in another tenant's is not another tenant's to read. */
-export function unshared(context: CheckContext, { read, name, list }: Reading): Look {
+/** Checks that another tenant cannot read resources that appear only in the caller's list. */
+export function unshared(context: CheckContext, { read, name, list }: Reading): Observation {
   return async () => {
     if (!isPrivate(read) || !isPrivate(list)) return undefined;
     const known = context.baselines.of(read)?.call;
-    const mine = (await readCollection(context, list))?.rows ?? [];
-    const theirs = await listAs(context, list, 'otherTenant');
-    if (known === undefined || theirs === undefined || mine.length === 0) return undefined;
+    const ownRows = (await readCollection(context, list))?.rows ?? [];
+    const otherRows = await listAs(context, list, 'otherTenant');
+    if (known === undefined || otherRows === undefined || ownRows.length === 0) return undefined;
     const idOf = (row: JsonObject) => row[name] ?? row[Object.keys(row).find(isOwnId) ?? ''];
-    const others = new Set(theirs.rows.map(idOf));
-    // Lists that have anything in common may be one list for all.
-    const ids = mine.map(idOf).filter((id) => id !== undefined);
+    const others = new Set(otherRows.rows.map(idOf));
+    // Lists with a common row may be shared by all tenants.
+    const ids = ownRows.map(idOf).filter((id) => id !== undefined);
     if (ids.length === 0) return undefined;
     const shared = ids.find((id) => others.has(id));
     const call = { ...known, path: { ...known.path, [name]: shared ?? ids[0] } };
-    if (shared !== undefined) return unreadable(context, read, list, call, theirs.exchange);
+    if (shared !== undefined) return unreadable(context, read, list, call, otherRows.exchange);
     const own = await context.session.send(call);
-    const seen = await context.session.send(call, { identity: 'otherTenant' });
+    const asOther = await context.session.send(call, { identity: 'otherTenant' });
     if (!isSuccess(own)) return undefined;
-    if (!isSuccess(seen) || idOf(resourceIn(seen)) !== idOf(resourceIn(own))) return [];
+    if (!isSuccess(asOther) || idOf(resourceIn(asOther)) !== idOf(resourceIn(own))) return [];
     return [
       {
         check: 'tenant-reads',
@@ -111,24 +111,24 @@ export function unshared(context: CheckContext, { read, name, list }: Reading): 
         about: '',
         title: `Another tenant can read, with ${read.id}, a resource that only ${list.id} of the caller lists`,
         expected: '404 or 403 without data',
-        actual: `${seen.response.status} ${seen.response.text.slice(0, 120)}`,
+        actual: `${asOther.response.status} ${asOther.response.text.slice(0, 120)}`,
         fix: 'Restrict every query to the tenant of the caller.',
-        exchanges: [theirs.exchange, own, seen],
+        exchanges: [otherRows.exchange, own, asOther],
       },
     ];
   };
 }
 
-/** A row in the lists of two tenants is one for both; but then either can read it. */
+/** A row in the lists of both tenants is shared, so both must be able to read it. */
 async function unreadable(
   { session }: CheckContext,
   read: Operation,
   list: Operation,
   call: Call,
-  theirs: Exchange,
+  otherExchange: Exchange,
 ): Promise<Difference[]> {
-  const seen = await session.send(call, { identity: 'otherTenant' });
-  if (!isGone(seen) && seen.response.status !== 403) return [];
+  const asOther = await session.send(call, { identity: 'otherTenant' });
+  if (!isGone(asOther) && asOther.response.status !== 403) return [];
   return [
     {
       check: 'tenant-lists',
@@ -136,15 +136,15 @@ async function unreadable(
       about: '',
       title: `${list.id} lists resources for another tenant that ${read.id} does not return to it`,
       expected: 'only resources that the tenant can also read one by one',
-      actual: `a row in the list, but ${seen.response.status} for its id`,
+      actual: `a row in the list, but ${asOther.response.status} for its id`,
       fix: 'Restrict every query to the tenant of the caller.',
-      exchanges: [theirs, seen],
+      exchanges: [otherExchange, asOther],
     },
   ];
 }
 
-/** Whether an operation is for those who say who they are. */
+/** Whether an operation requires authentication. */
 function isPrivate(operation: Operation): boolean {
   const isOpen = operation.security.length === 0 || operation.security.some((one) => Object.keys(one).length === 0);
-  return saidFlag(operation, 'private') !== false && !isOpen;
+  return declaredFlag(operation, 'private') !== false && !isOpen;
 }

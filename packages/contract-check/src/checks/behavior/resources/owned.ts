@@ -4,17 +4,17 @@ import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isSame } from './compare.ts';
 import { isGone } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { ResourceHarness } from './resource-harness.ts';
-import { memberNames, memberOf, requestSchema, says, targetOf } from './schema.ts';
+import { hasFlag, memberNames, memberOf, requestSchema, targetOf } from './schema.ts';
 import { changesOf, createdAndRead } from './update.ts';
 
-/** What only the server decides on is not taken over from a creation. */
-export function ownedInCreation(harness: ResourceHarness): Look {
+/** Checks that a create request cannot set read-only properties. */
+export function ownedInCreation(harness: ResourceHarness): Observation {
   const { create } = harness.resourceType;
   return async (label) => {
     const call = await harness.callTo(create, label);
-    const usual = await harness.make(`${label} usual`);
+    const usual = await harness.create(`${label} usual`);
     if (usual === undefined) return undefined;
     const forged = forgedFor(harness, create, label, (await harness.shown(usual))?.row ?? usual.body);
     if (Object.keys(forged).length === 0 || !isObject(call?.body)) return undefined;
@@ -22,12 +22,12 @@ export function ownedInCreation(harness: ResourceHarness): Look {
     const resource = isSuccess(created) ? harness.resourceOf(call, created) : undefined;
     if (resource === undefined) return [];
     const shown = await harness.shown(resource);
-    return takenOver(harness, create, forged, shown?.row ?? resource.body, [created, shown?.exchange]);
+    return appliedOwned(harness, create, forged, shown?.row ?? resource.body, [created, shown?.exchange]);
   };
 }
 
-/** Nor from a change. */
-export function ownedInChange(harness: ResourceHarness, update: Operation): Look {
+/** Checks that an update cannot set read-only properties. */
+export function ownedInChange(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     if (ownedNames(harness, update).length === 0) return undefined;
     const created = await createdAndRead(harness, label);
@@ -39,22 +39,22 @@ export function ownedInChange(harness: ResourceHarness, update: Operation): Look
       right === undefined ? undefined : await harness.change(update, created.resource, { ...right, ...forged });
     if (response === undefined || !isSuccess(response)) return [];
     const after = await harness.read(created.resource);
-    // What cannot be found under its id any more has taken another one.
+    // If the ID is not found anymore, the update changed it.
     const row = after !== undefined && isGone(after) ? forged : (await harness.shown(created.resource))?.row;
-    return row === undefined ? [] : takenOver(harness, update, forged, row, [response, after]);
+    return row === undefined ? [] : appliedOwned(harness, update, forged, row, [response, after]);
   };
 }
 
-/** The properties that only the server may set. */
+/** The read-only properties of a request. */
 function ownedNames(harness: ResourceHarness, operation: Operation): string[] {
   const schema = requestSchema(operation);
   if (schema === undefined) return [];
   return memberNames(harness.document, schema).filter((name) =>
-    says(harness.document, memberOf(harness.document, [schema], name), 'readOnly'),
+    hasFlag(harness.document, memberOf(harness.document, [schema], name), 'readOnly'),
   );
 }
 
-/** Values for them that are others than the server chooses by itself. */
+/** Values that differ from those that the server sets. */
 function forgedFor(harness: ResourceHarness, operation: Operation, label: string, usual: JsonObject): JsonObject {
   const { session } = harness;
   const entries = ownedNames(harness, operation).map((name) => {
@@ -70,7 +70,7 @@ function forgedFor(harness: ResourceHarness, operation: Operation, label: string
   return Object.fromEntries(entries.filter(([, value]) => ['string', 'number'].includes(typeof value)));
 }
 
-function takenOver(
+function appliedOwned(
   harness: ResourceHarness,
   operation: Operation,
   forged: JsonObject,

@@ -1,16 +1,16 @@
 import type { Operation, Parameter } from '../../../document/operation.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isGone } from './create.ts';
-import type { Difference, Look } from './probe.ts';
+import type { Difference, Observation } from './probe.ts';
 import type { ResourceHarness } from './resource-harness.ts';
 import { requestSchema } from './schema.ts';
 import { changesOf, createdAndRead } from './update.ts';
 
-/** A time at which nothing was as it is now. */
+/** A time before any change. */
 const longAgo = 'Thu, 01 Jan 1998 00:00:00 GMT';
 
-/** A deletion of what has changed since is rejected, and deletes nothing (RFC 9110, 13.1.1 and 13.1.4). */
-export function removedUnchanged(harness: ResourceHarness): Look {
+/** Checks that a delete with a stale condition is rejected without effect (RFC 9110, 13.1.1 and 13.1.4). */
+export function removedUnchanged(harness: ResourceHarness): Observation {
   const { remove } = harness.resourceType;
   return async (label) => {
     const conditions = remove === undefined ? [] : conditionsOf(remove);
@@ -34,8 +34,8 @@ export function removedUnchanged(harness: ResourceHarness): Look {
   };
 }
 
-/** Nor is what has changed since the time that a change names changed by it. */
-export function changedUnmodified(harness: ResourceHarness, update: Operation): Look {
+/** Checks that an update with a stale `If-Unmodified-Since` is rejected. */
+export function changedUnmodified(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const condition = conditionsOf(update).find(({ name }) => /since/i.test(name));
     const created = condition === undefined ? undefined : await createdAndRead(harness, label);
@@ -49,8 +49,8 @@ export function changedUnmodified(harness: ResourceHarness, update: Operation): 
   };
 }
 
-/** `If-Modified-Since` spares the body of what has not changed since. */
-export function readUnmodified(harness: ResourceHarness): Look {
+/** Checks that `If-Modified-Since` returns 304 only for unchanged resources. */
+export function readUnmodified(harness: ResourceHarness): Observation {
   const { read } = harness.resourceType;
   return async (label) => {
     const condition = read?.parameters.find(
@@ -81,7 +81,7 @@ export function readUnmodified(harness: ResourceHarness): Look {
   };
 }
 
-/** The conditions under which an operation does what it does, where it declares what it returns without them. */
+/** The declared preconditions of an operation that also declares 412. */
 function conditionsOf({ parameters, responses }: Operation): Parameter[] {
   if (!responses.some(({ status }) => status === '412')) return [];
   return parameters.filter(
@@ -89,7 +89,7 @@ function conditionsOf({ parameters, responses }: Operation): Parameter[] {
   );
 }
 
-/** A condition that does not hold: a time long ago, or the tag of another version that is written alike. */
+/** A condition that does not hold: an early time, or the ETag of another version in the same format. */
 function staleFor(
   { session }: ResourceHarness,
   { name, schema }: Parameter,

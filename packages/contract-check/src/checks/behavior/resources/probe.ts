@@ -2,56 +2,57 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import type { Session } from '../../../run/session.ts';
 
-/** What a probe saw that a correct server would not have shown. */
+/** A deviation from correct behavior that a probe observed. */
 export interface Difference {
   readonly check: string;
-  /** The operation that is to blame, as far as one can tell. */
+  /** The operation that is most likely responsible. */
   readonly operation: Operation;
-  /** What it is about, without the values of this run: a property, another operation. */
+  /** What it concerns, such as a property, without values of this run. */
   readonly about: string;
   readonly title: string;
   readonly expected: string;
   readonly actual: string;
-  /** What the contract says of it; the operation where nothing is given. */
+  /** The relevant part of the contract; defaults to the operation. */
   readonly node?: object | undefined;
   readonly fix: string;
   readonly exchanges: readonly (Exchange | undefined)[];
 }
 
-/** Looks once, with resources of its own; undefined where nothing could be seen. */
-export type Look = (label: string) => Promise<readonly Difference[] | undefined>;
+/** One observation with its own resources; undefined if nothing could be observed. */
+export type Observation = (label: string) => Promise<readonly Difference[] | undefined>;
 
 /**
- * Looks, and looks again with other resources where something differs: only what shows both times is reported.
+ * Makes an observation, and repeats it with other resources if it shows a difference. Only differences that recur are
+ * reported.
  *
- * @param others operations that may be to blame, too: it is enough that one of all is judged.
+ * @param others operations that may also be responsible. The probe runs if any of them is in scope.
  */
 export async function probe(
   session: Session,
   operation: Operation,
   name: string,
-  look: Look,
+  observe: Observation,
   others: readonly (Operation | undefined)[] = [],
 ): Promise<void> {
   const mayBeToBlame = [operation, ...others].some((one) => one !== undefined && session.isJudged(one));
   if (session.isOver || !mayBeToBlame) return;
-  const found = collapsed(await look(`${name} one`));
+  const found = collapsed(await observe(`${name} one`));
   if (found === undefined) return;
   session.observed(operation, 'behavior');
   const unknown = found.filter(
     (difference) => session.isJudged(difference.operation) && !session.registry.has(causeOf(difference)),
   );
   if (unknown.length === 0) return;
-  const again = collapsed(await look(`${name} two`));
+  const again = collapsed(await observe(`${name} two`));
   for (const difference of unknown) {
     const same = again?.find((one) => causeOf(one) === causeOf(difference));
-    await session.report(candidateOf(session, same ?? difference), seen(difference), async () =>
-      same === undefined ? undefined : seen(same),
+    await session.report(candidateOf(session, same ?? difference), exchangesOf(difference), async () =>
+      same === undefined ? undefined : exchangesOf(same),
     );
   }
 }
 
-/** Where most of what is sent is lost, all of it is: one cause. */
+/** If most properties are affected, reports them as one cause. */
 function collapsed(found: readonly Difference[] | undefined): readonly Difference[] | undefined {
   if (found === undefined) return undefined;
   const groups = Map.groupBy(found, ({ check, operation }) => `${check} ${operation.id}`);
@@ -63,7 +64,7 @@ function collapsed(found: readonly Difference[] | undefined): readonly Differenc
   });
 }
 
-function seen({ exchanges }: Difference): Exchange[] {
+function exchangesOf({ exchanges }: Difference): Exchange[] {
   return exchanges.filter((exchange) => exchange !== undefined);
 }
 
@@ -86,7 +87,7 @@ function causeOf({ check, operation, about }: Difference): string {
   return `${check} ${operation.id} ${about}`.trim();
 }
 
-/** A value as a person can read it. */
+/** A value for display. */
 export function text(value: unknown): string {
   const whole = value === undefined ? 'nothing' : JSON.stringify(value);
   return whole.length > 120 ? `${whole.slice(0, 119)}…` : whole;

@@ -19,30 +19,34 @@ import { rowsIn } from '../lists/list-metadata.ts';
 import { readCollection } from './collection.ts';
 import { isFleeting, isNothing, isSame, isServerOwned } from './compare.ts';
 import { isScalar, isSignificant } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import { resourceIn } from './resource-in.ts';
 import { hasRows } from './resource-types.ts';
 import { memberNames, memberOf, responseSchema } from './schema.ts';
-import { saidKind } from './vocabulary.ts';
+import { declaredKind } from './vocabulary.ts';
 
-/** A read by id, and a list whose rows it reads. */
+/** A read by ID, and a list of the same resources. */
 export interface Reading {
   readonly read: Operation;
   readonly name: string;
   readonly list: Operation;
 }
 
-/** Which reads show the rows of which lists: those at the path of the collection, or of the same kind and schema. */
+/** Pairs reads with lists: at the path of the collection, or of the same type and schema. */
 export function readingsOf({ session: { document, operations } }: CheckContext): Reading[] {
   return operations.flatMap((read) => {
     const name = lastParameter(read.path);
     if (read.method !== 'GET' || name === undefined || !read.path.endsWith(`{${name}}`)) return [];
-    if (hasRows(document, read) || saidKind(read, 'reads') === false) return [];
+    if (hasRows(document, read) || declaredKind(read, 'reads') === false) return [];
     const collection = collectionPath(read.path, name);
     const kinds = kindsOfSchema(document, responseSchema(read));
     const lists = operations.filter((list) => {
       const rows = rowsSchema(document, responseSchema(list));
-      if ((list.method !== 'GET' && !isReadingPost(list)) || rows === undefined || saidKind(list, 'lists') === false)
+      if (
+        (list.method !== 'GET' && !isReadingPost(list)) ||
+        rows === undefined ||
+        declaredKind(list, 'lists') === false
+      )
         return false;
       const isSameKind =
         kindOfPath(list.path) === kindOfPath(collection) &&
@@ -53,17 +57,20 @@ export function readingsOf({ session: { document, operations } }: CheckContext):
   });
 }
 
-/** Rows of a list that are read beside those that are compared. */
-const mostMore = 8;
+/** Maximum number of additional rows to read. */
+const maxExtraReads = 8;
 
-/** A row of a list and the read of it agree; reading shows what was requested, and twice the same. */
-export function agreed(context: CheckContext, { read, name, list }: Reading): Look {
+/**
+ * Checks that a row of a list agrees with the read of it, and that the read returns the requested resource
+ * consistently.
+ */
+export function agreed(context: CheckContext, { read, name, list }: Reading): Observation {
   return async (label) => {
     const { session, baselines } = context;
     const known = baselines.of(read)?.call;
     const rows = (await readCollection(context, list))?.rows ?? [];
     if (known === undefined || rows.length === 0) return undefined;
-    // The rows with the most in them tell the most; the second look takes others where there are any.
+    // Rows with the most values reveal the most. The second observation uses other rows if possible.
     const [fullest, second] = rows.toSorted((one, other) => fullness(other) - fullness(one));
     const chosen = label.endsWith('two') ? [second ?? fullest, rows.at(-1)] : [fullest, rows[0]];
     const found: Disagreement[] = [];
@@ -78,11 +85,11 @@ export function agreed(context: CheckContext, { read, name, list }: Reading): Lo
       isSeen = true;
       found.push(...differences(context, { read, name, list }, row, exchange, again));
     }
-    // What only some resources have is judged where they are read.
+    // Some properties occur only in some resources. Their responses are checked as usual.
     if (label.endsWith('one'))
-      for (const row of rows.filter((one) => !chosen.includes(one)).slice(0, mostMore))
+      for (const row of rows.filter((one) => !chosen.includes(one)).slice(0, maxExtraReads))
         await session.send({ ...known, path: { ...known.path, [name]: idIn(row, name) } });
-    // What may move between two looks disagrees where it has not.
+    // Volatile properties count only if the list has not changed in between.
     const later = found.some(({ moves }) => moves) ? ((await readCollection(context, list))?.rows ?? []) : [];
     const isSteady = ({ row, about, moves }: Disagreement) =>
       !moves || later.some((one) => idIn(one, name) === idIn(row, name) && isSame(one[about], row[about]));
@@ -95,16 +102,16 @@ export function agreed(context: CheckContext, { read, name, list }: Reading): Lo
 /** A difference between a row of a list and the read of it. */
 interface Disagreement extends Difference {
   readonly row: JsonObject;
-  /** Whether it is of a property that may move without anybody's doing. */
+  /** Whether the property may change without a request. */
   readonly moves: boolean;
 }
 
-/** What may move by itself, and is the same wherever it is looked at. */
+/** Whether a property may change on its own, but is the same in all responses at one time. */
 function mayMove(name: string): boolean {
   return /count|total|status|state|updated|modified/i.test(name) && !isFleeting.test(name);
 }
 
-/** How many properties of a row say something. */
+/** The number of properties with a value. */
 function fullness(row: JsonObject): number {
   return Object.values(row).filter((value) => !isNothing(value) && value !== 0 && value !== false).length;
 }
@@ -176,13 +183,13 @@ function differences(
   });
 }
 
-/** Whether a list of objects has more in the row of a list than in the resource itself: a row is the shorter one. */
+/** Whether the read returns a shorter list of objects than the row. Rows are usually abbreviated, not reads. */
 function isShorter(listed: unknown, read: unknown): boolean {
   return Array.isArray(listed) && Array.isArray(read) && read.length < listed.length;
 }
 
-/** An id that does not exist leads to no resource, and to nothing that belongs to one; nor can it be changed or deleted. */
-export function unknown({ session, baselines }: CheckContext, read: Operation): Look {
+/** Checks that an unknown ID returns nothing, and cannot be updated or deleted. */
+export function unknown({ session, baselines }: CheckContext, read: Operation): Observation {
   return async (label) => {
     const known = baselines.of(read)?.call;
     const name = lastParameter(read.path);
@@ -191,7 +198,7 @@ export function unknown({ session, baselines }: CheckContext, read: Operation): 
     const rows = rowsSchema(session.document, responseSchema(read));
     const isRejectionDeclared = read.responses.some(({ status }) => status === '404' || status === '4XX');
     const isReading = read.method === 'GET' || read.method === 'HEAD';
-    const isUnchecked = saidKind(read, 'updates') === false || saidKind(read, 'deletes') === false;
+    const isUnchecked = declaredKind(read, 'updates') === false || declaredKind(read, 'deletes') === false;
     if (!isReading && (isUnchecked || !isRejectionDeclared || isPutCreation(read, session.operations)))
       return undefined;
     if (!isRejectionDeclared && (rows === undefined || !isReference(name))) return undefined;
@@ -200,7 +207,7 @@ export function unknown({ session, baselines }: CheckContext, read: Operation): 
     if (id === undefined || !(await isHarmless(session, call))) return undefined;
     const exchange = await session.send(call);
     if (!isSuccess(exchange)) return [];
-    // That nothing belongs to it may be told by an empty list.
+    // An empty list is a valid response for an unknown parent.
     if (rows !== undefined && (rowsIn(exchange, rows.member) ?? []).length === 0) return [];
     return [
       {

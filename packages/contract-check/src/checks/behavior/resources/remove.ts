@@ -6,14 +6,14 @@ import { lastParameter } from '../../../run/names.ts';
 import { unknownId } from '../../../run/unknown-id.ts';
 import { readCollection } from './collection.ts';
 import { isGone } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 import { createdAndRead, untouched } from './update.ts';
-import { saidFlag } from './vocabulary.ts';
+import { declaredFlag } from './vocabulary.ts';
 
-/** What is deleted is gone, or shown as deleted, and nothing else is. */
-export function removed(harness: ResourceHarness): Look {
+/** Checks that a deleted resource is gone or marked as deleted, and that no other resource is affected. */
+export function removed(harness: ResourceHarness): Observation {
   const { remove, read, lists } = harness.resourceType;
   return async (label) => {
     const created = await createdAndRead(harness, label);
@@ -26,7 +26,7 @@ export function removed(harness: ResourceHarness): Look {
     const after = await harness.read(created.resource);
     if (after === undefined) return undefined;
     const differences: Difference[] = [];
-    const isSoft = saidFlag(remove, 'softDelete');
+    const isSoft = declaredFlag(remove, 'softDelete');
     if (isSuccess(after) && (isSoft === false || isUnchanged(created.exchange, after)))
       differences.push({
         check: 'delete-lost',
@@ -39,17 +39,17 @@ export function removed(harness: ResourceHarness): Look {
         exchanges: [response, after],
       });
     const gone = isGone(after);
-    const asked = read.parameters.find(isOfDeleted);
-    if (isSuccess(after) && asked !== undefined && asked.schema.default !== true && differences.length === 0)
+    const filter = read.parameters.find(isOfDeleted);
+    if (isSuccess(after) && filter !== undefined && filter.schema.default !== true && differences.length === 0)
       differences.push({
         check: 'deleted-shown',
         operation: read,
         about: remove.id,
-        title: `A resource deleted by ${remove.id} is returned without ${asked.name}`,
-        expected: `404 without ${asked.name}`,
+        title: `A resource deleted by ${remove.id} is returned without ${filter.name}`,
+        expected: `404 without ${filter.name}`,
         actual: `${after.response.status} ${after.response.text.slice(0, 160)}`,
-        node: asked.node,
-        fix: `Return deleted resources only with ${asked.name}.`,
+        node: filter.node,
+        fix: `Return deleted resources only with ${filter.name}.`,
         exchanges: [response, after],
       });
     if (gone && isSoft === true)
@@ -58,18 +58,18 @@ export function removed(harness: ResourceHarness): Look {
         operation: read,
         about: remove.id,
         title: `A resource deleted by ${remove.id} can no longer be read`,
-        expected: `${text(created.resource.id)}, marked as deleted, because the contract says softDelete`,
+        expected: `${text(created.resource.id)}, marked as deleted, because the contract declares softDelete`,
         actual: `${after.response.status} ${after.response.text.slice(0, 120)}`,
         fix: 'Return deleted resources, marked as deleted.',
         exchanges: [response, after],
       });
     if (gone && list !== undefined && before !== undefined) {
       const now = await harness.list(list);
-      const was = before.rows.find((row) => harness.isOf(created.resource, row));
+      const previous = before.rows.find((row) => harness.isOf(created.resource, row));
       const is = now?.rows.find((row) => harness.isOf(created.resource, row));
-      // A row that says that it is deleted may stay, but not where there is a parameter to ask for such rows.
+      // A row marked as deleted may remain, unless such rows must be requested with a parameter.
       const isRequested = list.parameters.some((one) => isOfDeleted(one) && one.schema.default !== true);
-      if (was !== undefined && is !== undefined && (isRequested || isSameRow(was, is)))
+      if (previous !== undefined && is !== undefined && (isRequested || isSameRow(previous, is)))
         differences.push({
           check: 'delete-listed',
           operation: list,
@@ -94,13 +94,13 @@ export function removed(harness: ResourceHarness): Look {
   };
 }
 
-/** Whether a parameter says that deleted resources are requested, too. */
+/** Whether a parameter includes deleted resources. */
 function isOfDeleted({ in: place, name, schema }: Parameter): boolean {
   const isNamed = /^(?:include|with|show|and)[-_]?(?:deleted|removed|trashed|archived)$/i.test(name);
   return place === 'query' && isNamed && [schema.type].flat().includes('boolean');
 }
 
-/** What is deleted and can be requested is there where it is requested. */
+/** Checks that deleted resources are returned if they are requested. */
 async function hidden(harness: ResourceHarness, remove: Operation, resource: Resource): Promise<Difference[]> {
   const { read, lists } = harness.resourceType;
   const differs = (by: Operation, { name, node }: Parameter, exchange: Exchange | undefined): Difference => ({
@@ -143,7 +143,7 @@ async function hidden(harness: ResourceHarness, remove: Operation, resource: Res
   return found;
 }
 
-/** What is read below a resource that is gone is gone with it, where it would be of a resource that never was. */
+/** Checks that nested reads return 404 for a deleted parent, if they do so for an unknown one. */
 async function beneath(harness: ResourceHarness, remove: Operation, resource: Resource): Promise<Difference[]> {
   const { read } = harness.resourceType;
   const { operations } = harness.session;
@@ -176,7 +176,7 @@ async function beneath(harness: ResourceHarness, remove: Operation, resource: Re
   return found;
 }
 
-/** Whether an operation returns 404 for an id that never existed. */
+/** Whether an operation returns 404 for an unknown ID. */
 async function isGoneForUnknownId({ session }: ResourceHarness, call: Call): Promise<boolean> {
   const name = lastParameter(call.operation.path) ?? '';
   const parameter = call.operation.parameters.find((one) => one.in === 'path' && one.name === name);

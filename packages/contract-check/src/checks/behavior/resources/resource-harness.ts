@@ -11,47 +11,45 @@ import type { Identity, SendOptions, Session } from '../../../run/session.ts';
 import type { CheckContext } from '../../checks.ts';
 import { hasItemErrors } from '../../outcome.ts';
 import { addressesOf } from './address.ts';
-import { anothers } from './another.ts';
+import { otherValues } from './another.ts';
 import { type Collection, readCollection } from './collection.ts';
 import { resourceIn } from './resource-in.ts';
 import type { ResourceType } from './resource-types.ts';
-import { itemOf, memberNames, memberOf, partsOf, requestSchema, says, targetOf } from './schema.ts';
+import { hasFlag, itemOf, memberNames, memberOf, partsOf, requestSchema, targetOf } from './schema.ts';
 
-/** A resource that this run created. */
 export interface Resource {
   readonly call: Call;
   readonly created: Exchange;
   readonly sent: JsonObject;
-  /** What the creation returned. */
+  /** The body of the create response. */
   readonly body: JsonObject;
-  /** The values of the parameters that lead to it. */
+  /** The path parameters of the resource. */
   readonly address: Readonly<Record<string, unknown>>;
   readonly id: unknown;
 }
 
-/** A resource as the server shows it. */
+/** A resource as the server returns it. */
 export interface Shown {
   readonly row: JsonObject;
   readonly exchange: Exchange;
-  /** Of the row, where it is not that of the response as a whole. */
+  /** The schema of the row, if it differs from that of the whole response. */
   readonly schema?: JsonObject | undefined;
 }
 
-/** How a creation is filled: as it is known to succeed, or with all values that can differ. */
+/** How to fill a create request: as in the known call, with all values varied, or with required properties only. */
 export type Filling = 'known' | 'varied' | 'least';
 
-/** Creates, reads, updates and deletes resources of one type. */
 export class ResourceHarness {
   readonly context: CheckContext;
   readonly session: Session;
   readonly resourceType: ResourceType;
-  /** The creation with as many properties as the server takes. */
+  /** The create call with as many properties as the server accepts. */
   #rich: Call;
-  /** The creation as it is known to succeed. */
+  /** The create call that is known to succeed. */
   readonly #plain: Call;
-  /** How deep texts may be changed: those further down may have to agree with each other. */
+  /** Maximum depth of texts that may change. Deeper texts may depend on each other. */
   #depth = 9;
-  /** Which way of finding the address of what is created has led somewhere. */
+  /** How the address of a new resource was found. */
   #way: string | undefined;
 
   constructor(context: CheckContext, resourceType: ResourceType, baseline: Baseline) {
@@ -66,10 +64,10 @@ export class ResourceHarness {
     return this.session.document;
   }
 
-  /** Finds out how much a creation may hold, and where what is created can be read. */
+  /** Determines which properties a create request accepts, and where the resource can be read. */
   async start(): Promise<Resource | undefined> {
     await this.#enrich();
-    const resource = await this.make('first');
+    const resource = await this.create('first');
     if (resource === undefined || this.resourceType.read === undefined) return resource;
     for (const { way, address } of addressesOf(this.resourceType, resource.call, resource.created)) {
       const read = await this.read({ ...resource, address });
@@ -80,22 +78,26 @@ export class ResourceHarness {
     return resource;
   }
 
-  /** Whether a resource that was created could be read. */
+  /** Whether a created resource could be read. */
   get isReadable(): boolean {
     return this.#way !== undefined;
   }
 
-  /** Creates a resource; with fewer properties and fewer words of its own where the server takes no other. */
-  async make(label: string, filling: Filling = 'known', headers: Call['headers'] = {}): Promise<Resource | undefined> {
+  /** Creates a resource; with fewer properties and fewer fresh texts if the server rejects the request. */
+  async create(
+    label: string,
+    filling: Filling = 'known',
+    headers: Call['headers'] = {},
+  ): Promise<Resource | undefined> {
     const plain = withoutKey(this.#plain);
     const ways: readonly (() => Promise<Call | undefined>)[] = [
       () => this.callTo(this.resourceType.create, label, filling),
-      // What is unique may be taken since an earlier run of the same seed.
+      // An earlier run with the same seed may have used the values.
       () => this.callTo(this.resourceType.create, `${label} ${randomUUID()}`, filling),
       () => this.callTo(this.resourceType.create, `${label} ${randomUUID()}`, filling, 1),
       () => this.callTo(this.resourceType.create, `${label} ${randomUUID()}`, 'known', 1),
       () => this.callTo(this.resourceType.create, `${label} ${randomUUID()}`, 'known', 1, plain),
-      // And so may be the keys that it was given.
+      // It may also have used the keys.
       async () => renewed(this.session, plain, `${label} ${randomUUID()}`, { ...atEveryDepth, keys: true }),
     ];
     for (const [turn, way] of ways.entries()) {
@@ -121,7 +123,7 @@ export class ResourceHarness {
     return { call, created, sent, body, address, id: this.#idIn(address, body) };
   }
 
-  /** A creation with texts of its own; undefined where there is no place for another. */
+  /** A create call with fresh texts; undefined if no unused path is found. */
   async callTo(
     create: Operation,
     label: string,
@@ -135,20 +137,20 @@ export class ResourceHarness {
     const body = filling === 'least' ? this.#least(schema, base.body) : base.body;
     const fresh = this.#freshened(schema, body, seed, depth);
     const call = { ...base, body: filling === 'varied' && isObject(fresh) ? this.varied(create, fresh, seed) : fresh };
-    return create.method === 'PUT' ? this.context.baselines.putAnew(call, label) : call;
+    return create.method === 'PUT' ? this.context.baselines.putNew(call, label) : call;
   }
 
-  /** The body with each scalar changed that may be changed alone. */
+  /** The body with every scalar changed that can be changed alone. */
   varied(operation: Operation, body: JsonObject, seed: number): JsonObject {
     const schema = requestSchema(operation);
     if (schema === undefined) return body;
     let changed = body;
     for (const name of Object.keys(body)) {
       const members = memberOf(this.document, [schema], name);
-      const taken = anothers(this.session, members, changed[name], name, seed)
+      const replacement = otherValues(this.session, members, changed[name], name, seed)
         .map((value) => ({ ...changed, [name]: value }))
         .find((one) => this.session.validators.accepts(schema, one, 'request'));
-      changed = taken ?? changed;
+      changed = replacement ?? changed;
     }
     return changed;
   }
@@ -167,7 +169,9 @@ export class ResourceHarness {
     );
   }
 
-  /** What reading shows of a resource, or its list where nothing reads one; undefined where it cannot be read. */
+  /**
+   * The resource as returned by its read operation, or by its list if there is none; undefined if it cannot be read.
+   */
   async shown(resource: Resource): Promise<Shown | undefined> {
     if (this.resourceType.read === undefined) return this.#shownInList(resource);
     const exchange = await this.read(resource);
@@ -194,7 +198,6 @@ export class ResourceHarness {
     return path === undefined ? undefined : { ...withoutKey(known), path, body: undefined };
   }
 
-  /** Changes a resource. */
   async change(
     operation: Operation,
     resource: Resource,
@@ -205,12 +208,16 @@ export class ResourceHarness {
     const call = this.callOn(operation, resource);
     if (call === undefined) return undefined;
     const { mediaType } = call;
-    const given = await this.#demanded(operation, resource, headers);
-    return this.session.send({ ...call, body, mediaType, raw: { headers: given } }, { identity });
+    const allHeaders = await this.#withRequiredHeaders(operation, resource, headers);
+    return this.session.send({ ...call, body, mediaType, raw: { headers: allHeaders } }, { identity });
   }
 
-  /** Changes a resource without the condition that the operation may ask for. */
-  async changeBare(operation: Operation, resource: Resource, body: unknown): Promise<Exchange | undefined> {
+  /** Updates a resource without a precondition, even if the operation requires one. */
+  async changeWithoutPrecondition(
+    operation: Operation,
+    resource: Resource,
+    body: unknown,
+  ): Promise<Exchange | undefined> {
     const call = this.callOn(operation, resource);
     return call === undefined ? undefined : this.session.send({ ...call, body });
   }
@@ -224,15 +231,15 @@ export class ResourceHarness {
     const call = remove === undefined ? undefined : this.callOn(remove, resource);
     if (remove === undefined || call === undefined) return undefined;
     const known = this.context.baselines.of(remove)?.call;
-    const given = await this.#demanded(remove, resource, headers);
-    return this.session.send({ ...call, body: known?.body, raw: { headers: given } }, { identity });
+    const allHeaders = await this.#withRequiredHeaders(remove, resource, headers);
+    return this.session.send({ ...call, body: known?.body, raw: { headers: allHeaders } }, { identity });
   }
 
   list(operation: Operation): Promise<Collection | undefined> {
     return readCollection(this.context, operation, this.#rich.path);
   }
 
-  /** Whether a row of a list, or a response, is this resource. */
+  /** Whether a row or a response is this resource. */
   isOf(resource: Resource, row: JsonObject): boolean {
     const name = lastParameter(this.resourceType.read?.path ?? '') ?? 'id';
     const own = row[name] ?? Object.entries(row).find(([key]) => isOwnId(key))?.[1] ?? this.#ofKind(row);
@@ -243,15 +250,17 @@ export class ResourceHarness {
     return Object.entries(row).find(([key]) => kindOfReference(key) === this.resourceType.kind)?.[1];
   }
 
-  /** A condition where the operation cannot do without one. */
-  async #demanded(
+  /** Adds a precondition if the operation requires one. */
+  async #withRequiredHeaders(
     operation: Operation,
     resource: Resource,
     headers: Readonly<Record<string, string>>,
   ): Promise<Readonly<Record<string, string>>> {
-    const demanded = operation.parameters.find(({ in: place, name }) => place === 'header' && /^if-match$/i.test(name));
+    const condition = operation.parameters.find(
+      ({ in: place, name }) => place === 'header' && /^if-match$/i.test(name),
+    );
     const isNeeded =
-      demanded !== undefined && (demanded.required || operation.responses.some(({ status }) => status === '428'));
+      condition !== undefined && (condition.required || operation.responses.some(({ status }) => status === '428'));
     if (!isNeeded || 'if-match' in headers) return headers;
     const etag = (await this.read(resource))?.response.headers.etag;
     return etag === undefined ? headers : { ...headers, 'if-match': etag };
@@ -279,13 +288,13 @@ export class ResourceHarness {
   #freshened(schema: JsonObject, body: unknown, seed: number, depth = this.#depth): unknown {
     return this.session.values.fresh(schema, body, seed, (pointer, key) => {
       const kind = kindOfReference(key);
-      // A key of its own type is the key of the new resource itself.
+      // A key named after the resource's own type identifies the new resource.
       const isReference = kind !== undefined && !(kind === this.resourceType.kind && !/ids?$/i.test(key));
       return pointer.split('/').length - 1 <= depth && !isReference && !isOwnId(key);
     });
   }
 
-  /** The body without what may be left out. */
+  /** The body without optional properties. */
   #least(schema: JsonObject, body: JsonObject): JsonObject {
     let least = body;
     for (const name of Object.keys(body)) {
@@ -295,7 +304,7 @@ export class ResourceHarness {
     return least;
   }
 
-  /** Adds the optional properties that the creation does without, as far as the server takes them. */
+  /** Adds optional properties that the server accepts. */
   async #enrich(): Promise<void> {
     const { create } = this.resourceType;
     const schema = requestSchema(create);
@@ -309,14 +318,14 @@ export class ResourceHarness {
         !(name in body) &&
         name in most &&
         most[name] !== null &&
-        !says(this.document, memberOf(this.document, [schema], name), 'readOnly'),
+        !hasFlag(this.document, memberOf(this.document, [schema], name), 'readOnly'),
     );
     await this.#add(schema, most, missing, { left: 12 });
     await this.#deepen(schema, most);
     await this.#lengthen(schema);
   }
 
-  /** Adds what may stand within the objects of the body and was left out of them. */
+  /** Adds optional properties in nested objects. */
   async #deepen(schema: JsonObject, most: JsonObject): Promise<void> {
     const base = this.#rich.body;
     for (const [name, value] of isObject(base) ? Object.entries(base) : []) {
@@ -331,7 +340,7 @@ export class ResourceHarness {
     }
   }
 
-  /** Gives lists and maps of one entry a second: of what keeps only the first, one entry shows nothing. */
+  /** Adds a second entry to lists and maps. A single entry does not reveal a server that stores only the first. */
   async #lengthen(schema: JsonObject): Promise<void> {
     const { body } = this.#rich;
     if (!isObject(body)) return;
@@ -393,7 +402,7 @@ export class ResourceHarness {
   }
 }
 
-/** Another entry of a map, under a key that is like the known one. */
+/** Another map entry with a similar key. */
 function siblingEntry(entry: unknown): JsonObject | undefined {
   const [key, value] = Array.isArray(entry) ? entry : [];
   return typeof key === 'string' && key !== ''
@@ -401,7 +410,9 @@ function siblingEntry(entry: unknown): JsonObject | undefined {
     : undefined;
 }
 
-/** The call of what needs nothing but its path, and a condition: that none was found to succeed does not say that none does. */
+/**
+ * A minimal call if only the path and a precondition are required. Such a call may succeed although none did before.
+ */
 function unknownCall(operation: Operation): Call | undefined {
   const isComplete = operation.parameters.every(
     ({ in: place, name, required }) => !required || place === 'path' || /^if-match$/i.test(name),
@@ -409,13 +420,13 @@ function unknownCall(operation: Operation): Call | undefined {
   return isComplete ? emptyCall(operation) : undefined;
 }
 
-/** A call with nothing in it, where none is known. */
+/** A call without any values. */
 export function emptyCall(operation: Operation): Call {
   const mediaType = operation.body?.contents.find((content) => isJson(content.mediaType))?.mediaType;
   return { operation, path: {}, query: {}, headers: {}, cookies: {}, body: undefined, mediaType };
 }
 
-/** The call without a key of its own: a repeated key makes nothing new. */
+/** The call without its idempotency key, because a repeated key creates nothing. */
 function withoutKey(call: Call): Call {
   const headers = Object.entries(call.headers).filter(([name]) => !/idempotency|^if-/i.test(name));
   const fresh = Object.entries(call.headers)

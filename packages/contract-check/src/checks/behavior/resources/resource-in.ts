@@ -2,7 +2,7 @@ import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isOwnId } from '../../../run/names.ts';
 
-/** The resource in a response: the response itself, or the one object in it that has an id. */
+/** The resource in a response: the response itself, or the only object in it with an ID. */
 export function resourceIn({ response }: Exchange): JsonObject {
   const body = response.json?.value;
   if (!isObject(body)) return {};

@@ -12,25 +12,25 @@ import {
   singular,
 } from '../../../run/names.ts';
 import { memberNames, responseSchema } from './schema.ts';
-import { saidFlag, saidKind } from './vocabulary.ts';
+import { declaredFlag, declaredKind } from './vocabulary.ts';
 
-/** A type of resource that a caller can make, and what else can be done with one. */
+/** A type of resource that can be created, and its other operations. */
 export interface ResourceType {
   readonly kind: string;
-  /** The path of all resources of the kind. */
+  /** The path of the collection. */
   readonly collection: string;
   readonly create: Operation;
   readonly read: Operation | undefined;
-  /** Whether paths, links or the contract say that what is created can be read there, and not names alone. */
-  readonly isReadSure: boolean;
+  /** Whether paths, links or the contract, not only names, indicate that created resources can be read there. */
+  readonly hasCertainRead: boolean;
   readonly updates: readonly Operation[];
   readonly remove: Operation | undefined;
   readonly lists: readonly Operation[];
-  /** What is done to one of them below its path: `POST /orders/{id}/cancel`. */
+  /** Operations on a single resource below its path: `POST /orders/{id}/cancel`. */
   readonly actions: readonly Operation[];
 }
 
-/** The resources of a contract, as paths, links and names tell. Nothing here becomes a finding by itself. */
+/** The resource types of a contract, inferred from paths, links and names. No finding is based on this alone. */
 export function resourceTypesOf(document: OpenApiDocument, operations: readonly Operation[]): ResourceType[] {
   return operations
     .filter((operation) => isCreation(document, operation) || isPutCreation(operation, operations))
@@ -44,35 +44,36 @@ function resourceTypeOf(document: OpenApiDocument, operations: readonly Operatio
   const items = operations.filter((one) => isOfItem(one, collection, kind));
   const sure = operations.find((one) => one.method === 'GET' && isSurelyRead(document, one, create, collection));
   const read =
-    sure ?? items.find((one) => one.method === 'GET' && saidKind(one, 'reads') !== false && !hasRows(document, one));
+    sure ??
+    items.find((one) => one.method === 'GET' && declaredKind(one, 'reads') !== false && !hasRows(document, one));
   const updates = items.filter(
     (one) =>
-      saidKind(one, 'updates') !== false &&
+      declaredKind(one, 'updates') !== false &&
       (['PATCH', 'PUT'].includes(one.method) || (one.method === 'POST' && isUpdatePath.test(one.path))),
   );
-  const remove = items.find((one) => one.method === 'DELETE' && saidKind(one, 'deletes') !== false);
+  const remove = items.find((one) => one.method === 'DELETE' && declaredKind(one, 'deletes') !== false);
   const [item = read] = [...updates, remove].filter((one) => one?.path.endsWith('}'));
   return {
     kind,
     collection,
     create,
     read,
-    isReadSure: sure !== undefined,
+    hasCertainRead: sure !== undefined,
     updates,
     remove,
     lists: listsOf(document, operations, collection, read, kind),
     actions: operations.filter(
-      (one) => saidFlag(one, 'acts') !== false && isAction(one, (read ?? item)?.path, operations),
+      (one) => declaredFlag(one, 'acts') !== false && isAction(one, (read ?? item)?.path, operations),
     ),
   };
 }
 
-/** Whether an operation does something to one thing and says what in the last segment of its path, which is no collection. */
+/** Whether an operation acts on a single resource and its last path segment is a verb, not a collection. */
 function isAction({ method, path }: Operation, item: string | undefined, operations: readonly Operation[]): boolean {
   if (item === undefined || !['POST', 'PUT', 'PATCH', 'DELETE'].includes(method) || !path.startsWith(`${item}/`))
     return false;
   const isWord = /^[a-z_-]+$/i.test(path.slice(item.length + 1)) && !isUpdatePath.test(path);
-  // What is taken away was put there in the same place.
+  // A DELETE is an action only if the same path also has a POST or PUT.
   const isPlaced =
     method !== 'DELETE' || operations.some((one) => one.path === path && ['POST', 'PUT'].includes(one.method));
   return isWord && isPlaced && !operations.some((one) => one.path.startsWith(`${path}/{`));
@@ -81,8 +82,8 @@ function isAction({ method, path }: Operation, item: string | undefined, operati
 const isUpdatePath = /\/(?:update|edit|modify)$/;
 
 function isCreation(document: OpenApiDocument, operation: Operation): boolean {
-  const said = saidKind(operation, 'creates');
-  if (said !== undefined) return said !== false;
+  const declared = declaredKind(operation, 'creates');
+  if (declared !== undefined) return declared !== false;
   if (operation.method !== 'POST' || isReadingPost(operation) || operation.path.endsWith('}')) return false;
   if (
     /\/(?:update|edit|modify|upsert|delete|remove|cancel|validate|test|login|logout|token|bulk|batch)(?:\/|$)/i.test(
@@ -94,12 +95,12 @@ function isCreation(document: OpenApiDocument, operation: Operation): boolean {
   return !hasRows(document, operation);
 }
 
-function kindOf(operation: Operation, member: Parameters<typeof saidKind>[1]): string | undefined {
-  const said = saidKind(operation, member);
-  return typeof said === 'string' ? singular(said) : kindOfPath(operation.path);
+function kindOf(operation: Operation, member: Parameters<typeof declaredKind>[1]): string | undefined {
+  const declared = declaredKind(operation, member);
+  return typeof declared === 'string' ? singular(declared) : kindOfPath(operation.path);
 }
 
-/** Whether an operation works on one of what another creates: below its path, or of its kind. */
+/** Whether an operation acts on one resource of a type: below the collection's path, or with the same type. */
 function isOfItem(operation: Operation, collectionOfAll: string, kind: string): boolean {
   const path = operation.path.replace(isUpdatePath, '');
   const name = lastParameter(path);
@@ -108,8 +109,8 @@ function isOfItem(operation: Operation, collectionOfAll: string, kind: string): 
   const members = { GET: 'reads', DELETE: 'deletes', PUT: 'updates', PATCH: 'updates', POST: 'updates' } as const;
   const member = members[operation.method as keyof typeof members];
   if (member === undefined) return false;
-  const said = saidKind(operation, member);
-  if (typeof said === 'string') return singular(said) === kind;
+  const declared = declaredKind(operation, member);
+  if (typeof declared === 'string') return singular(declared) === kind;
   if (collection === collectionOfAll) return true;
   return !collectionOfAll.includes('{') && !collection.includes('{') && kindOfPath(collection) === kind;
 }
@@ -120,7 +121,7 @@ function isSurelyRead(document: OpenApiDocument, read: Operation, create: Operat
     name === undefined ||
     !read.path.endsWith(`{${name}}`) ||
     hasRows(document, read) ||
-    saidKind(read, 'reads') === false
+    declaredKind(read, 'reads') === false
   )
     return false;
   return collectionPath(read.path, name) === collection || isLinked(create, read);
@@ -144,9 +145,9 @@ function listsOf(
   return operations.filter((operation) => {
     if (operation.method !== 'GET' && !isReadingPost(operation)) return false;
     const rows = rowsSchema(document, responseSchema(operation));
-    const said = saidKind(operation, 'lists');
-    if (rows === undefined || said === false) return false;
-    if (typeof said === 'string') return singular(said) === kind;
+    const declared = declaredKind(operation, 'lists');
+    if (rows === undefined || declared === false) return false;
+    if (typeof declared === 'string') return singular(declared) === kind;
     if (operation.path === collection) return true;
     if (operation.path.includes('{') || kindOfPath(operation.path) !== kind) return false;
     return kindsOfSchema(document, rows.schema).some((one) => schemas.includes(one));
@@ -156,15 +157,15 @@ function listsOf(
 export function hasRows(document: OpenApiDocument, operation: Operation): boolean {
   const schema = responseSchema(operation);
   if (rowsSchema(document, schema) === undefined) return false;
-  // What names the id of the resource itself is the resource, with a list in it.
+  // A response with the ID of the resource is the resource itself, although it contains a list.
   const kind = kindOfPath(operation.path);
   return operation.method === 'GET' || !memberNames(document, schema).some((name) => kindOfReference(name) === kind);
 }
 
-/** Whether an update keeps what it is not sent: a PATCH does; a PUT where the contract says so in words. */
+/** Whether an update keeps omitted properties: always for PATCH; for PUT if the description says so. */
 export function keepsTheRest(document: OpenApiDocument, operation: Operation): boolean {
-  const said = saidFlag(operation, 'merges');
-  if (said !== undefined) return said;
+  const declared = declaredFlag(operation, 'merges');
+  if (declared !== undefined) return declared;
   if (operation.method === 'PATCH') return true;
   const schemas = operation.body?.contents.map(({ schema }) => document.object(schema)) ?? [];
   const words = [operation.node, ...schemas]

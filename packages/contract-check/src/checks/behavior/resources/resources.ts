@@ -1,8 +1,8 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Baseline } from '../../../run/baseline.ts';
-import { isMaking, isRemoving } from '../../../run/names.ts';
+import { isCreating, isDeleting } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
-import { acted } from './actions.ts';
+import { actionEffects } from './actions.ts';
 import { bulked, bulkRemoved, bulksOf } from './bulk.ts';
 import { counted } from './counts.ts';
 import { defaulted, echoed } from './create.ts';
@@ -26,7 +26,7 @@ import { unique } from './unique.ts';
 import { changed, rejected, replaced } from './update.ts';
 import { replacedAsAWhole } from './whole.ts';
 
-/** What operations that create, read, change and delete do to the resources that they name. */
+/** Checks the effects of operations that create, read, update and delete resources. */
 export async function checkResources(context: CheckContext): Promise<void> {
   const { session, onProgress } = context;
   const resourceTypes = resourceTypesOf(session.document, session.operations);
@@ -46,17 +46,18 @@ export async function checkResources(context: CheckContext): Promise<void> {
   }
   const bulks = bulksOf(context);
   for (const bulk of bulks) {
-    if (!isRemoving(bulk.operation)) {
+    if (!isDeleting(bulk.operation)) {
       await probe(session, bulk.operation, 'bulk', bulked(context, bulk));
       continue;
     }
-    const maker = bulks.find((one) => one.kind === bulk.kind && isMaking(one.operation));
-    if (maker !== undefined) await probe(session, bulk.operation, 'bulk delete', bulkRemoved(context, bulk, maker));
+    const creation = bulks.find((one) => one.kind === bulk.kind && isCreating(one.operation));
+    if (creation !== undefined)
+      await probe(session, bulk.operation, 'bulk delete', bulkRemoved(context, bulk, creation));
   }
   await checkSafety(context);
 }
 
-/** What can be seen of an operation without knowing what creates its resources. */
+/** Checks that do not require a create operation. */
 async function checkOperation(context: CheckContext, operation: Operation): Promise<void> {
   const { session, baselines } = context;
   if (baselines.of(operation) === undefined) return;
@@ -67,13 +68,13 @@ async function checkOperation(context: CheckContext, operation: Operation): Prom
   await probe(session, operation, 'links', linked(context, operation));
 }
 
-/** Of a choice between several forms, each is stored. */
+/** Checks each branch of a schema with alternatives. */
 async function checkBranches(context: CheckContext, resourceType: ResourceType, baseline: Baseline): Promise<void> {
   const { session, baselines } = context;
   const branches = await baselines.branches(resourceType.create);
   for (const [index, call] of branches.slice(0, 4).entries()) {
     const harness = new ResourceHarness(context, resourceType, { ...baseline, call });
-    if ((await harness.start()) === undefined || !(harness.isReadable || resourceType.isReadSure)) continue;
+    if ((await harness.start()) === undefined || !(harness.isReadable || resourceType.hasCertainRead)) continue;
     await probe(session, resourceType.create, `echo branch ${index}`, echoed(harness));
     await probe(session, resourceType.create, `default branch ${index}`, defaulted(harness));
   }
@@ -87,8 +88,8 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
   if (baseline === undefined || !concerned.some((one) => one !== undefined && session.isJudged(one))) return;
   const harness = new ResourceHarness(context, resourceType, baseline);
   if ((await harness.start()) === undefined) return;
-  // A call that makes nothing may return the same names with other meanings.
-  if (harness.isReadable || resourceType.isReadSure || baseline.exchange.response.status === 201) {
+  // A call that creates nothing may return properties with the same names and other meanings.
+  if (harness.isReadable || resourceType.hasCertainRead || baseline.exchange.response.status === 201) {
     await probe(session, create, 'echo', echoed(harness));
     await probe(session, create, 'default', defaulted(harness));
     await probe(session, create, 'owned', ownedInCreation(harness));
@@ -121,7 +122,7 @@ async function checkResourceType(context: CheckContext, resourceType: ResourceTy
   if (read !== undefined) await probe(session, read, 'modified', readUnmodified(harness));
   await probe(session, create, 'elsewhere', misplaced(harness), concerned);
   const [action] = actions;
-  if (action !== undefined) await probe(session, action, 'actions', acted(harness, actions), actions);
+  if (action !== undefined) await probe(session, action, 'actions', actionEffects(harness, actions), actions);
   if (remove === undefined) return;
   await probe(session, remove, 'delete', removed(harness));
   await probe(session, remove, 'delete unchanged', removedUnchanged(harness));

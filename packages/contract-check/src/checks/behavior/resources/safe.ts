@@ -4,14 +4,14 @@ import { isSuccess } from '../../../run/baseline.ts';
 import { isReadingPost, rowsSchema } from '../../../run/names.ts';
 import type { CheckContext } from '../../checks.ts';
 import { type Collection, readCollection } from './collection.ts';
-import { type Difference, type Look, probe } from './probe.ts';
+import { type Difference, type Observation, probe } from './probe.ts';
 import { responseSchema } from './schema.ts';
-import { saidFlag } from './vocabulary.ts';
+import { declaredFlag } from './vocabulary.ts';
 
-/** What lists show of themselves, to be compared. */
+/** Snapshots of lists for comparison. */
 type Prints = ReadonlyMap<Operation, { readonly print: string; readonly list: Collection }>;
 
-/** Operations that read change nothing that any list shows. */
+/** Checks that reading does not change any list. */
 export async function checkSafety(context: CheckContext): Promise<void> {
   const { session, baselines } = context;
   const readers = session.judged.filter((one) => isReader(one) && baselines.of(one) !== undefined);
@@ -26,18 +26,19 @@ export async function checkSafety(context: CheckContext): Promise<void> {
   if (moved.length > 0)
     for (const operation of readers)
       await probe(session, operation, 'safe', unmoved(context, operation, moved.slice(0, 4)));
-  // A list that a reading moves each time cannot bear witness of itself but by growing.
+  // A list that changes with every read cannot be compared with itself. It is reported only if it grows.
   for (const list of witnesses.filter((one) => !steady.includes(one) && readers.includes(one)))
     await probe(session, list, 'grows', growing(context, list));
 }
 
 function isReader(operation: Operation): boolean {
   return (
-    (['GET', 'HEAD'].includes(operation.method) || isReadingPost(operation)) && saidFlag(operation, 'safe') !== false
+    (['GET', 'HEAD'].includes(operation.method) || isReadingPost(operation)) &&
+    declaredFlag(operation, 'safe') !== false
   );
 }
 
-/** A list that tells of resources, and not of what happens. */
+/** Whether an operation lists resources, not activity such as logs. */
 function isWitness({ session, baselines }: CheckContext, operation: Operation): boolean {
   if (operation.method !== 'GET' && !isReadingPost(operation)) return false;
   if (
@@ -54,7 +55,7 @@ async function call({ session, baselines }: CheckContext, operation: Operation):
   return known === undefined || session.isOver ? undefined : session.send(known);
 }
 
-/** The lists that stay as they are while nobody does anything but look. */
+/** The lists that do not change between two reads. */
 async function steadyOf(context: CheckContext, lists: readonly Operation[]): Promise<Operation[]> {
   const first = await printsOf(context, lists);
   const second = await printsOf(context, lists);
@@ -71,15 +72,16 @@ async function printsOf(context: CheckContext, lists: readonly Operation[]): Pro
   return prints;
 }
 
-/** What tells when, or how often, something was looked at. */
-const isLook = /last_?(?:seen|read|used|access|viewed|login|active)|views?|hits?|accessed|read_?at|expires|url$|token/i;
+/** Properties that record reads. */
+const changesOnRead =
+  /last_?(?:seen|read|used|access|viewed|login|active)|views?|hits?|accessed|read_?at|expires|url$|token/i;
 
-/** Rows without what tells when they were last looked at. */
+/** Rows without properties that record reads. */
 function printOf({ rows, total }: Collection): string {
-  return JSON.stringify([total, rows], (name, value: unknown) => (isLook.test(name) ? undefined : value));
+  return JSON.stringify([total, rows], (name, value: unknown) => (changesOnRead.test(name) ? undefined : value));
 }
 
-function unmoved(context: CheckContext, operation: Operation, moved: readonly Operation[]): Look {
+function unmoved(context: CheckContext, operation: Operation, moved: readonly Operation[]): Observation {
   return async () => {
     const quiet = await printsOf(context, moved);
     const before = await printsOf(context, moved);
@@ -95,8 +97,8 @@ function unmoved(context: CheckContext, operation: Operation, moved: readonly Op
   };
 }
 
-/** A list in which a number rises with each reading, by as much, however long nobody reads it. */
-function growing(context: CheckContext, list: Operation): Look {
+/** Checks whether a number in a list rises by the same amount with each read, regardless of the time between reads. */
+function growing(context: CheckContext, list: Operation): Observation {
   return async () => {
     const readings: Map<string, number>[] = [];
     const exchanges: Exchange[] = [];
@@ -117,11 +119,11 @@ function growing(context: CheckContext, list: Operation): Look {
   };
 }
 
-/** How many rows there are, and the whole numbers in the first of them. */
+/** The number of rows, and the integers in the first rows. */
 function numbersOf({ rows, total }: Collection): Map<string, number> {
   const inRows = rows.slice(0, 20).flatMap((row, index) =>
     Object.entries(row)
-      .filter(([name, value]) => Number.isInteger(value) && !isLook.test(name))
+      .filter(([name, value]) => Number.isInteger(value) && !changesOnRead.test(name))
       .map(([name, value]) => [`${String(row.id ?? index)} ${name}`, Number(value)] as const),
   );
   return new Map([['rows', total ?? rows.length], ...inRows]);
@@ -140,15 +142,15 @@ function changes(operation: Operation, list: Operation, exchanges: Difference['e
   };
 }
 
-/** HEAD returns what GET would, but for the body. */
-export function headed(context: CheckContext, head: Operation): Look {
+/** Checks that HEAD returns the status and headers of GET. */
+export function headed(context: CheckContext, head: Operation): Observation {
   const get = context.session.operations.find(({ method, path }) => method === 'GET' && path === head.path);
   return async () => {
     const known = get === undefined ? undefined : context.baselines.of(get)?.call;
-    const asked = context.baselines.of(head)?.call;
-    if (known === undefined || asked === undefined) return undefined;
-    const full = await context.session.send({ ...known, path: { ...known.path, ...asked.path } });
-    const bare = await context.session.send(asked);
+    const knownCall = context.baselines.of(head)?.call;
+    if (known === undefined || knownCall === undefined) return undefined;
+    const full = await context.session.send({ ...known, path: { ...known.path, ...knownCall.path } });
+    const bare = await context.session.send(knownCall);
     const differs = (about: string, expected: unknown, actual: unknown): Difference => ({
       check: 'head-differs',
       operation: head,

@@ -3,7 +3,7 @@ import type { Operation } from '../../../document/operation.ts';
 import { isJson } from '../../../http/serialize.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 
-/** The schema of the body that an operation is sent: of JSON or, where it takes none, of a form. */
+/** The schema of an operation's JSON body, or of its form body if it accepts no JSON. */
 export function requestSchema({ body }: Operation): JsonObject | undefined {
   const isForm = /^(?:application\/x-www-form-urlencoded|multipart\/form-data)/i;
   const content =
@@ -12,14 +12,14 @@ export function requestSchema({ body }: Operation): JsonObject | undefined {
   return content?.schema;
 }
 
-/** The schema of the JSON that an operation returns with a status; of its first success where none is given. */
+/** The schema of a JSON response with a status, or of the first success. */
 export function responseSchema({ responses }: Operation, status?: number): JsonObject | undefined {
   const response =
     responses.find((one) => one.status === String(status)) ?? responses.find((one) => one.status.startsWith('2'));
   return response?.contents.find(({ mediaType }) => isJson(mediaType))?.schema;
 }
 
-/** A schema and all that it is made of, in every branch. */
+/** A schema with its references and the parts of all branches. */
 export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0): JsonObject[] {
   if (depth > 20) return [];
   const inner = [
@@ -30,7 +30,7 @@ export function partsOf(document: OpenApiDocument, schema: JsonObject, depth = 0
   return [schema, ...inner.flatMap((one) => partsOf(document, one, depth + 1))];
 }
 
-/** What the schemas say of a property by its name; empty where they do not name it. */
+/** The schemas of a property by name; empty if none declares it. */
 export function memberOf(document: OpenApiDocument, schemas: readonly JsonObject[], name: string): JsonObject[] {
   return schemas
     .flatMap((schema) => partsOf(document, schema))
@@ -53,8 +53,8 @@ export function itemOf(document: OpenApiDocument, schemas: readonly JsonObject[]
     .filter(isObject);
 }
 
-/** Whether any part of a schema says something of it, such as `readOnly`. */
-export function says(document: OpenApiDocument, schemas: readonly JsonObject[], keyword: string): boolean {
+/** Whether any part of a schema sets a keyword such as `readOnly` to true. */
+export function hasFlag(document: OpenApiDocument, schemas: readonly JsonObject[], keyword: string): boolean {
   return schemas.flatMap((schema) => partsOf(document, schema)).some((part) => part[keyword] === true);
 }
 
@@ -69,7 +69,10 @@ export function hasEnum(document: OpenApiDocument, schemas: readonly JsonObject[
     .some((part) => Array.isArray(part.enum) || 'const' in part);
 }
 
-/** The schema that a value is created by: what is next to a reference is left aside, because the validator loses its way there. */
+/**
+ * The schema to generate values from. Siblings of `$ref` are ignored, because the validator cannot resolve them
+ * separately.
+ */
 export function targetOf(document: OpenApiDocument, schemas: readonly JsonObject[]): JsonObject | undefined {
   const [schema] = schemas;
   return schema === undefined ? undefined : document.object(schema);

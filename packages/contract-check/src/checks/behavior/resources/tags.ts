@@ -3,13 +3,13 @@ import type { Exchange } from '../../../http/call.ts';
 import type { JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isScalar } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
-import { memberNames, memberOf, requestSchema, says } from './schema.ts';
+import { hasFlag, memberNames, memberOf, requestSchema } from './schema.ts';
 import { changesOf, createdAndRead, isRejection } from './update.ts';
 
-/** An `ETag` stays while nothing changes, moves when something does, and guards what is changed by it. */
-export function tagged(harness: ResourceHarness, update: Operation | undefined): Look {
+/** Checks that an `ETag` is stable without changes, changes with every update, and protects updates with `If-Match`. */
+export function tagged(harness: ResourceHarness, update: Operation | undefined): Observation {
   const { read } = harness.resourceType;
   return async (label) => {
     const created = await createdAndRead(harness, label);
@@ -46,7 +46,7 @@ function steady(read: Operation, etag: string, before: Exchange, after: Exchange
   ];
 }
 
-/** `If-None-Match` spares the body of what is known, and of nothing else. */
+/** Checks that `If-None-Match` returns 304 only for the current ETag. */
 async function known(
   harness: ResourceHarness,
   read: Operation,
@@ -169,8 +169,8 @@ async function guarded(
     );
   return [
     ...found,
-    ...(await demanded(harness, update, created.resource, second, differs)),
-    ...(await anyTaken(harness, update, created.resource, second, differs)),
+    ...(await missingPrecondition(harness, update, created.resource, second, differs)),
+    ...(await anyTagAccepted(harness, update, created.resource, second, differs)),
   ];
 }
 
@@ -182,8 +182,8 @@ type Differs = (
   exchanges: Difference['exchanges'],
 ) => Difference;
 
-/** `If-Match: *` holds for whatever is there, where the contract lets it be said (RFC 9110, 13.1.1). */
-async function anyTaken(
+/** `If-Match: *` matches any existing resource, if the contract allows it (RFC 9110, 13.1.1). */
+async function anyTagAccepted(
   harness: ResourceHarness,
   update: Operation,
   resource: Resource,
@@ -204,7 +204,7 @@ async function anyTaken(
   ];
 }
 
-async function demanded(
+async function missingPrecondition(
   harness: ResourceHarness,
   update: Operation,
   resource: Resource,
@@ -212,23 +212,23 @@ async function demanded(
   differs: Differs,
 ): Promise<Difference[]> {
   if (!declares(update, 428)) return [];
-  const bare = await harness.changeBare(update, resource, body);
-  return bare !== undefined && isSuccess(bare)
+  const withoutPrecondition = await harness.changeWithoutPrecondition(update, resource, body);
+  return withoutPrecondition !== undefined && isSuccess(withoutPrecondition)
     ? [
         differs('if-match-missing', update, 'An update without If-Match is accepted, but 428 is declared', '428', [
-          bare,
+          withoutPrecondition,
         ]),
       ]
     : [];
 }
 
-/** A version in the body guards a change as If-Match does, where a conflict is declared. */
-export function versioned(harness: ResourceHarness, update: Operation): Look {
+/** Checks that a version in the body protects updates like If-Match, if a conflict is declared. */
+export function versioned(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const schema = requestSchema(update);
     const name = memberNames(harness.document, schema).find(
       (one) =>
-        !says(harness.document, memberOf(harness.document, [schema ?? {}], one), 'readOnly') &&
+        !hasFlag(harness.document, memberOf(harness.document, [schema ?? {}], one), 'readOnly') &&
         /^_?(?:version|revision|rev|lockVersion|lock_version)$/i.test(one),
     );
     if (schema === undefined || name === undefined || !(declares(update, 409) || declares(update, 412)))
@@ -240,7 +240,7 @@ export function versioned(harness: ResourceHarness, update: Operation): Look {
     if (first === undefined) return undefined;
     const changed = await harness.change(update, created.resource, { ...first, [name]: version });
     const after = changed !== undefined && isSuccess(changed) ? await harness.shown(created.resource) : undefined;
-    // A version that the server does not move is a property like any other.
+    // A version that the server does not increment is an ordinary property.
     if (after === undefined || typeof after.row[name] !== 'number' || after.row[name] === version) return undefined;
     const stale = await harness.change(update, created.resource, { ...second, [name]: version });
     if (stale === undefined || isRejection(stale)) return [];
@@ -269,7 +269,7 @@ function differ(one: JsonObject, other: JsonObject): boolean {
   return Object.keys(one).some((name) => isScalar(one[name]) && one[name] !== other[name]);
 }
 
-/** Weakly compared, and without what a compressing proxy adds. */
+/** Weak comparison that ignores suffixes of compressing proxies. */
 function isSameTag(one: string, other: string): boolean {
   const bare = (tag: string) => tag.replace(/^W\//, '').replace(/-{1,2}(?:gzip|br|deflate)(?="?$)/, '');
   return bare(one) === bare(other);

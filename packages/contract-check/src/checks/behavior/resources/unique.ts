@@ -2,15 +2,15 @@ import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { clausesOf, saysUnique, speaksOf } from '../../../run/wording.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { clausesOf, documentsUniqueness, mentionsProperty } from '../../../run/wording.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 import { memberNames, memberOf, partsOf, requestSchema } from './schema.ts';
 import { createdAndRead, isWritable } from './update.ts';
-import { saidFlag } from './vocabulary.ts';
+import { declaredFlag } from './vocabulary.ts';
 
-/** What the contract says to be unique is not taken a second time, neither by what is created nor by what is changed. */
-export function unique(harness: ResourceHarness): Look {
+/** Checks that unique values are rejected a second time, in create and update requests. */
+export function unique(harness: ResourceHarness): Observation {
   const { create, updates } = harness.resourceType;
   return async (label) => {
     const names = uniqueNames(harness);
@@ -20,13 +20,13 @@ export function unique(harness: ResourceHarness): Look {
     for (const name of names.filter((one) => typeof created.resource.sent[one] === 'string')) {
       const second = await harness.callTo(create, `${label} second`);
       if (!isObject(second?.body)) continue;
-      const taken = created.resource.sent[name];
-      const exchange = await harness.session.send({ ...second, body: { ...second.body, [name]: taken } });
+      const usedValue = created.resource.sent[name];
+      const exchange = await harness.session.send({ ...second, body: { ...second.body, [name]: usedValue } });
       const resource = isSuccess(exchange) ? harness.resourceOf(second, exchange) : undefined;
       if (resource !== undefined && resource.id !== undefined && resource.id !== created.resource.id)
         found.push(twice(harness, create, name, created.resource, exchange));
       const update = updates.find(({ method }) => method === 'PATCH');
-      const body = { [name]: taken };
+      const body = { [name]: usedValue };
       const schema = update === undefined ? undefined : requestSchema(update);
       if (update === undefined || schema === undefined || !harness.session.validators.accepts(schema, body, 'request'))
         continue;
@@ -34,13 +34,15 @@ export function unique(harness: ResourceHarness): Look {
       const changed = other === undefined ? undefined : await harness.change(update, other.resource, body);
       if (other === undefined || changed === undefined) continue;
       const after = isSuccess(changed) ? await harness.shown(other.resource) : undefined;
-      if (after?.row[name] === taken) found.push(twice(harness, update, name, created.resource, changed));
+      if (after?.row[name] === usedValue) found.push(twice(harness, update, name, created.resource, changed));
     }
     return found;
   };
 }
 
-/** Members of the creation that the contract says to be unique: they themselves, or what the operation says of a conflict. */
+/**
+ * The properties that are documented as unique, in their own description or in that of the operation or its conflict.
+ */
 function uniqueNames(harness: ResourceHarness): string[] {
   const { document, resourceType } = harness;
   const { create } = resourceType;
@@ -49,15 +51,15 @@ function uniqueNames(harness: ResourceHarness): string[] {
   const conflict = create.responses.find(({ status }) => status === '409');
   const clauses = [create.node.description, conflict === undefined ? '' : document.object(conflict.node).description]
     .flatMap(clausesOf)
-    .filter(saysUnique);
+    .filter(documentsUniqueness);
   return memberNames(document, schema).filter((name) => {
     const parts = memberOf(document, [schema], name).flatMap((one) => partsOf(document, one));
-    const said = parts.map((part) => saidFlag({ node: part }, 'unique')).find((one) => one !== undefined);
-    if (said !== undefined || !isWritable(harness, schema, name)) return said === true;
+    const declared = parts.map((part) => declaredFlag({ node: part }, 'unique')).find((one) => one !== undefined);
+    if (declared !== undefined || !isWritable(harness, schema, name)) return declared === true;
     if (parts.some((part) => Array.isArray(part.enum))) return false;
     return (
-      (conflict !== undefined && parts.some((part) => clausesOf(part.description).some(saysUnique))) ||
-      clauses.some((clause) => speaksOf(clause, name))
+      (conflict !== undefined && parts.some((part) => clausesOf(part.description).some(documentsUniqueness))) ||
+      clauses.some((clause) => mentionsProperty(clause, name))
     );
   });
 }

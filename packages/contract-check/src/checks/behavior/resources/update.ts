@@ -5,17 +5,17 @@ import { isObject, type JsonObject } from '../../../json.ts';
 import { general } from '../../../judge/judge.ts';
 import { isSuccess } from '../../../run/baseline.ts';
 import { isOwnId, kindOfReference } from '../../../run/names.ts';
-import { anothers } from './another.ts';
+import { otherValues } from './another.ts';
 import { isNothing, isSame, isServerOwned, unlikes } from './compare.ts';
 import { innerSchemas, isScalar } from './create.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { Resource, ResourceHarness } from './resource-harness.ts';
 import { resourceIn } from './resource-in.ts';
 import { keepsTheRest } from './resource-types.ts';
-import { itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema, says, targetOf } from './schema.ts';
+import { hasFlag, itemOf, memberNames, memberOf, partsOf, requestSchema, responseSchema, targetOf } from './schema.ts';
 
-/** The properties that one change may set alone. */
-const mostMembers = 20;
+/** Maximum number of properties to update separately. */
+const maxMembers = 20;
 
 interface Created {
   readonly resource: Resource;
@@ -23,8 +23,8 @@ interface Created {
   readonly exchange: Exchange;
 }
 
-/** A change is stored, returned, and changes only what was sent. */
-export function changed(harness: ResourceHarness, update: Operation): Look {
+/** Checks that an update is stored and returned, and changes only what was sent. */
+export function changed(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const schema = requestSchema(update);
     const created = await createdAndRead(harness, label);
@@ -55,8 +55,8 @@ export function changed(harness: ResourceHarness, update: Operation): Look {
   };
 }
 
-/** What replaces a resource leaves nothing of what it does not say (RFC 9110, 9.3.4). */
-export function replaced(harness: ResourceHarness, update: Operation): Look {
+/** Checks that PUT clears omitted properties (RFC 9110, 9.3.4). */
+export function replaced(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const schema = requestSchema(update);
     if (update.method !== 'PUT' || schema === undefined || keepsTheRest(harness.document, update)) return undefined;
@@ -78,7 +78,7 @@ export function replaced(harness: ResourceHarness, update: Operation): Look {
       (name) =>
         isSame(created.row[name], after.row[name], { name }) && !isDefault(harness, schema, name, after.row[name]),
     );
-    // What is left alone in part may be so for a reason of its own.
+    // If only some are kept, there may be a specific reason.
     if (kept.length < optional.length) return [];
     return [
       {
@@ -101,14 +101,14 @@ function isDefault(harness: ResourceHarness, schema: JsonObject, name: string, v
     .some((part) => 'default' in part && isSame(part.default, value, { name, isWord: true }));
 }
 
-/** A resource of its own, and how it is read. */
+/** Creates a resource and reads it. */
 export async function createdAndRead(harness: ResourceHarness, label: string): Promise<Created | undefined> {
-  const resource = await harness.make(label);
+  const resource = await harness.create(label);
   const shown = resource === undefined ? undefined : await harness.shown(resource);
   return resource === undefined || shown === undefined ? undefined : { resource, ...shown };
 }
 
-/** The bodies that change one property each; where others are required, they are sent as they are. */
+/** Bodies that each change one property. Other required properties are sent unchanged. */
 export function changesOf(
   harness: ResourceHarness,
   update: Operation,
@@ -132,28 +132,28 @@ export function changesOf(
       ? objectsLike(harness, members, now, seed + index)
       : Array.isArray(now)
         ? listsLike(harness, members, now, seed + index)
-        : anothers(session, members, now, name, seed + index);
-    // What keeps the rest is sent one property alone, where that is allowed.
+        : otherValues(session, members, now, name, seed + index);
+    // If the update merges, tries the property alone first.
     const bases = isMerged ? [{}, whole] : [whole];
     const bodiesWith = (all: readonly unknown[]) =>
       bases.flatMap((base) => all.map((value) => ({ ...base, [name]: value })));
     const body = bodiesWith(values).find(accepts);
-    // Nothing and zero are values like others, and easily taken for none.
+    // Null and zero are easily mistaken for absent values.
     const empty = typeof now === 'number' && now !== 0 ? [0, null] : [null];
     const clears =
       isMerged && isScalar(now) ? empty.flatMap((value) => bodiesWith([value]).filter(accepts).slice(0, 1)) : [];
     return body === undefined ? [] : [{ body, clears }];
   });
-  const sets = bodies.map(({ body }) => body).slice(0, mostMembers);
-  // What is cleared cannot show any more that it is kept.
+  const sets = bodies.map(({ body }) => body).slice(0, maxMembers);
+  // Values are cleared last, because cleared values cannot show whether they are kept.
   return [
     ...sets,
-    ...bodies.flatMap(({ clears }) => clears).slice(0, mostMembers),
+    ...bodies.flatMap(({ clears }) => clears).slice(0, maxMembers),
     ...together(harness, schema, sets, seed),
   ];
 }
 
-/** All that can be set alone, set at once to other values. */
+/** Changes all properties together, to other values. */
 function together(
   harness: ResourceHarness,
   schema: JsonObject,
@@ -165,14 +165,14 @@ function together(
     const members = memberOf(harness.document, [schema], name);
     return [
       name,
-      isScalar(value) ? (anothers(harness.session, members, value, name, seed + 77)[0] ?? value) : value,
+      isScalar(value) ? (otherValues(harness.session, members, value, name, seed + 77)[0] ?? value) : value,
     ] as const;
   });
   const body = Object.fromEntries(entries);
   return sets.length > 1 && harness.session.validators.accepts(schema, body, 'request') ? [body] : [];
 }
 
-/** An object with one of its scalars changed. */
+/** Copies of an object with one scalar changed. */
 function objectsLike(
   harness: ResourceHarness,
   members: readonly JsonObject[],
@@ -181,13 +181,13 @@ function objectsLike(
 ): JsonObject[] {
   return Object.entries(now).flatMap(([name, value]) => {
     const inner = memberOf(harness.document, members, name);
-    return anothers(harness.session, inner, value, name, seed)
+    return otherValues(harness.session, inner, value, name, seed)
       .slice(0, 1)
       .map((other) => ({ ...now, [name]: other }));
   });
 }
 
-/** A list with other items: as many, and one of them alone. What refers to other resources stays. */
+/** Copies of a list with other items: all of them, and one alone. References are not changed. */
 function listsLike(
   harness: ResourceHarness,
   members: readonly JsonObject[],
@@ -240,8 +240,8 @@ export function isWritable(harness: ResourceHarness, schema: JsonObject, name: s
   const members = memberOf(harness.document, [schema], name);
   return (
     !isServerOwned(name) &&
-    !says(harness.document, members, 'readOnly') &&
-    !says(harness.document, members, 'writeOnly')
+    !hasFlag(harness.document, members, 'readOnly') &&
+    !hasFlag(harness.document, members, 'writeOnly')
   );
 }
 
@@ -324,7 +324,7 @@ function compare(
   ];
 }
 
-/** What a body would change: only that tells whether it was heeded. */
+/** The properties that a body changes. Only these reveal whether the update is applied. */
 function changesIn(body: JsonObject, row: JsonObject): JsonObject {
   const changes = Object.entries(body).filter(
     ([name, value]) => !isSame(row[name], value, { name }) || isObject(value),
@@ -332,7 +332,7 @@ function changesIn(body: JsonObject, row: JsonObject): JsonObject {
   return Object.fromEntries(changes);
 }
 
-/** Members that were not sent, which the caller had set and nothing but the change can have changed. */
+/** Properties that were not sent but changed, although only this update can have changed them. */
 function othersIn(
   harness: ResourceHarness,
   update: Operation,
@@ -347,7 +347,7 @@ function othersIn(
   return Object.keys(before.row).filter((name) => {
     const value = before.row[name];
     if (name in body || isNothing(value)) return false;
-    // What a PUT could have set and did not may be cleared by it.
+    // A PUT may clear properties that it omits.
     if (!isMerged && writable.has(name)) return false;
     const isFixed = /^(?:id|uuid|created_?at|created|created_?on)$/i.test(name);
     const wasSet = name in before.resource.sent && created !== undefined && isWritable(harness, created, name);
@@ -356,7 +356,7 @@ function othersIn(
   });
 }
 
-/** A version or a time of change that a change leaves as it is. */
+/** Reports a version or modification time that an update does not change. */
 async function unmoved(
   harness: ResourceHarness,
   update: Operation,
@@ -377,7 +377,7 @@ async function unmoved(
   const differences = [version].filter((name) => name !== undefined && first.row[name] === last.row[name]);
   let shown = last;
   if (moment !== undefined && first.row[moment] === last.row[moment]) {
-    // To the second, nothing may have happened yet.
+    // With a resolution of one second, the time may still be the same.
     await new Promise((resolve) => setTimeout(resolve, Math.max(0, 1100 - (performance.now() - started))));
     const schema = requestSchema(update);
     const [body] =
@@ -407,7 +407,7 @@ export function isRejection({ response }: Exchange): boolean {
   return response.status >= 400 && response.status < 500;
 }
 
-/** What a caller had set on another resource is still so. */
+/** Checks that another resource is unaffected. */
 export async function untouched(
   harness: ResourceHarness,
   operation: Operation,
@@ -441,8 +441,8 @@ function unique(differences: readonly Difference[]): Difference[] {
   return [...new Map(differences.map((one) => [`${one.check} ${one.operation.id} ${one.about}`, one])).values()];
 }
 
-/** A change that is rejected for one of its properties changes none. */
-export function rejected(harness: ResourceHarness, update: Operation): Look {
+/** Checks that a rejected update changes nothing. */
+export function rejected(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const schema = requestSchema(update);
     const created = await createdAndRead(harness, label);
@@ -471,7 +471,7 @@ export function rejected(harness: ResourceHarness, update: Operation): Look {
   };
 }
 
-/** A property of a type that its schema rejects, beside those that are right. */
+/** A property with an invalid value, to send beside valid ones. */
 function wrongMember(
   { document, session }: ResourceHarness,
   schema: JsonObject,

@@ -1,67 +1,75 @@
-import { type Operation, saidOf } from '../../../document/operation.ts';
+import { extensionOf, type Operation } from '../../../document/operation.ts';
 import type { JsonObject } from '../../../json.ts';
 
 /**
- * What `x-contract-check` may say of operations that create, read, change and delete. It makes explicit what is otherwise
- * inferred from paths, names and schemas, or switches a check off.
+ * The members of `x-contract-check` for operations that create, read, update and delete. They replace inference from
+ * paths, names and schemas, or disable a check.
  */
-export const vocabulary: readonly { readonly on: string; readonly member: string; readonly says: string }[] = [
-  { on: 'operation', member: 'creates', says: 'the type of the resources that it creates; `false`: it creates none' },
-  { on: 'operation', member: 'reads', says: 'the type of the resource that it reads by id; `false`: it reads none' },
+export const vocabulary: readonly { readonly on: string; readonly member: string; readonly meaning: string }[] = [
+  {
+    on: 'operation',
+    member: 'creates',
+    meaning: 'the type of the resources that it creates; `false`: it creates none',
+  },
+  { on: 'operation', member: 'reads', meaning: 'the type of the resource that it reads by ID; `false`: it reads none' },
   {
     on: 'operation',
     member: 'lists',
-    says: 'the type of the resources that it lists; `false`: created resources need not be in it',
+    meaning: 'the type of the resources that it lists; `false`: created resources need not be listed',
   },
   {
     on: 'operation',
     member: 'updates',
-    says: 'the type of the resource that it updates; `false`: updates are not checked',
+    meaning: 'the type of the resource that it updates; `false`: updates are not checked',
   },
   {
     on: 'operation',
     member: 'deletes',
-    says: 'the type of the resource that it deletes; `false`: deletions are not checked',
+    meaning: 'the type of the resource that it deletes; `false`: deletions are not checked',
   },
   {
     on: 'operation',
     member: 'merges',
-    says: '`true`: a PUT keeps omitted properties; `false`: a PATCH replaces the resource',
+    meaning: '`true`: a PUT keeps omitted properties; `false`: a PATCH replaces the resource',
   },
   {
     on: 'operation',
     member: 'softDelete',
-    says: '`true`: deleted resources can still be read, marked as deleted; `false`: they cannot',
+    meaning: '`true`: deleted resources can still be read, marked as deleted; `false`: they cannot',
   },
-  { on: 'operation', member: 'acts', says: '`false`: its effect on the resource of its path is not checked' },
-  { on: 'operation', member: 'echo', says: '`false`: values can be returned in another form than they were sent' },
-  { on: 'operation', member: 'idempotent', says: '`false`: a repeated key does not replay the response' },
-  { on: 'operation', member: 'safe', says: '`false`: it changes what other operations return' },
-  { on: 'operation', member: 'private', says: '`false`: other tenants can read and change what it creates' },
+  { on: 'operation', member: 'acts', meaning: '`false`: its effect on the resource of its path is not checked' },
+  { on: 'operation', member: 'echo', meaning: '`false`: values can be returned in another form than sent' },
+  { on: 'operation', member: 'idempotent', meaning: '`false`: a repeated key does not replay the response' },
+  { on: 'operation', member: 'safe', meaning: '`false`: it changes what other operations return' },
+  { on: 'operation', member: 'private', meaning: '`false`: other tenants can read and change what it creates' },
   {
     on: 'property',
     member: 'unique',
-    says: '`true`: unique; `false`: not unique, whatever its description says',
+    meaning: '`true`: unique; `false`: not unique, whatever its description says',
   },
-  { on: 'property', member: 'calculated', says: '`false`: it is not the sum or product that its description states' },
-  { on: 'property', member: 'echo', says: '`false`: the server stores it in another form' },
+  {
+    on: 'property',
+    member: 'calculated',
+    meaning: '`false`: it is not the sum or product that its description states',
+  },
+  { on: 'property', member: 'echo', meaning: '`false`: the server stores it in another form' },
 ];
 
 type KindName = 'creates' | 'reads' | 'lists' | 'updates' | 'deletes';
 type FlagName = 'unique' | 'acts' | 'merges' | 'softDelete' | 'echo' | 'idempotent' | 'safe' | 'private';
 
-/** The kind that an operation is said to work on; false where it is said to work on none. */
-export function saidKind({ node }: Operation, member: KindName): string | false | undefined {
-  const value = saidOf(node)[member];
+/** The declared resource type of an operation; false if it acts on none. */
+export function declaredKind({ node }: Operation, member: KindName): string | false | undefined {
+  const value = extensionOf(node)[member];
   return typeof value === 'string' || value === false ? value : undefined;
 }
 
-export function saidFlag({ node }: Pick<Operation, 'node'>, member: FlagName): boolean | undefined {
-  const value = saidOf(node)[member];
+export function declaredFlag({ node }: Pick<Operation, 'node'>, member: FlagName): boolean | undefined {
+  const value = extensionOf(node)[member];
   return typeof value === 'boolean' ? value : undefined;
 }
 
-/** Whether a property says that it comes back in another form. */
+/** Whether the extension declares that a property is returned in another form. */
 export function isUnechoed(schema: JsonObject): boolean {
-  return saidOf(schema).echo === false;
+  return extensionOf(schema).echo === false;
 }

@@ -1,20 +1,20 @@
 import type { Operation } from '../../../document/operation.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
 import { isSuccess } from '../../../run/baseline.ts';
-import { clausesOf, saysWhole, speaksOf } from '../../../run/wording.ts';
+import { clausesOf, documentsFullReplacement, mentionsProperty } from '../../../run/wording.ts';
 import { isNothing, isSame } from './compare.ts';
-import { type Difference, type Look, text } from './probe.ts';
+import { type Difference, type Observation, text } from './probe.ts';
 import type { ResourceHarness } from './resource-harness.ts';
 import { keepsTheRest } from './resource-types.ts';
 import { memberNames, memberOf, partsOf, requestSchema } from './schema.ts';
 import { createdAndRead } from './update.ts';
 
-/** What a change is said to replace as a whole keeps nothing of what it was. */
-export function replacedAsAWhole(harness: ResourceHarness, update: Operation): Look {
+/** Checks that a property that is documented to be replaced completely keeps nothing of its previous value. */
+export function replacedAsAWhole(harness: ResourceHarness, update: Operation): Observation {
   return async (label) => {
     const schema = requestSchema(update);
     if (schema === undefined || !keepsTheRest(harness.document, update)) return undefined;
-    const names = memberNames(harness.document, schema).filter((name) => isSaid(harness, update, schema, name));
+    const names = memberNames(harness.document, schema).filter((name) => isDocumented(harness, update, schema, name));
     const created = names.length === 0 ? undefined : await createdAndRead(harness, label);
     if (created === undefined) return undefined;
     const found: Difference[] = [];
@@ -45,15 +45,17 @@ export function replacedAsAWhole(harness: ResourceHarness, update: Operation): L
   };
 }
 
-function isSaid({ document }: ResourceHarness, update: Operation, schema: JsonObject, name: string): boolean {
+function isDocumented({ document }: ResourceHarness, update: Operation, schema: JsonObject, name: string): boolean {
   const own = memberOf(document, [schema], name).flatMap((one) => partsOf(document, one));
   return (
-    own.flatMap(({ description }) => clausesOf(description)).some(saysWhole) ||
-    clausesOf(update.node.description).some((clause) => saysWhole(clause) && speaksOf(clause, name))
+    own.flatMap(({ description }) => clausesOf(description)).some(documentsFullReplacement) ||
+    clausesOf(update.node.description).some(
+      (clause) => documentsFullReplacement(clause) && mentionsProperty(clause, name),
+    )
   );
 }
 
-/** The value without one of its properties, and which one: for a map, with another in its place. */
+/** The value without one of its properties, and the name of that property. For a map, another key is added instead. */
 function smaller(
   { session }: ResourceHarness,
   schema: JsonObject,
