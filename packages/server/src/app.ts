@@ -24,7 +24,6 @@ import type { Service } from './service.ts';
 import { type Credentials, signIn } from './sign-in.ts';
 import { systemRoutes } from './system-routes.ts';
 
-/** An answer on its way out. */
 interface Answer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -32,10 +31,10 @@ interface Answer {
 }
 
 /**
- * The service over HTTP: the way of a request, in order. This is the only place that knows requests and responses; every
- * step works on values, and a step that refuses throws a `Problem`.
+ * The service over HTTP: the steps of a request, in order. Only this module handles requests and responses; every step
+ * works on values and throws a `Problem` to reject the request.
  *
- * @throws Error at start where an operation of the contract names no role.
+ * @throws Error at start if an operation of the contract names no role.
  */
 export function createApp(service: Service): RequestListener {
   checkRoles();
@@ -43,7 +42,7 @@ export function createApp(service: Service): RequestListener {
   const readBody = bodyReader();
   const app = express();
   app.disable('x-powered-by');
-  // Handlers set the ETag; one that Express calculates would be another.
+  // Handlers set the ETag; the one that Express calculates would differ.
   app.disable('etag');
   app.set('trust proxy', service.config.trustProxy);
   app.use(systemRoutes(service));
@@ -58,7 +57,7 @@ export function createApp(service: Service): RequestListener {
     const started = process.hrtime.bigint();
     const requestId = uuidv7();
     const traceparent = readTraceparent(request.get('traceparent'));
-    // Made when somebody has something to say: most requests end with the one line below.
+    // Created lazily: most requests log only the one line below.
     const log = once(() => service.log.child({ requestId, ...(traceparent === undefined ? {} : { traceparent }) }));
     const headers: Record<string, string> = { 'X-Request-Id': requestId };
     let operation: Operation | undefined;
@@ -73,7 +72,8 @@ export function createApp(service: Service): RequestListener {
       const address = request.ip ?? '';
       const open: PublicContext = { service, operation, requestId, address, tenantName: request.get('tenant') };
       const context: PublicContext | Context = isPublic(operation) ? open : await signIn(open, credentials(request));
-      // Without a caller there is nobody to limit yet: the operation does so when it knows whose key it has.
+      // A request without a caller has no user to limit yet: the operation applies the limit once it has verified the
+      // key.
       if (context.caller !== undefined) {
         tenant = context.tenant.name;
         const who = `${context.tenant.id}/${context.caller.apiUserId}`;
@@ -84,7 +84,7 @@ export function createApp(service: Service): RequestListener {
       const bytes = await readBody(operation, request, response);
       const path = cleanParameters('path', route.path);
       const query = cleanParameters('query', request.query);
-      // Only whole requests wait for their turn: a slow sender must not hold a place.
+      // Only complete requests wait for their turn: a slow sender must not occupy a place.
       const leave = await service.shares.enter(tenant ?? '', context.caller?.apiUserId ?? address);
       try {
         const raw = { path, query, headers: request.headers, bytes };
@@ -126,7 +126,7 @@ export function createApp(service: Service): RequestListener {
     });
   }
 
-  /** What no step has answered: a request for something that is no path, or a fault of the steps themselves. */
+  /** Sends the response if no route did: an unknown path, or an error in the steps themselves. */
   function last(response: Response, error: unknown): void {
     if (response.headersSent) return void response.destroy();
     const problem =
@@ -134,14 +134,14 @@ export function createApp(service: Service): RequestListener {
     send(response, { status: problem.status, headers: problem.headers, body: problemDocument(problem, uuidv7()) }, {});
   }
 
-  /** Runs a handler under an `Idempotency-Key`: its answer is kept in the transaction that does its work. */
+  /** Runs a handler under an `Idempotency-Key`: its response is stored in the same transaction as its changes. */
   async function onlyOnce(context: Context, key: string, input: Parameters<AnyHandler>[1]): Promise<Answer> {
-    // The key goes with a hash of the input, and what cannot be stored has none.
+    // The key is stored with a hash of the input, and values that cannot be stored cannot be hashed.
     const unstorable = findUnstorable(input.body);
     if (unstorable !== undefined) throw invalid(unstorable.pointer, 'UNSTORABLE', unstorable.detail);
     const claim = await claimKey(service.store, context, context.operation, key, input);
     if (isKept(claim)) return { ...claim, headers: { ...claim.headers, 'Idempotency-Replayed': 'true' } };
-    // A key that stays claimed is free again after a minute.
+    // A key that remains claimed becomes available again after a minute.
     const release = () =>
       claim.release().catch((error: unknown) => service.log.warn({ err: error }, 'A key was not released.'));
     try {
@@ -154,7 +154,7 @@ export function createApp(service: Service): RequestListener {
     }
   }
 
-  /** In an answer that breaks the contract, the caller hears of our fault instead; we hear of it loudly. */
+  /** Replaces a response that violates the contract with an `INTERNAL_ERROR` problem, and logs the findings. */
   async function checkAnswer(
     operation: Operation,
     outcome: Answer,
@@ -178,7 +178,7 @@ export function createApp(service: Service): RequestListener {
   }
 }
 
-/** What is made the first time that it is asked for. */
+/** Returns a function that calls `create` once and then returns the same value. */
 function once<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => {
@@ -205,7 +205,7 @@ function keeping(context: Context, claim: Claim): Context['write'] {
       const result = await work(unit);
       const { status, headers = {}, body } = result as Partial<KeptAnswer>;
       if (status === undefined)
-        throw new Error(`${context.operation.id} takes an Idempotency-Key: its write must return its result.`);
+        throw new Error(`${context.operation.id} accepts an Idempotency-Key: its write must return its result.`);
       await claim.keep(unit.transaction, { status, headers, body });
       return result;
     });
@@ -215,7 +215,7 @@ function handlerOf(operation: Operation): AnyHandler {
   return handlers[operation.id] as AnyHandler;
 }
 
-/** Whether the caller of a read has what it would get, by the tag that it sent. */
+/** Whether the caller already has the current representation, by its `If-None-Match`. */
 function isKnown(operation: Operation, { status, headers }: Answer, ifNoneMatch: string | undefined): boolean {
   const tag = headers?.ETag;
   return status === 200 && tag !== undefined && operation.statuses.includes(304) && hasTag(ifNoneMatch, tag);
@@ -229,7 +229,7 @@ function send(response: Response, answer: Answer, headers: Readonly<Record<strin
   const common = { ...dataHeaders, ...headers, ...answer.headers };
   if (answer.status === 304) return void response.writeHead(304, common).end();
   const body = JSON.stringify(answer.body);
-  // Not `json`: it would compare the tag, too, and return 304 where the contract does not declare it.
+  // Not `json`: it would also compare ETags, and return 304 where the contract does not declare it.
   response.writeHead(answer.status, {
     ...common,
     'Content-Type': `${mediaType(answer.status)}; charset=utf-8`,

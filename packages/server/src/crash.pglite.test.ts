@@ -5,10 +5,10 @@ import { wire } from '../test/wire.ts';
 const environment = await processEnvironment();
 const json = { 'Content-Type': 'application/json' };
 const crashes = 3;
-/** How many onboardings are answered before the process is killed in the midst of more. */
+/** Number of onboardings that succeed before the process is killed during further ones. */
 const answeredBefore = 12;
 
-test('a server that is killed again and again loses no client that it has answered for', async () => {
+test('a server that is killed repeatedly loses no client that it has confirmed', async () => {
   await runCli(environment, 'tenant', 'create', 'hartwell');
   const { out } = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'CLNT_R,CLNT_C');
   const apiKey = out.trim();
@@ -48,7 +48,7 @@ test('a server that is killed again and again loses no client that it has answer
       answered += 1;
       if (answered === answeredBefore) enough.resolve();
     };
-    // Four at a time, until the process is gone.
+    // Four callers at a time, until the process has exited.
     const callers = [1, 2, 3, 4].map(async (caller) => {
       for (let number = 1; ; number++) await onboard(`Client ${crash} ${caller} ${number}`);
     });

@@ -7,7 +7,7 @@ import { wire } from '../test/wire.ts';
 
 const json = { 'Content-Type': 'application/json' };
 
-test('a full disk loses nothing, is named in a 503, and writes succeed again when there is space', async (context) => {
+test('a full disk loses no data, is reported as 503, and writes succeed again once there is space', async (context) => {
   const environment = await processEnvironment();
   await runCli(environment, 'tenant', 'create', 'hartwell');
   const { out } = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'CLNT_R,CLNT_C');

@@ -22,8 +22,8 @@ async function tokenFor(address: string, apiKey: string): Promise<string> {
   return (exchanged.json as { access_token: string }).access_token;
 }
 
-test('the operator does things with the server running or not, and the server knows of them', async () => {
-  // Nobody serves yet: the commands work on the database themselves.
+test('operator commands work with and without a running server, which notices their changes', async () => {
+  // No server is running yet: the commands open the database themselves.
   expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
   const again = await runCli(environment, 'tenant', 'create', 'hartwell');
   expect(again).toMatchObject({ code: 1, out: '', error: 'The tenant hartwell already exists.\n' });
@@ -65,10 +65,10 @@ test('the operator does things with the server running or not, and the server kn
   expect(await server.finished).toMatchObject({ code: 0 });
 });
 
-/** Serves in both of the following tests; a start is what takes time here. */
+/** Shared by the following two tests, because starting a server is slow. */
 let running: TestProcess | undefined;
 
-test('a server that cannot start says so in one sentence', async () => {
+test('a server that cannot start prints the reason in one sentence', async () => {
   running = await startServer({ ...environment, MAX_CONNECTIONS_PER_ADDRESS: '5' });
   const wrong = runCli({ ...environment, PORT: 'x', VALIDATE_RESPONSES: '2', READ_BUDGET_MS: '0' }, 'serve');
   if (engineName === 'pglite') {
@@ -90,7 +90,7 @@ test('a server that cannot start says so in one sentence', async () => {
   expect(await wire(running.address, { path: '/readyz' })).toMatchObject({ status: 200 });
 });
 
-test('a server closes the connections of an address beyond the limit, and serves those within it', async () => {
+test('a server closes connections of an address beyond the limit, and serves those within it', async () => {
   const { hostname, port } = new URL(running?.address ?? '');
   const sockets = await Promise.all(
     Array.from({ length: 6 }, async () => {
@@ -108,7 +108,7 @@ test('a server closes the connections of an address beyond the limit, and serves
   }
 });
 
-test('a server that is told to stop answers what is under way, takes nothing new and ends well', async () => {
+test('a server that receives a stop signal finishes requests in progress, accepts no new ones and exits with code 0', async () => {
   const server = running;
   if (server === undefined) throw new Error('The test before this one starts it.');
   const { hostname, port } = new URL(server.address);
@@ -122,10 +122,10 @@ test('a server that is told to stop answers what is under way, takes nothing new
   });
   const answered = once(outgoing, 'response');
   outgoing.write(body.slice(0, 5));
-  // Once another request is answered, the first one has been taken in too.
+  // Once another request has a response, the server has received the first one too.
   expect(await wire(server.address, { path: '/healthz' })).toMatchObject({ status: 200 });
   server.kill('SIGINT');
-  // A connection that the kernel had taken in already may still be broken off; after that none is.
+  // The kernel may have accepted one more connection, which is then reset; later ones are rejected.
   const refused = () =>
     wire(server.address, { path: '/healthz' }).then(
       () => false,

@@ -2,21 +2,21 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 export interface Metrics {
   readonly registry: Registry;
-  /** Counts an answer, by operation and status, and how long it took. */
+  /** Counts a response by operation and status, and records its duration. */
   answered(operation: string, status: number, seconds: number): void;
-  /** Answers that broke the contract; each is a defect of ours. */
+  /** Responses that violated the contract; each one is a defect of the service. */
   readonly wrongAnswers: Counter<'operation' | 'status'>;
-  /** Counts a job as running, and how long after it was due it started. */
+  /** Counts a job as running, and records the delay between its due time and its start. */
   jobStarted(job: string, lagSeconds: number): void;
-  /** Counts the end of a job that was started. */
+  /** Counts the end of a job. */
   jobEnded(job: string, outcome: string): void;
-  /** Counts a task of the clock for one tenant. */
+  /** Counts a run of a clock task for one tenant. */
   clockTaskRan(task: string, outcome: 'completed' | 'failed'): void;
-  /** Counts an attempt to deliver an event, and how long it took. */
+  /** Counts an attempt to deliver an event, and records its duration. */
   deliveryAttempted(outcome: string, seconds: number): void;
-  /** Records how long after its transaction the first attempt to deliver an event ended. */
+  /** Records the time from the transaction of an event to the end of the first attempt to deliver it. */
   eventArrived(seconds: number): void;
-  /** Records for how long deliveries have been due that no process has begun. */
+  /** Records how long deliveries have been due without a process that sends them. */
   deliveriesWait(seconds: number): void;
 }
 
@@ -73,7 +73,7 @@ export function createMetrics(): Metrics {
     help: 'For how long the deliveries of a subscription have been due that no process has begun, in seconds.',
     registers: [registry],
   });
-  // Finding the series of two labels costs more than counting in it; operations and statuses are few.
+  // Looking up the series of two labels costs more than counting; operations and statuses are few.
   const series = new Map<string, ReturnType<typeof answers.labels>>();
   return {
     registry,

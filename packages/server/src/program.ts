@@ -7,7 +7,7 @@ import type { CommandName, Commands } from './operator/commands.ts';
 import type { ImportOptions } from './operator/import-folder.ts';
 import { triggerEvent, triggers } from './operator/webhook-trigger.ts';
 
-// What a command needs is loaded when it runs, so that a server begins to open its database before the rest is loaded.
+// Each command loads its modules when it runs, so that a server starts to open its database before the rest is loaded.
 const program = new Command('financial-automation')
   .description('The server of the Financial Automation API, and the commands of its operator.')
   .showHelpAfterError('Run the command with --help to see its arguments.');
@@ -172,7 +172,7 @@ program
     const { differences, breaches } = await doCommand('books check', { tenant: name, repair });
     const { describeBooks } = await import('./operator/books.ts');
     for (const line of describeBooks(name, { differences, breaches }, repair)) console.log(line);
-    // Whoever runs it every night hears of it by the exit code.
+    // A nightly run detects breaches by the exit code.
     if (breaches.length > 0 || (differences.length > 0 && !repair)) process.exitCode = 1;
   });
 
@@ -261,11 +261,11 @@ try {
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
-  // Everything is closed by now. Should something be left open, it does not keep the process.
+  // Everything is closed by now. A handle that is still open must not keep the process alive.
   setTimeout(() => process.exit(), 1_000).unref();
 }
 
-/** An API key for the time of a command, and calls of the running server with it. */
+/** Creates an API key for the duration of a command, and sends requests to the running server with it. */
 async function visit(tenantName: string, url: string | undefined, user: string) {
   const { host, port } = readConfig(process.env);
   const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
@@ -274,7 +274,6 @@ async function visit(tenantName: string, url: string | undefined, user: string) 
   return { id: made.id, calls: await signInTo(url ?? `http://${host}:${port}`, tenantName, made.key) };
 }
 
-/** Does one command. */
 async function doCommand<Name extends CommandName>(
   name: Name,
   takes: Commands[Name]['takes'],
@@ -290,7 +289,7 @@ function wholeNumber(text: string): number {
   return value;
 }
 
-/** A setting as it is typed. */
+/** Formats the value of a setting as it is written on the command line. */
 function settingText(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(',');

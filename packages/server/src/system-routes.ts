@@ -11,7 +11,7 @@ import { Problem, problemDocument } from './http/problem.ts';
 import type { Service } from './service.ts';
 import { sourceFile } from './source-file.ts';
 
-/** Where `pnpm reference` puts the page, and beside it the reference in other formats. */
+/** Folder that `pnpm reference` writes the page to, with the reference in other formats. */
 const referenceFolder = fileURLToPath(new URL('../../../dist', sourceFile('system-routes.ts')));
 const referenceFile = join(referenceFolder, 'reference.html');
 const besideReference =
@@ -19,7 +19,7 @@ const besideReference =
 
 type Page = (request: Request, response: Response) => Promise<void> | void;
 
-/** What the process serves beside the contract: its state, the contract itself, and the keys that verify tokens. */
+/** Endpoints outside the contract: health, the contract itself, and the public keys that verify tokens. */
 export function systemRoutes(service: Service): RequestHandler {
   return serve(
     {
@@ -35,7 +35,7 @@ export function systemRoutes(service: Service): RequestHandler {
   );
 }
 
-/** The metrics alone, for a port of their own. */
+/** Only the metrics, for a separate port. */
 export function metricsApp(service: Service): Express {
   const app = express();
   app.disable('x-powered-by');
@@ -57,7 +57,7 @@ function serve(pages: Readonly<Record<string, Page>>, otherPage?: (path: string)
   };
 }
 
-/** A response that is right for this moment only. */
+/** Marks a response that must not be cached. */
 function current(response: Response): Response {
   return response.set('Cache-Control', 'no-store');
 }
@@ -92,7 +92,7 @@ function isBearer(request: Request, token: string): boolean {
   return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
 
-/** Compressed forms of the page, which `pnpm reference` writes beside it. */
+/** Compressed variants of the page, written by `pnpm reference`. */
 const compressed: Readonly<Record<string, string>> = { br: `${referenceFile}.br`, gzip: `${referenceFile}.gz` };
 
 function referencePage(): Page {
@@ -116,7 +116,7 @@ function referencePage(): Page {
   };
 }
 
-/** The reference as Markdown, and the collection for Postman. */
+/** Serves the reference as Markdown and the Postman collection. */
 function fileBesideReference(request: Request, response: Response): void {
   response.sendFile(request.path, { root: referenceFolder }, (error) => {
     if (error === undefined || error === null || response.headersSent) return;

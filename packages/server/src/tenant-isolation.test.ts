@@ -17,11 +17,11 @@ import { Random } from './demo-data/profiles/random.ts';
 import { seedDemoData } from './demo-data.ts';
 import { createApiKey, ensureApiUser } from './operator/api-keys.ts';
 
-/** How many requests have values of another tenant. Each is compared with one that has values that nobody has. */
+/** Number of requests with values of another tenant. Each one is compared with a request that has unknown values. */
 const isSample = process.env.ISOLATION_REQUESTS === undefined;
 const wanted = Number(process.env.ISOLATION_REQUESTS ?? '300');
 const seed = Number(process.env.ISOLATION_SEED ?? '1');
-/** Off, to see that the queries keep tenants apart by themselves. */
+/** Disabled to verify that the queries alone isolate tenants. */
 const hasPolicies = process.env.ISOLATION_POLICIES !== 'off';
 
 const { service, store, address, addTenant, signIn } = await testService();
@@ -34,7 +34,7 @@ const marks = await leaveMarks(theirs);
 const others = await TenantValues.read(store, theirs.tenant.id);
 if (!hasPolicies) await dropPolicies();
 
-/** A tenant with the firm of the examples, and with three years of a small firm where there is time for it. */
+/** Creates a tenant with the firm of the examples and, in a full run, with three years of a small firm. */
 async function furnish(name: string): Promise<Tenant> {
   const tenant = await addTenant(name);
   await seedDemoData({ service }, name);
@@ -45,7 +45,10 @@ async function furnish(name: string): Promise<Tenant> {
   return tenant;
 }
 
-/** What a tenant gets from the service and another one must not use: cursors, tags, keys that were used, URLs, a secret. */
+/**
+ * Collects values that a tenant receives and another one must not be able to use: cursors, ETags, used keys, URLs, a
+ * secret.
+ */
 async function leaveMarks({ call }: TestCaller) {
   const cursors: string[] = [];
   for (const { path, paging } of allOperations) {
@@ -69,7 +72,7 @@ async function leaveMarks({ call }: TestCaller) {
   return { cursors, tags, secret: secret.body.secret, url };
 }
 
-/** The first file that can be downloaded. */
+/** URL of the first downloadable file. */
 async function downloadUrlOf({ call }: Pick<TestCaller, 'call'>): Promise<URL> {
   const { body } = await call<{ data: { id: string }[] }>('GET', '/api/v1/files?status=AVAILABLE');
   const path = `/api/v1/files/${body.data[0]?.id}?includeDownloadUrl=true`;
@@ -86,12 +89,12 @@ async function dropPolicies(): Promise<void> {
   );
 }
 
-/** What gives away that a response has something of the other tenant. */
+/** Detects data of the other tenant in responses. */
 class Watch {
   readonly #foreignIds = new Set([...others.tableOf.keys()].filter((id) => !own.tableOf.has(id)));
   readonly #sent = new Set<string>();
 
-  /** What was sent may come back, also later: it can be stored. */
+  /** Allows values that were sent, because they can be stored and returned later. */
   allow(values: readonly string[]): void {
     for (const value of values) this.#sent.add(value);
   }
@@ -109,7 +112,7 @@ class Watch {
   }
 }
 
-/** What a response says, without what differs from one request to the next. */
+/** The content of a response without the parts that differ between requests. */
 function outcomeOf({ path, method }: Operation, { status, body }: HttpAnswer<unknown>): string {
   const isRead = method === 'GET' || /^\/(gql\/v1|v1)\/|lookup$|\/batch\/\{type\}$|\/test\//.test(path);
   const told = JSON.stringify(body, (key, value) => (passing.includes(key) ? undefined : value)) ?? '';
@@ -135,13 +138,13 @@ const send = ({ method, path, body, headers }: WireRequest) => ours.call(method,
 
 interface Run {
   readonly findings: string[];
-  /** Operations whose responses differ because of rows that earlier requests have made. */
+  /** Operations whose responses differ because of rows that earlier requests created. */
   readonly ambiguous: string[];
   readonly accepted: Map<string, number>;
   readonly sent: Map<string, number>;
 }
 
-/** Sends requests with foreign values, and compares each response with that to the same request with unknown values. */
+/** Sends requests with foreign values, and compares each response with that of the same request with unknown values. */
 async function attack(run: Run, base: BaseRequests, foreign: ForeignRequests, operation: Operation): Promise<void> {
   const [request, next] = prepared(base, foreign, operation);
   if (next === undefined) {
@@ -152,14 +155,15 @@ async function attack(run: Run, base: BaseRequests, foreign: ForeignRequests, op
   }
   let difference: string | undefined;
   const tried: string[] = [];
-  // What a request changes can make the other one fail. A difference counts if other values make it again, in either order.
+  // A change by one request can make the other one fail. A difference counts if other values reproduce it in either
+  // order.
   for (let attempt = 0; attempt < 4; attempt++) {
     const pair = next();
     tried.push(...pair.sent, ...pair.unknownSent);
     difference = await differenceOf(run, operation, pair, foreign, attempt % 2 === 0);
     if (difference === undefined) return;
   }
-  // A text that one's own rows have by now, from a request before, is neither foreign nor unknown.
+  // A text that an earlier request stored in this tenant is neither foreign nor unknown.
   const texts = tried.filter((value) => value.toLowerCase().includes(mark.slice(0, -1).toLowerCase()));
   if (await storesAny(store, ours.tenant.id, texts)) run.ambiguous.push(operation.id);
   else run.findings.push(difference ?? '');
@@ -185,7 +189,7 @@ async function differenceOf(
   isForeignFirst: boolean,
 ): Promise<string | undefined> {
   watch.allow(sent);
-  // That the request would succeed but for the foreign values is seen once for each operation.
+  // Once per operation, verifies that the request succeeds without the foreign values.
   if (!run.accepted.has(operation.id)) judge(run, operation, own, await send(own));
   const before = isForeignFirst ? undefined : await send(unknown);
   const answer = await send(foreign);
@@ -210,13 +214,13 @@ function describeRequest({ id }: Operation, { method, path, body, headers }: Wir
   return `${id}: ${method} ${path} ${JSON.stringify(headers)} ${JSON.stringify(body)?.slice(0, 1_500)}`;
 }
 
-test(`${wanted} requests with values of another tenant find and change nothing there`, async () => {
+test(`${wanted} requests with values of another tenant neither find nor change anything there`, async () => {
   const run: Run = { findings: [], ambiguous: [], accepted: new Map(), sent: new Map() };
   const base = new BaseRequests(new Random(seed), own);
   const foreign = new ForeignRequests(new Random(seed + 1), own, others, marks);
   const before = await digestOf(store, theirs.tenant.id);
   const operations = allOperations.filter(({ id }) => id !== 'createToken');
-  // A few findings say enough.
+  // A few findings are enough.
   for (let number = 0; number < wanted && run.findings.length < 20; number++) {
     const operation = operations[number % operations.length];
     if (operation !== undefined) await attack(run, base, foreign, operation);

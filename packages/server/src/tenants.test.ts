@@ -8,10 +8,10 @@ import { clientType } from './resources/clients/reference-data.ts';
 
 const { service, store, signIn, addTenant } = await testService();
 
-/** Stands in every text of the one tenant, and nowhere else. */
+/** Part of every text of one tenant, and of no other text. */
 const mark = 'Zyzzyva';
 
-/** A tenant with the same references as the other one has. */
+/** Creates a tenant with the same references as the other one. */
 async function furnish(name: string, word: string) {
   const tenant = await addTenant(name);
   const caller = await signIn({ roles: ['API_ADMIN'], tenant });
@@ -52,7 +52,7 @@ async function furnish(name: string, word: string) {
 const ours = await furnish('ours', mark);
 const theirs = await furnish('theirs', 'Plain');
 
-/** Everything that the tables hold of a tenant. */
+/** All rows of a tenant in all tables, as text. */
 async function everything(tenantId: number): Promise<string> {
   const tables = await store.system((transaction) =>
     transaction.all<{ name: string }>(sql`select table_name as name from information_schema.columns
@@ -74,7 +74,7 @@ beforeAll(async () => {
 
 const ids = [ours.clientId, ours.contactId, ours.typeId, ours.groupId, ours.clientContactInfoId];
 
-/** The examples of an operation's body, with every id replaced. */
+/** The request examples of an operation, with every ID replaced. */
 function bodies(operation: Operation, id: string): unknown[] {
   const described = contract.paths[operation.path] as Readonly<
     Record<
@@ -97,7 +97,7 @@ function bodies(operation: Operation, id: string): unknown[] {
 const implemented = allOperations.filter((operation) => operation.id !== 'createToken');
 
 test.each(implemented.map((operation) => [operation.id, operation] as const))(
-  '%s shows and changes nothing of another tenant',
+  '%s neither returns nor changes data of another tenant',
   async (_id, operation) => {
     for (const id of ids) {
       const path = operation.path.replaceAll(/\{(id|[a-zA-Z]+Id)\}/g, id).replaceAll(/\{(type|name)\}/g, 'Client');
@@ -112,11 +112,11 @@ test.each(implemented.map((operation) => [operation.id, operation] as const))(
   },
 );
 
-describe('what is another tenant`s', () => {
+describe('a row of another tenant', () => {
   const search = (caller: TestCaller, where: object) =>
     caller.call<{ data: unknown[] }>('POST', '/gql/v1/clients/search', { where });
 
-  test('is not found by its id', async () => {
+  test('is not found by its ID', async () => {
     for (const path of [
       `/gql/v1/client/${ours.clientId}`,
       `/gql/v1/contact/${ours.contactId}`,
@@ -135,7 +135,7 @@ describe('what is another tenant`s', () => {
     }
   });
 
-  test('cannot be referred to', async () => {
+  test('cannot be referenced', async () => {
     for (const wrong of [
       { clientTypeId: ours.typeId },
       { clientGroupId: ours.groupId },
@@ -154,7 +154,7 @@ describe('what is another tenant`s', () => {
     expect(upserted.body).toMatchObject({ succeeded: [], failed: [{ code: 'REFERENCE_NOT_FOUND' }] });
   });
 
-  test('does not stand in the way of the same references and keys, which mean one`s own', async () => {
+  test('does not prevent the same references and keys, which refer to the caller`s own rows', async () => {
     const [mine, other] = [ours, theirs].map((side) => side.clientId);
     expect(mine).not.toBe(other);
     const link = { contacts: [{ lastName: 'Linked', clients: [{ clientRef: 'SAME' }] }] };

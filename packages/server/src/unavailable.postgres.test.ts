@@ -66,7 +66,7 @@ function expectUnavailable(answer: WireAnswer): void {
   expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
 }
 
-test('while the database is away the service says so, and when it is back nothing is lost', async () => {
+test('reports a database that is unavailable, and loses nothing once it is back', async () => {
   expect(await onboard('Before')).toMatchObject({ status: 201 });
   expect(await wire(address, { path: '/readyz' })).toMatchObject({ status: 200 });
   await proxy.sever();

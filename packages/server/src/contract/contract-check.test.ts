@@ -7,19 +7,22 @@ import { seedDemoData } from '../demo-data.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 
 const service = await testService();
-// Most rows cannot be created without others that they refer to.
+// Most rows require other rows that they refer to.
 await seedDemoData(service, service.tenant.name);
 const elsewhere = await service.addTenant('elsewhere');
 const otherTenant = await service.signIn({ roles: ['API_ADMIN'], tenant: elsewhere });
-// Some operations are for every API user of the tenant, so this one belongs to the other tenant.
+// Some operations are open to every API user of the tenant, so this one belongs to the other tenant.
 const forbidden = await service.signIn({ roles: [], tenant: elsewhere });
 
 const signedIn = (token: string, tenant: string) => ({ Authorization: `Bearer ${token}`, Tenant: tenant });
 
-/** Probes of an operation. `CONTRACT_PROBES=1000` sends all of them. What differs between the engines shows with few. */
+/**
+ * Probes per operation. `CONTRACT_PROBES=1000` sends all of them. A few are enough to reveal differences between the
+ * engines.
+ */
 const probes = Number(process.env.CONTRACT_PROBES ?? (engineName === 'pglite' ? 10 : 40));
 
-await describeContract('the server keeps the contract', {
+await describeContract('the server matches the contract', {
   spec: fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url)),
   minCoverage: 95,
   options: async () => ({
@@ -36,7 +39,7 @@ await describeContract('the server keeps the contract', {
   }),
 });
 
-/** The token with an end that has passed. */
+/** The same token, already expired. */
 async function expired(token: string): Promise<string> {
   const { key, kid } = service.service.keys.signingKey();
   const past = Math.floor(Date.now() / 1000) - 3600;

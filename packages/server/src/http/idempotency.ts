@@ -5,31 +5,31 @@ import type { Operation } from '../contract/contract.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { Problem } from './problem.ts';
 
-/** What an operation answered, as it is kept for replays. */
+/** A response as it is stored for replays. */
 export interface KeptAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** A claimed key: the first call with it keeps its answer, in the transaction that does its work. */
+/** A claimed key: the first request with it stores its response, in the same transaction as its changes. */
 export interface Claim {
-  /** @throws Problem `REQUEST_IN_PROGRESS` where another call has taken the key over meanwhile. */
+  /** @throws Problem `REQUEST_IN_PROGRESS` if another request has since claimed the key. */
   keep(transaction: Transaction, answer: KeptAnswer): Promise<void>;
-  /** Whether an answer was given to keep. */
+  /** Whether a response was stored. */
   isKept(): boolean;
-  /** Gives the key back after a call without effect, so that it can be tried again. */
+  /** Releases the key after a request without effect, so that it can be used again. */
   release(): Promise<void>;
 }
 
-/** A first call that died without an answer blocks its key for this long. */
+/** Time that a request that died blocks its key, in seconds. */
 const abandonedAfterSeconds = 60;
 
 /**
- * Claims an `Idempotency-Key`, or finds the response to the first call with it. A key is bound to its API user.
+ * Claims an `Idempotency-Key`, or returns the response to the first request with it. A key is bound to its API user.
  *
- * @throws Problem `IDEMPOTENCY_KEY_REUSED` where the first call was of another operation or had another input,
- *   `REQUEST_IN_PROGRESS` while it runs.
+ * @throws Problem `IDEMPOTENCY_KEY_REUSED` if the first request was for another operation or had another input,
+ * `REQUEST_IN_PROGRESS` while it runs.
  */
 export async function claimKey(
   store: Store,
@@ -70,7 +70,7 @@ export async function claimKey(
     return first.answer;
   });
 
-  /** The claim that was made at this instant, and no other: one that was taken for dead may still be running. */
+  /** The claim made at this instant only: a request that was presumed dead may still be running. */
   function claimOf(at: string): Claim {
     const own = sql`${place} and status = 'RUNNING' and created_at = ${at}`;
     let hasAnswer = false;
@@ -96,10 +96,10 @@ export async function claimKey(
   }
 }
 
-/** How many rows are deleted in one transaction. */
+/** Number of rows that are deleted in one transaction. */
 const purgeBatch = 1_000;
 
-/** Deletes keys that have expired, of all tenants. @returns how many */
+/** Deletes the expired keys of all tenants, and returns their number. */
 export async function purgeExpiredKeys(store: Store): Promise<number> {
   const tenants = await store.system((transaction) => transaction.all<{ id: number }>(sql`select id from tenant`));
   let purged = 0;

@@ -1,4 +1,4 @@
-/** The thread behind `large-bodies.ts`: checks one request after the other. */
+/** The worker thread of `large-bodies.ts`: checks one request after the other. */
 import { parentPort } from 'node:worker_threads';
 import { allOperations } from '../contract/contract.ts';
 import { contractValidator } from '../contract/validator.ts';

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 
-/** How many bodies are read in one turn of the event loop; each brings a chunk of 64 KiB at most. */
+/** Number of bodies that are read in one turn of the event loop; each read is a chunk of at most 64 KiB. */
 const readsPerTurn = 8;
 
 const paced = new WeakSet<IncomingMessage>();
@@ -8,16 +8,16 @@ const waiting = new Set<IncomingMessage>();
 let isScheduled = false;
 
 /**
- * Reads a body chunk by chunk, in turns with all other bodies. Node reads as much as has arrived, up to 2 MB of each connection
- * before anything else is served; with 200 large bodies at the same time, that is a pause of 100 ms and more for everybody.
+ * Reads a body chunk by chunk, in turns with all other bodies. Node would read up to 2 MB of each connection before it
+ * serves anything else; 200 concurrent large bodies would block all requests for 100 ms and more.
  *
- * Whoever is interested in the body adds their own listener. Without one, the body is discarded.
+ * Consumers of the body add their own listener. Without one, the body is discarded.
  */
 export function paceBody(request: IncomingMessage): void {
   if (paced.has(request)) return void request.resume();
   paced.add(request);
   request.on('data', () => {
-    // The rest has arrived, too: there is nothing to wait for.
+    // The rest has already arrived.
     if (request.complete) return;
     request.pause();
     waiting.add(request);
@@ -26,7 +26,7 @@ export function paceBody(request: IncomingMessage): void {
   request.once('close', () => waiting.delete(request));
 }
 
-/** Discards bodies that nobody has read at the same pace. Node reads them at once when the response has been sent. */
+/** Discards unread bodies at the same pace. Node would read them at once after the response. */
 export function withPacedBodies(listener: RequestListener): RequestListener {
   return (request, response) => {
     response.prependOnceListener('finish', () => {

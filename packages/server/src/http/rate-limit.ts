@@ -8,10 +8,10 @@ export interface RateLimit {
 }
 
 /**
- * Limits per caller, by the policies of the contract (headers as in the IETF draft on RateLimit fields). Each process
- * counts for itself: behind a balancer, the limit of all is the sum.
+ * Limits requests per caller, by the policies of the contract (headers as in the IETF draft on RateLimit fields). Each
+ * process counts separately: behind a balancer, the total limit is their sum.
  *
- * @param factor what the contract's limits are multiplied with; 0 switches limiting off.
+ * @param factor for the contract's limits; 0 disables limiting.
  */
 export function createRateLimit(factor: number): RateLimit {
   const limiters = new Map<string, RateLimiterMemory>();

@@ -12,7 +12,7 @@ const credentials = { Authorization: `Bearer ${token}`, Tenant: 'firm' };
 const client = (await handle('onboardClient', { body: { name: 'Harbor', address: {} } })).body;
 const byId = `/gql/v1/client/${client.clientId}`;
 
-/** What Node's parser lets through as a method, but for CONNECT, which asks for a tunnel and no answer. */
+/** Methods that Node's parser accepts, except CONNECT, which requests a tunnel and gets no response. */
 const methods = METHODS.filter((method) => method !== 'CONNECT');
 
 describe('a path', () => {
@@ -40,7 +40,7 @@ describe('a path', () => {
     '/constructor',
     '/__proto__',
     '/%00',
-  ])('that is none of the contract is not there: %s', async (path) => {
+  ])('that is not in the contract is not found: %s', async (path) => {
     for (const method of ['GET', 'POST']) {
       const answer = await wire(address, { method, path, headers: credentials });
       expect(answer).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } });
@@ -49,7 +49,7 @@ describe('a path', () => {
   });
 
   test.each(['http://[', 'http://x:99999999/', '*', 'http://other.example/unknown'])(
-    'that is no path at all is not there either: %s',
+    'that is malformed is not found: %s',
     async (target) => {
       const { hostname, port } = new URL(address);
       const socket = connect(Number(port), hostname);
@@ -61,7 +61,7 @@ describe('a path', () => {
   );
 
   test.each(['x', '0', client.clientId.toUpperCase(), `${client.clientId}0`, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'])(
-    'with an id that is none of ours is wrong: %s',
+    'with a malformed ID is rejected: %s',
     async (id) => {
       const answer = await call('GET', `/gql/v1/client/${id}`);
       expect(answer.body).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
@@ -69,7 +69,7 @@ describe('a path', () => {
     },
   );
 
-  test('with an id that nothing has is not found', async () => {
+  test('with an unknown ID is not found', async () => {
     const answer = await call('GET', '/gql/v1/client/0199a1c2-0c01-7c01-8a4f-5d2e9b60f101');
     expect(answer.body).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
@@ -78,7 +78,7 @@ describe('a path', () => {
 describe('another method', () => {
   const paths = new Map(Map.groupBy(allOperations, (operation) => operation.path));
 
-  test.each([...paths])('is refused, and the right ones are told: %s', async (path, operations) => {
+  test.each([...paths])('is rejected with the allowed methods: %s', async (path, operations) => {
     const right: string[] = operations.map((operation) => operation.method);
     const wrong = path === '/gql/v1/clients' ? methods : ['HEAD', 'OPTIONS', 'TRACE', 'PUT', 'PROPFIND'];
     for (const method of wrong.filter((one) => !right.includes(one))) {
@@ -89,7 +89,7 @@ describe('another method', () => {
     }
   });
 
-  test('is refused outside of the contract as well', async () => {
+  test('is also rejected outside of the contract', async () => {
     const answer = await wire(address, { method: 'POST', path: '/healthz' });
     expect(answer).toMatchObject({
       status: 405,
@@ -100,7 +100,7 @@ describe('another method', () => {
   });
 });
 
-describe('what is answered', () => {
+describe('a response', () => {
   test.each([
     undefined,
     '*/*',
@@ -110,7 +110,7 @@ describe('what is answered', () => {
     'text/html, application/json;q=0.1',
     'application/problem+json, application/json',
     '',
-  ])('is JSON where the caller takes it: %s', async (accept) => {
+  ])('is JSON if the caller accepts it: %s', async (accept) => {
     const headers = { ...credentials, ...(accept === undefined ? {} : { Accept: accept }) };
     const answer = await wire(address, { path: byId, headers });
     expect(answer.status).toBe(200);
@@ -118,14 +118,14 @@ describe('what is answered', () => {
   });
 
   test.each(['text/html', 'application/xml', 'application/json;q=0', 'image/*', 'x'])(
-    'is nothing else: %s',
+    'is never another type: %s',
     async (accept) => {
       const answer = await wire(address, { path: byId, headers: { ...credentials, Accept: accept } });
       expect(answer).toMatchObject({ status: 406, json: { code: 'NOT_ACCEPTABLE' } });
     },
   );
 
-  test('is a 304 of headers alone where the caller has it', async () => {
+  test('is a 304 without a body if the ETag matches', async () => {
     const first = await wire(address, { path: byId, headers: credentials });
     const headers = { ...credentials, 'If-None-Match': first.headers.etag ?? '' };
     const again = await wire(address, { path: byId, headers });
@@ -133,13 +133,13 @@ describe('what is answered', () => {
     expect(again.headers).toMatchObject({ etag: first.headers.etag, 'cache-control': 'no-store' });
   });
 
-  test('carries the id of the call, the caller`s own or not', async () => {
+  test('has a request ID, with or without one from the caller', async () => {
     const answer = await call<{ requestId: string }>('GET', '/gql/v1/client/x', undefined, { 'X-Request-Id': 'mine' });
     expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'));
     expect(answer.body.requestId).not.toBe('mine');
   });
 
-  test('says nothing of what serves it', async () => {
+  test('does not disclose the software of the server', async () => {
     const answer = await wire(address, { path: byId, headers: credentials });
     expect(Object.keys(answer.headers)).not.toContain('x-powered-by');
     expect(Object.keys(answer.headers)).not.toContain('server');
@@ -148,7 +148,7 @@ describe('what is answered', () => {
 
 describe('a header', () => {
   test.each(['traceparent', 'X-Client-Id', 'Tenant', 'Authorization', 'Accept', 'If-None-Match', 'X-Other'])(
-    'may be long and strange, and is no fault of ours: %s',
+    'can be long and unusual without an internal error: %s',
     async (name) => {
       for (const value of ['x'.repeat(12_000), 'é\u00ff', '"', '{}', ',,,;;;=']) {
         const answer = await wire(address, { path: byId, headers: { ...credentials, [name]: value } });
