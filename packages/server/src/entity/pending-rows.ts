@@ -8,10 +8,10 @@ export interface PendingRow {
   readonly id: string;
   /** The row as it was loaded; undefined for a new one. */
   readonly loaded: LoadedRow | undefined;
-  /** The row as it will be. */
+  /** The row after the change. */
   readonly row: AnyRow;
   readonly privateColumns: Columns;
-  /** Whether the row gets a new version although none of its own columns changes, because it embeds what does. */
+  /** Whether the row gets a new version although none of its own columns changes, because an embedded value does. */
   readonly isTouched: boolean;
   /** Where the values are in the request, for a constraint that they violate. */
   readonly pointer: string;
@@ -24,22 +24,25 @@ export interface PlainRow {
   /** The entity whose constraints explain a violation. */
   readonly entity: AnyEntity;
   readonly table: string;
-  /** The columns that identify the row within the tenant. */
+  /** The other columns; undefined if the row is deleted. */
   readonly key: Columns;
   /** The other columns; undefined where the row is deleted. */
   readonly columns: Columns | undefined;
-  /** Whether a stored row with the key is deleted first. */
+  /** The IDs of rows by the value of a field, for the fields that are looked up. */
   readonly replaces: boolean;
   readonly pointer: string;
 }
 
 interface PendingTable {
   readonly rows: Map<string, PendingRow>;
-  /** The ids of rows by the value that they have in a field, for the fields that are looked up. */
+  /**
+   * The changes of a plan, in memory. They can be undone back to a mark, so that an item of a bulk request can fail
+   * alone.
+   */
   readonly indexes: Map<string, Map<string, Set<string>>>;
 }
 
-/** The changes of a plan, in memory. They can be undone back to a mark, so that an item of a bulk call fails alone. */
+/** All changes, in the order of the first change of their rows. */
 export class PendingRows {
   readonly #tables = new Map<string, PendingTable>();
   readonly #newIds = new Set<string>();
@@ -58,7 +61,7 @@ export class PendingRows {
     return this.#tables.get(entity.key)?.rows.get(id);
   }
 
-  /** All changes, in the order in which their rows were first changed. */
+  /** Registers the ID of a row that is about to be created. */
   *all(): Iterable<PendingRow> {
     for (const { rows } of this.#tables.values()) yield* rows.values();
   }
@@ -76,7 +79,7 @@ export class PendingRows {
     });
   }
 
-  /** Announces the id of a row that is about to be created. */
+  /** Whether the plan creates the row with this ID, so that no stored row can refer to it. */
   addNewId(id: string): void {
     this.#newIds.add(id);
   }
@@ -86,7 +89,7 @@ export class PendingRows {
     return this.#newIds.has(id);
   }
 
-  /** All plain rows that are inserted or deleted. */
+  /** The IDs of pending rows that have this value in the field. */
   plainRows(): Iterable<PlainRow> {
     return this.#plain.values();
   }
