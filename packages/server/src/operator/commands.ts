@@ -8,7 +8,9 @@ import { type JobOverview, listJobs, retryJob } from './jobs.ts';
 import { type SettingChange, setTenantSetting, showTenantSettings } from './tenant-settings.ts';
 import { createTenant, type NewTenant, type Operator } from './tenants.ts';
 
-/** What an operator can have done, by name. Each takes and gives plain JSON, so that a running server can do it too. */
+/**
+ * The operator's commands by name. Arguments and results are plain JSON, so that a running server can execute them too.
+ */
 export interface Commands {
   'tenant create': { takes: NewTenant; gives: { name: string } };
   'tenant set': { takes: SettingChange; gives: OperatorSettings };
@@ -61,7 +63,7 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   'webhook rotate-secret': rotateWebhookSecret,
 };
 
-/** Does one command. @throws Error with a sentence for the operator. */
+/** Runs one command. @throws Error with a sentence for the operator. */
 export function runCommand<Name extends CommandName>(
   operator: Operator,
   name: Name,

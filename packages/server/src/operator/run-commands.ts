@@ -16,7 +16,9 @@ export type Run = <Name extends CommandName>(
   takes: Commands[Name]['takes'],
 ) => Promise<Commands[Name]['gives']>;
 
-/** Does commands: through the running server, which alone may touch the embedded database, or on the database itself. */
+/**
+ * Runs commands: in the running server, which has exclusive access to the embedded database, or directly on the database.
+ */
 export async function withOperator<Result>(work: (run: Run) => Promise<Result>): Promise<Result> {
   const config = readConfig(process.env);
   if (config.databaseUrl === undefined && (await isServing(config.dataDir)))
@@ -24,7 +26,7 @@ export async function withOperator<Result>(work: (run: Run) => Promise<Result>):
   return onDatabase(config, (operator) => work((name, takes) => runCommand(operator, name, takes)));
 }
 
-/** Works on the database itself. @throws DirectoryInUse where a server has the embedded database open. */
+/** Runs commands directly on the database. @throws DirectoryInUse if a server has the embedded database open. */
 export async function onDatabase<Result>(
   config: Config,
   work: (operator: Operator) => Promise<Result>,

@@ -7,17 +7,18 @@ import { type CommandName, type Commands, isCommand, runCommand } from './comman
 import type { Operator } from './tenants.ts';
 
 /**
- * The embedded database belongs to one process, so while the server runs, the operator's commands are done by the server.
- * They come over a socket in the data directory that only the owner of the directory can open.
+ * Only one process can open the embedded database, so a running server executes the operator's commands. They are sent
+ * over a socket in the data directory that only the owner of the directory can open.
  */
 function socketIn(dataDir: string): string {
   return join(dataDir, 'operator.sock');
 }
 
-/** Takes commands until it is closed. */
+/** Accepts commands until it is closed. */
 export async function listenForCommands(dataDir: string, operator: Operator): Promise<Server> {
   const path = socketIn(dataDir);
-  // What a killed server left behind; a living one holds the lock of the database, so this process would not be here.
+  // A socket left behind by a killed server; a running server holds the lock of the database, so this process would have
+  // failed before.
   await rm(path, { force: true });
   const server = createServer(async (incoming, outgoing) => {
     const answer = (status: number, body: unknown) => outgoing.writeHead(status).end(JSON.stringify(body));
@@ -49,7 +50,7 @@ export async function isServing(dataDir: string): Promise<boolean> {
   });
 }
 
-/** Has the running server do a command. @throws Error with the sentence of the server, or because it has stopped */
+/** Runs a command in the running server. @throws Error with the message of the server, or if it has stopped */
 export async function askServer<Name extends CommandName>(
   dataDir: string,
   name: Name,

@@ -10,21 +10,21 @@ import { UniqueViolation } from '../store/errors.ts';
 import { recordOperatorAct } from '../store/operator-log.ts';
 
 export interface NewTenant {
-  /** The name that calls carry in the `Tenant` header. */
+  /** The name in the `Tenant` header of requests. */
   readonly name: string;
   readonly displayName: string;
   /** ISO 4217. */
   readonly currency: string;
-  /** IANA. */
+  /** IANA time zone. */
   readonly timeZone: string;
   /** ISO 3166 alpha-2, of the firm's first legal entity. */
   readonly country: string;
 }
 
 /**
- * Makes a tenant and the firm's first legal entity, which every client is billed by.
+ * Creates a tenant and the firm's first legal entity, which bills all clients.
  *
- * @throws Error with a sentence where the name is taken or has another form.
+ * @throws Error with a sentence if the name is invalid or already used.
  */
 export async function createTenant({ service }: Operator, wanted: NewTenant): Promise<Tenant> {
   if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(wanted.name)) {
@@ -52,7 +52,7 @@ export async function createTenant({ service }: Operator, wanted: NewTenant): Pr
   return tenant;
 }
 
-/** What an operator's command works on. */
+/** The resources that an operator's command works on. */
 export interface Operator {
   readonly service: Pick<Service, 'store' | 'storage' | 'vault' | 'tokens' | 'keys' | 'directory'>;
 }
@@ -75,7 +75,7 @@ async function insertTenant({ store }: Operator['service'], wanted: NewTenant): 
   }
 }
 
-/** The tenant with the name. @throws Error with a sentence where there is none. */
+/** Returns the tenant with the name. @throws Error with a sentence if it does not exist. */
 export async function tenantNamed(
   { service }: { readonly service: Pick<Operator['service'], 'directory'> },
   name: string,
@@ -85,7 +85,7 @@ export async function tenantNamed(
   return tenant;
 }
 
-/** One transaction of the operator's for a tenant, audited as such. */
+/** Runs one transaction of the operator for a tenant, audited as the operator. */
 export function asOperator<T>(
   { store, vault }: Operator['service'],
   tenant: Tenant,

@@ -11,7 +11,7 @@ const { invoiceOf, linkOf, newClient, owing, pay, payments } = await payingFirm(
 const browser = await startBrowser();
 afterAll(() => browser.close());
 
-/** With `SCREENSHOTS=<folder>` every page that a test ends on is kept there, to be looked at. */
+/** With `SCREENSHOTS=<folder>`, stores a picture of the last page of every test there. */
 const folder = process.env.SCREENSHOTS;
 if (folder !== undefined) mkdirSync(folder, { recursive: true });
 
@@ -22,13 +22,13 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
   let page: Page;
   const faults: string[] = [];
 
-  /** A browser of a payer of its own. */
+  /** Opens a separate browser context for a payer. */
   async function open(options: object = {}): Promise<Page> {
     context = await browser.newContext({ viewport, ...options });
     page = await context.newPage();
     faults.length = 0;
     page.on('console', (message) => {
-      // The browser notes every status of 400 and above as a failed load.
+      // The browser reports every status of 400 and above as a failed load.
       if (!message.text().startsWith('Failed to load resource: the server responded with')) faults.push(message.text());
     });
     page.on('request', (request) => {
@@ -37,7 +37,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     return page;
   }
 
-  /** The page has no fault, nothing sticks out to the side, and everything to be pressed is large enough. */
+  /** Checks that the page has no errors, nothing overflows horizontally, and all controls are large enough. */
   async function look(what: string): Promise<void> {
     if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}-${what}.png`, fullPage: true });
     const root = 'document.documentElement';
@@ -70,7 +70,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     });
     await open();
     await page.goto(`${server.address}${link.path}`);
-    // Only what belongs to the chosen way of paying is shown.
+    // Only the fields of the selected payment method are visible.
     expect(await page.getByLabel('Card number').isVisible()).toBe(false);
     await look('form');
     await page.getByLabel('US bank account').check();
@@ -93,7 +93,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await payments(client.id)).toHaveLength(1);
   });
 
-  test('mistakes: the summary has the focus, and leads to the fields', async () => {
+  test('errors: the summary is focused and links to the fields', async () => {
     const client = await newClient();
     const link = await linkOf(client.ref, { note: 'Retainer for 2026' });
     await open();
@@ -111,7 +111,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await look('amount');
   });
 
-  test('the keyboard alone pays', async () => {
+  test('a payment with the keyboard only', async () => {
     const { client, link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -143,7 +143,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await heading()).toBe('Receipt');
   });
 
-  test('a challenge, and somebody else who looks meanwhile', async () => {
+  test('a challenge, and another payer who opens the page meanwhile', async () => {
     const { link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -161,7 +161,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await look('in-progress');
     await payerPage.getByRole('button', { name: 'Confirm' }).click();
     await payerPage.getByRole('heading', { name: 'Receipt' }).waitFor();
-    // The other page looks again by itself.
+    // The other page reloads automatically.
     await page.getByRole('heading', { name: 'This link was already used' }).waitFor({ timeout: 60_000 });
     await look('used');
     await payerContext.close();
@@ -191,7 +191,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await payments(client.id)).toHaveLength(1);
   });
 
-  test('the ends of links, and a token that leads nowhere', async () => {
+  test('final states of links, and an unknown token', async () => {
     const [used, expired, cancelled, invalidated] = [await owing(), await owing(), await owing(), await owing()];
     await new TestPayer(server.address).pay(used.link.path, goodCard);
     await server.store.write(server.tenant.id, (transaction) =>

@@ -15,7 +15,7 @@ export interface FormPage {
   readonly isTest: boolean;
 }
 
-/** What is owed, and the form to pay it. */
+/** Renders the amount due, and the form to pay it. */
 export function formPage({ link, shape, entered, errors, formKey, isTest }: FormPage): string {
   const { orgName, clientName, amount, currency, note } = link;
   const declined = link.attempt?.status === 'DECLINED' && errors.length === 0 ? link.attempt : undefined;
@@ -165,7 +165,7 @@ function errorOf(name: FieldName, errors: readonly FieldError[]): Content {
   return error !== undefined && html`<span class="error" id="${name}-error">${error.message}</span>`;
 }
 
-/** The sandbox's numbers, where payers can copy them. */
+/** The test numbers of the sandbox, for payers to copy. */
 function testNumbers({ methods }: FormShape): Html {
   return html`<div class="card"><details><summary>Test numbers</summary>
 <p>No money moves. Other numbers are declined.</p>

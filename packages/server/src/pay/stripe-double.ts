@@ -9,16 +9,16 @@ interface DoubleSession {
   intent: Stripe.PaymentIntent | undefined;
 }
 
-/** Some of the fields of an object of Stripe, by their names in its API. What is nested is as the double has it. */
+/** Some fields of a Stripe object, by their names in its API, at any depth. */
 type Part<T> = { [Name in keyof T]?: [Extract<T[Name], object>] extends [never] ? T[Name] : unknown };
 
-/** What is wrong with Stripe: it takes a request and the response is lost, or it is not there at all. */
+/** Simulated failures: Stripe processes a request and the response is lost, or it is unreachable. */
 type Trouble = 'none' | 'lost' | 'down';
 
 /**
- * Stripe's API as far as payments here use it, written from its public description (https://github.com/stripe/openapi,
- * https://docs.stripe.com/api): form-encoded requests, bearer keys, idempotency keys, sessions, intents, charges, disputes and
- * signed events. It rejects what Stripe would reject.
+ * A double of Stripe's API, limited to what payments use, written from its public description
+ * (https://github.com/stripe/openapi, https://docs.stripe.com/api): form-encoded requests, bearer keys, idempotency keys,
+ * sessions, intents, charges, disputes and signed events. It rejects what Stripe would reject.
  */
 export async function startStripeDouble(secretKey: string, webhookSecret: string) {
   const sessions = new Map<string, DoubleSession>();
@@ -56,7 +56,7 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
       );
     const { status, answer } =
       known ?? route(method, pathname, method === 'GET' ? searchParams : new URLSearchParams(body));
-    // Results are kept only where the request was run; rejected parameters are not.
+    // Results are only stored if the request was processed; requests with rejected parameters can be repeated.
     if (method === 'POST' && typeof key === 'string' && status !== 400) answers.set(key, { body, status, answer });
     send(status, answer);
   }
@@ -76,7 +76,7 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     if (known === undefined) return rejected(404, 'resource_missing', `No such object: '${id}'`);
     if (kind === 'payment_intents') {
       if (!fields.has('expand[0]'))
-        return rejected(400, 'parameter_missing', 'This double expands what the service asks for.');
+        return rejected(400, 'parameter_missing', 'This double only expands what the service requests.');
       return { status: 200, answer: known.intent ?? {} };
     }
     if (method === 'GET') return { status: 200, answer: known.session };
@@ -131,7 +131,7 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     return { status: 200, answer: session };
   }
 
-  /** A payer completes Checkout. A card is paid at once, a bank account is on its way. */
+  /** Completes Checkout as a payer. A card is paid at once, a bank account is pending. */
   function complete(id: string): void {
     const known = sessions.get(id);
     if (known?.session.status !== 'open') throw new Error('The session is not open.');
@@ -182,16 +182,16 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     set trouble(value: Trouble) {
       trouble = value;
     },
-    /** The bank pays what was on its way. */
+    /** The bank pays a pending payment. */
     settle: (id: string) =>
       Object.assign(intentOf(id), { status: 'succeeded', latest_charge: chargeOf(intentOf(id).amount) }),
-    /** The bank does not pay it. */
+    /** The bank rejects a pending payment. */
     fail: (id: string) =>
       Object.assign(intentOf(id), {
         status: 'requires_payment_method',
         last_payment_error: { code: 'insufficient_funds', message: 'The account has insufficient funds.' },
       }),
-    /** The payer disputes it; what is lost is taken back. */
+    /** The payer disputes a payment; a lost dispute returns it. */
     dispute(id: string, status: Stripe.Dispute.Status): Stripe.Dispute {
       const intent = intentOf(id);
       Object.assign(intent.latest_charge ?? {}, { disputed: true });
@@ -207,7 +207,7 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
       return made;
     },
     expire: (id: string) => Object.assign(sessions.get(id)?.session ?? {}, { status: 'expired', url: null }),
-    /** A notification, with the header that proves where it is from (https://docs.stripe.com/webhooks/signature). */
+    /** Creates a notification, with its signature header (https://docs.stripe.com/webhooks/signature). */
     notification(type: string, object: object, secret = webhookSecret, at = Math.floor(Date.now() / 1000)) {
       const body = JSON.stringify({ id: `evt_${randomUUID()}`, object: 'event', type, data: { object } });
       const signature = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');

@@ -5,7 +5,7 @@ import { propertiesOf, resolved } from '../contract/fields.ts';
 
 const { call } = await testService();
 
-/** An operand that the operator takes, whatever the column holds. */
+/** An operand of the right type for the operator, whatever the column contains. */
 function operandOf(given: Schema): unknown {
   const schema = resolved(given);
   if (schema.type === 'array') return [operandOf(schema.items ?? {})];
@@ -21,7 +21,7 @@ function operandOf(given: Schema): unknown {
   return values[schema.format ?? ''] ?? 'x';
 }
 
-/** Every column and operator that a where clause may name, as a clause of its own; relations too. */
+/** Every column and operator that a where clause can contain, each in a clause of its own; relations too. */
 function* clausesOf(schema: Schema): Generator<object> {
   for (const [name, given] of Object.entries(propertiesOf(schema))) {
     if (name.startsWith('_')) continue;
@@ -50,11 +50,11 @@ const searches = allOperations
   });
 
 describe.each(searches)('%s', (_id, operation, properties) => {
-  test('can filter by all that its contract names', async () => {
+  test('supports every filter that its contract declares', async () => {
     const clauses = [...clausesOf(resolved(properties.where ?? {}))];
     expect(clauses.length).toBeGreaterThan(20);
     const refused = [];
-    // Some at once: each is compiled and run all the same.
+    // Several run concurrently: each is still compiled and run.
     for (let start = 0; start < clauses.length; start += 20) {
       const some = clauses.slice(start, start + 20);
       const { status } = await call('POST', operation.path, { where: { _or: some } });
@@ -67,7 +67,7 @@ describe.each(searches)('%s', (_id, operation, properties) => {
     expect(refused).toEqual([]);
   });
 
-  test('can sort by all that its contract names', async () => {
+  test('supports every order that its contract declares', async () => {
     const keys = Object.keys(propertiesOf(resolved(resolved(properties.orderBy ?? {}).items ?? {})));
     expect(keys.length).toBeGreaterThan(5);
     for (const key of keys) {

@@ -5,7 +5,7 @@ import { withReads } from '../../test/with-reads.ts';
 import { TimeBudgetExceeded } from '../store/errors.ts';
 import type { Session, Store } from '../store/store.ts';
 
-/** What statements of reads do instead of running, if a test says so. */
+/** Replaces the statements of reads if a test sets it. */
 let instead: ((statement: number) => Promise<never>) | undefined;
 let counted = 0;
 
@@ -49,7 +49,7 @@ async function search(path: string, body: object) {
   return { ...answer, statements: counted };
 }
 
-test.each(paths)('%s counts rows only where the page does not tell their number', async (path) => {
+test.each(paths)('%s only counts rows if the page does not determine their number', async (path) => {
   const exactly = (total: number) => ({ status: 200, body: { total, totalIsExact: true } });
   expect(await search(path, { pageSize: 2 })).toMatchObject({ ...exactly(5), statements: 2 });
   expect(await search(path, { pageSize: 5 })).toMatchObject({ ...exactly(5), statements: 1 });
@@ -60,7 +60,7 @@ test.each(paths)('%s counts rows only where the page does not tell their number'
   expect((await search(path, { includeTotal: false })).body).not.toHaveProperty('total');
 });
 
-test.each(paths)('%s returns the page where there is no time left to count', async (path) => {
+test.each(paths)('%s returns the page if there is no time left to count', async (path) => {
   instead = async (statement) => {
     if (statement === 2) throw new TimeBudgetExceeded(2_000);
     return undefined as never;
@@ -76,7 +76,7 @@ test.each(paths)('%s returns the page where there is no time left to count', asy
   }
 });
 
-test.each(paths)('%s without time for the page is a problem of its own', async (path) => {
+test.each(paths)('%s returns a problem if there is no time left for the page', async (path) => {
   instead = async () => {
     throw new TimeBudgetExceeded(1_500);
   };

@@ -18,7 +18,7 @@ interface Found {
   readonly total: number;
 }
 
-// Letters that fold, letters that patterns and SQL take for something else, and equal rows.
+// Letters with case folding, characters that are special in patterns and SQL, and equal rows.
 const texts = ['Ab', 'aB', 'éa', 'Éa', 'Жб', 'жБ', '%', '_', '\\', "a'b", 'a%b', 'a_b', 'a\\b', '𝒜', '$1'];
 const instants = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '2025-06-30T23:59:59.999Z'];
 const roles = ['PREFERRED', 'BILLING', 'SECONDARY', 'SIGNER', 'OTHER'];
@@ -150,7 +150,7 @@ const columns = {
   },
 };
 
-/** Up to two columns side by side. */
+/** Up to two columns in one clause. */
 function clauses(of: Readonly<Record<string, fc.Arbitrary<Where>>>): fc.Arbitrary<Where> {
   const one = fc
     .constantFrom(...Object.entries(of))
@@ -171,7 +171,7 @@ function wheres(leaf: fc.Arbitrary<Where>): fc.Arbitrary<Where> {
   })).where;
 }
 
-/** Whether a clause costs no more than a search may. */
+/** Whether a clause is within the cost limit of a search. */
 function isAllowed(entity: Searchable, where: Where): boolean {
   try {
     checkCost(entity, where);

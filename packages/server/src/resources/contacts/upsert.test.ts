@@ -42,7 +42,7 @@ async function newClient(name: string) {
   return (await handle('onboardClient', { body: { name, address: {} } })).body;
 }
 
-/** What was announced of the rows since the last time, and the audit beside it. */
+/** Returns the events and audit rows of the rows since the last call. */
 const seen = new Set<string>();
 async function events(...ids: string[]): Promise<Event[]> {
   const all = await rows<Event & { key: string }>(sql`
@@ -60,8 +60,8 @@ async function events(...ids: string[]): Promise<Event[]> {
   }));
 }
 
-describe('an upsert', () => {
-  test('makes and changes contacts, each on its own, and says by index what came of it', async () => {
+describe('upsertContacts', () => {
+  test('creates and updates contacts independently, and reports results by index', async () => {
     const known = await one({ firstName: 'Ada', lastName: 'Known' });
     const answer = await upsert(
       { lastName: 'New' },
@@ -81,7 +81,7 @@ describe('an upsert', () => {
       { index: 3, code: 'VALIDATION_ERROR', pointer: '/contacts/3/lastName' },
       { index: 4, code: 'REFERENCE_NOT_FOUND', pointer: '/contacts/4/clients/0/clientRef' },
     ]);
-    // Changed twice in one transaction: one change.
+    // Changed twice in one transaction, which counts as one change.
     expect(await contact(known.id)).toMatchObject({
       title: 'CFO',
       phone: '+15035550100',
@@ -94,7 +94,7 @@ describe('an upsert', () => {
     expect(body.data).toEqual([]);
   });
 
-  test('keeps what is left out, clears what is null, and does nothing where nothing changes', async () => {
+  test('keeps omitted fields, clears null ones, and writes nothing if nothing changes', async () => {
     const made = await one({ firstName: 'Keep', lastName: 'Clear', email: 'Clear@X.example', title: 'CEO' });
     await one({ pmsRef: made.pmsRef, title: null });
     expect(await contact(made.id)).toMatchObject({
@@ -114,13 +114,13 @@ describe('an upsert', () => {
     [{ contacts: Array.from({ length: 101 }, () => ({ lastName: 'x' })) }],
     [{}],
     [{ contacts: {} }],
-  ])('of none or too many is refused', async (body) => {
+  ])('with no or too many entries is rejected', async (body) => {
     expect(await call('POST', '/api/v1/contacts/upsert', body)).toMatchObject({ status: 400 });
   });
 });
 
-describe('links', () => {
-  test('name the contact on the client, and change what a contact shows: both rise and are announced', async () => {
+describe('upsertContacts › links', () => {
+  test('set the contact of the client, and change the contact: both get a new version and an event', async () => {
     const { clientId, clientRef } = await newClient('Linking');
     const made = await one({ lastName: 'Linker' });
     await events(clientId, made.id);
@@ -146,7 +146,7 @@ describe('links', () => {
     expect(await byClient(clientId)).toEqual([]);
   });
 
-  test('are one row for a pair: linking again reopens it', async () => {
+  test('are one row per pair: linking again reactivates it', async () => {
     const { clientId, clientRef } = await newClient('Reopening');
     const made = await one({ lastName: 'Returner', clients: [{ clientRef }] });
     await one({ pmsRef: made.pmsRef, clients: [{ clientRef, active: false }] });
@@ -165,7 +165,7 @@ describe('links', () => {
     expect(await client(clientId)).toMatchObject({ secondaryContactId: made.id });
   });
 
-  test('leave a role where it is until it is taken from there', async () => {
+  test('keep a role until it is removed', async () => {
     const { clientId, clientRef } = await newClient('Exclusive');
     const first = await one({ lastName: 'First', clients: [{ clientRef, roles: ['PREFERRED'] }] });
     const { failed } = await upsert({ lastName: 'Second', clients: [{ clientRef, roles: ['PREFERRED'] }] });
@@ -178,7 +178,7 @@ describe('links', () => {
     expect(await client(clientId)).toMatchObject({ preferredContactId: both.succeeded[1]?.id });
   });
 
-  test('to what is gone are refused', async () => {
+  test('to inactive rows are rejected', async () => {
     const { clientId, clientRef } = await newClient('Gone');
     await store.write(tenant.id, (transaction) =>
       transaction.all(sql`update client set active = false where id = ${clientId}`),
@@ -194,7 +194,7 @@ describe('links', () => {
   });
 });
 
-test('the contacts of a client are those that are active, by links that are, while the client is', async () => {
+test('listContactsByClient › returns active contacts with active links while the client is active', async () => {
   const { clientId, clientRef } = await newClient('Listing');
   const people = await upsert(...['A', 'B', 'C'].map((lastName) => ({ lastName, clients: [{ clientRef }] })));
   const [a, b, c] = people.succeeded.map((contact) => contact.id);
@@ -216,7 +216,7 @@ test('the contacts of a client are those that are active, by links that are, whi
   });
 });
 
-test('every change leaves one audit row, with before and after, and one event with what changed', async () => {
+test('every change adds one audit row, with before and after, and one event with the changed fields', async () => {
   const made = await one({ lastName: 'Traced', email: 'traced@x.example' });
   const changed = await call<Upserted>('POST', '/api/v1/contacts/upsert', {
     contacts: [{ pmsRef: made.pmsRef, email: null, title: 'CFO' }],
