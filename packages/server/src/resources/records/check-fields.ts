@@ -15,11 +15,11 @@ import { isStandardType } from './standard-types.ts';
 type Finding = readonly [rule: keyof CustomField, code: string, detail: string];
 
 /**
- * The fields of a custom type as they will be stored, checked.
+ * Validates the fields of a custom type and completes them for storage.
  *
- * @param typeName the type that they belong to, which they may refer to.
- * @param stored the fields that the type has now: what they refer to already may be inactive by now.
- * @throws Problem `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` that points at each rule that is wrong.
+ * @param typeName the type of the fields, which they may refer to.
+ * @param stored the current fields of the type: their existing references may be to inactive types and rows.
+ * @throws Problem `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` that points at each invalid rule.
  */
 export async function readFields(
   unit: UnitOfWork,
@@ -53,7 +53,7 @@ const texts = ['STRING', 'TEXT', 'EMAIL', 'URL'];
 const numbers = ['INTEGER', 'DECIMAL'];
 const choices = ['ENUM', 'MULTI_ENUM'];
 
-/** The types that a rule is for; it must be left out in others. */
+/** The field types that a rule applies to; it must be omitted for others. */
 const rulesOfTypes: readonly (readonly [keyof CustomField, readonly string[]])[] = [
   ['minLength', texts],
   ['maxLength', texts],
@@ -66,7 +66,7 @@ const rulesOfTypes: readonly (readonly [keyof CustomField, readonly string[]])[]
   ['referenceKeys', ['REFERENCE']],
 ];
 
-/** What is wrong with a field, as far as it tells by itself. */
+/** Returns the errors of a field that do not depend on other data. */
 function faultsOf(field: CustomField): Finding[] {
   const { type, unique, required, nullable, defaultValue } = field;
   const findings = rulesOfTypes
@@ -125,7 +125,7 @@ function patternFaults(field: CustomField): Finding[] {
   return [];
 }
 
-/** References to types that there are not, or not any more, and keys that the rows of a type do not have. */
+/** Finds references to types that are unknown or inactive, and keys that the rows of a type do not have. */
 async function unknownTypes(
   unit: UnitOfWork,
   typeName: string,
@@ -154,7 +154,7 @@ async function unknownTypes(
   });
 }
 
-/** The field with its default in the form in which values are stored. */
+/** Normalizes the default of a field like stored values. */
 async function withDefault(unit: UnitOfWork, field: CustomField, index: number): Promise<CustomField> {
   const { name, defaultValue } = field;
   if (defaultValue === null) return field;
