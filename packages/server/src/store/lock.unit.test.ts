@@ -19,7 +19,7 @@ function newDirectory(): string {
   return join(folder, String(directories));
 }
 
-/** Another process that tries for the lock. @returns it, and what it said */
+/** Starts another process that tries to get the lock. @returns it, and its output */
 async function contender(directory: string): Promise<{ child: ChildProcess; said: string }> {
   const script = join(import.meta.dirname, '../../test/hold-lock.ts');
   const child = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -33,7 +33,7 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   await once(child, 'exit');
 }
 
-test('a second process is refused with the id of the first', async () => {
+test('a second process is rejected with the ID of the first', async () => {
   const directory = newDirectory();
   const lock = lockDirectory(directory);
   const second = await contender(directory);
@@ -42,21 +42,21 @@ test('a second process is refused with the id of the first', async () => {
   expect((await contender(directory)).said).toBe('locked');
 });
 
-test('this process is refused while another holds it, also when that one does not move', async () => {
+test('this process is rejected while another one holds the lock, also if that one is suspended', async () => {
   const directory = newDirectory();
   const { child } = await contender(directory);
   child.kill('SIGSTOP');
   expect(() => lockDirectory(directory)).toThrow(`is in use by the process with pid ${child.pid}`);
 });
 
-test('a holder that was killed is out of the way at once', async () => {
+test('the lock of a killed process is released immediately', async () => {
   const directory = newDirectory();
   const { child } = await contender(directory);
   await stop(child, 'SIGKILL');
   lockDirectory(directory).release();
 });
 
-test('a second use in the same process is refused, by whatever path', () => {
+test('a second use in the same process is rejected, whatever path it uses', () => {
   const directory = newDirectory();
   const lock = lockDirectory(directory);
   const alias = newDirectory();
@@ -70,7 +70,7 @@ test('a second use in the same process is refused, by whatever path', () => {
   again.release();
 });
 
-test('of many that start together exactly one gets it', async () => {
+test('of many processes that start together, exactly one gets the lock', async () => {
   const directory = newDirectory();
   const outcomes = await Promise.all([1, 2, 3, 4].map(() => contender(directory)));
   expect(outcomes.filter(({ said }) => said === 'locked')).toHaveLength(1);

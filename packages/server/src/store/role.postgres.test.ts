@@ -17,7 +17,7 @@ afterAll(async () => {
   await runOn(serverUrl, `drop role ${name}`);
 });
 
-test('a user who may not take on the service role learns what an administrator has to run', async () => {
+test('a user who may not assume the service role gets an error with the statements for an administrator', async () => {
   const options = { databaseUrl: databaseUrl(plain.href, name) };
   await expect(openStore(options)).rejects.toThrow(`GRANT financial_automation_service TO ${name};`);
   await runOn(serverUrl, `grant financial_automation_service to ${name}`);

@@ -3,17 +3,18 @@ import { findBreaches } from '../../resources/billing/invariants.ts';
 import { differencesOf } from '../../resources/billing/kept-sums.ts';
 import { CopyLoader, type Loader, type Report } from './table-loader.ts';
 
-/** Statements that put something aside, and those that bring it back. */
+/** Statements that remove something temporarily, and those that restore it. */
 interface Aside {
   readonly remove: readonly string[];
   readonly restore: readonly string[];
 }
 
 /**
- * Loads rows of several tenants in one transaction, which takes hours row by row: indexes are built afterwards, and references,
- * sums and rules are checked for all rows at once. Nobody else reads or writes the tables meanwhile. It takes no superuser.
+ * Loads rows of several tenants in one transaction, which would take hours row by row: indexes are built afterwards, and
+ * references, sums and rules are checked for all rows at once. The tables are locked meanwhile. It does not require a
+ * superuser.
  *
- * @throws Error where the rows break a reference or a rule of the books; then nothing is loaded.
+ * @throws Error if the rows violate a reference or a rule of the books; then nothing is loaded.
  */
 export async function loadInBulk(
   databaseUrl: string,
@@ -44,7 +45,7 @@ export async function loadInBulk(
       const count = await aside();
       report(name, count, (performance.now() - start) / 1000);
     };
-    // The planner must know of the rows before it checks references between them.
+    // The planner needs statistics of the rows before it checks references between them.
     await step('statistics', async () => runAll(client, ['analyze']));
     await step('indexes', () => runAll(client, indexes.restore));
     await step('references', () => runAll(client, references.restore));
@@ -70,10 +71,10 @@ async function checkBooks(loader: CopyLoader): Promise<void> {
     ...(await findBreaches(loader, loader.tenantId)).map(({ rule, id, detail }) => `${rule}: ${id} has ${detail}`),
   ];
   if (found.length > 0)
-    throw new Error(`The demo data contradicts itself, ${found.length} times, first in: ${found[0]}`);
+    throw new Error(`The demo data is inconsistent in ${found.length} places, first in: ${found[0]}`);
 }
 
-/** The tables that have rows of tenants. */
+/** The tables with rows of tenants. */
 const tenantTables = `select a.attrelid from pg_attribute a join pg_class c on c.oid = a.attrelid
   where a.attname = 'tenant_id' and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`;
 
@@ -82,7 +83,7 @@ async function asideOf(client: pg.Client, query: string): Promise<Aside> {
   return { remove: rows.map(({ remove }) => remove), restore: rows.map(({ restore }) => restore) };
 }
 
-/** That row-level security binds the owner too: rows cannot be copied into such tables. */
+/** Row-level security that also applies to the owner: rows cannot be copied into such tables. */
 function rowProtection(client: pg.Client): Promise<Aside> {
   return asideOf(
     client,
@@ -101,7 +102,7 @@ function referencesOf(client: pg.Client): Promise<Aside> {
   );
 }
 
-/** Triggers that keep sums and check rows, by the names of their functions. Others have effects that are needed. */
+/** Triggers that update sums and check rows, by the names of their functions. Others have required effects. */
 function triggersOf(client: pg.Client): Promise<Aside> {
   return asideOf(
     client,
@@ -112,7 +113,7 @@ function triggersOf(client: pg.Client): Promise<Aside> {
   );
 }
 
-/** Indexes of no constraint. */
+/** Indexes without a constraint. */
 function indexesOf(client: pg.Client): Promise<Aside> {
   return asideOf(
     client,

@@ -7,15 +7,15 @@ interface Wanted {
   readonly operator: Operator;
   readonly databaseUrl: string | undefined;
   readonly profile: ProfileName;
-  /** Of the first tenant; others beside it have an ending. */
+  /** Name of the first tenant; the others append a suffix. */
   readonly name: string;
   readonly log: (line: string) => void;
 }
 
 /**
- * Makes the tenants of a profile and fills them. One that an interrupted run has left empty is filled.
+ * Creates the tenants of a profile and fills them. An empty one from an interrupted run is filled.
  *
- * @throws Error with a sentence where a tenant has demo data already.
+ * @throws Error with a sentence if a tenant already has demo data.
  */
 export async function makeDemoTenants({ operator, databaseUrl, profile, name, log }: Wanted): Promise<void> {
   const tenants = [
