@@ -1,7 +1,7 @@
 /**
- * Takes the contract as it is for released: `pnpm contract:release v9.9.0`. What is unreleased in the changelog moves under
- * the version and today's date, the bundle takes the place of the last released one, and the breaks that were allowed are
- * done. The package script asks the gate first.
+ * Releases the current contract: `pnpm contract:release v9.9.0`. Unreleased changes in the changelog move under the
+ * version and today's date, the bundle replaces the last released one, and the list of allowed breaks is cleared. The
+ * package script runs the gate first.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
@@ -29,7 +29,7 @@ try {
 
 async function release(version: string, date: string): Promise<void> {
   const last = await releasedContract();
-  // Everything is read and judged before anything is written.
+  // Everything is read and checked before anything is written.
   const changelog = released(await readFile(changelogFile, 'utf8'), version, date);
   const [mistake] = mistakesIn(releasesOf(changelog));
   if (mistake !== undefined) throw new Error(`CHANGELOG.md: ${mistake}`);

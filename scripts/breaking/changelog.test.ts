@@ -26,8 +26,8 @@ const text = `# Changelog
 
 const mistakes = (from: string, to: string) => mistakesIn(releasesOf(text.replace(from, to)));
 
-describe('the form of the changelog', () => {
-  test('is right', () => expect(mistakesIn(releasesOf(text))).toEqual([]));
+describe('the format of the changelog', () => {
+  test('is valid', () => expect(mistakesIn(releasesOf(text))).toEqual([]));
 
   test.each([
     ['## Unreleased', '## Next', 'The first section must be "## Unreleased".'],
@@ -69,7 +69,7 @@ describe('the form of the changelog', () => {
   ])('"%s" as "%s"', (from, to, mistake) => expect(mistakes(from, to)).toEqual([mistake]));
 });
 
-test('gives the entries of a group of what is unreleased', () => {
+test('returns the entries of a group of unreleased changes', () => {
   const releases = releasesOf(text);
   expect(entriesOf(releases, 'Added')).toEqual(['A thing,\non two lines.', 'GET /a/{id}.']);
   expect(entriesOf(releases, 'Breaking changes')).toEqual([]);
@@ -83,7 +83,7 @@ test.each([
 ])('"%s" names %s: %s', (entry, word, expected) => expect(names(entry, word)).toBe(expected));
 
 describe('a release', () => {
-  test('moves what is unreleased under its version', () => {
+  test('moves unreleased changes under its version', () => {
     const after = released(text, 'v1.11.0', '2026-03-01');
     expect(after).toContain('## Unreleased\n\n## v1.11.0 – 2026-03-01\n\n### Added\n\n- A thing,');
     expect(mistakesIn(releasesOf(after))).toEqual([]);

@@ -1,4 +1,4 @@
-/** CHANGELOG.md: its form, what it declares, and the move of what is unreleased under a version. */
+/** CHANGELOG.md: its format, the changes that it declares, and moving unreleased changes under a version. */
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { toString as textOf } from 'mdast-util-to-string';
 
@@ -16,7 +16,7 @@ interface Group {
 export interface Release {
   readonly heading: string;
   readonly groups: readonly Group[];
-  /** Where its heading ends in the text. */
+  /** The offset in the text at which its heading ends. */
   readonly end: number;
 }
 
@@ -47,7 +47,7 @@ function sections(blocks: readonly Block[], depth: number): { heading: Block; bl
   return found;
 }
 
-/** What is wrong with the form; one sentence each. */
+/** Returns the errors in the format, one sentence each. */
 export function mistakesIn(releases: readonly Release[]): string[] {
   const [first, ...rest] = releases;
   const mistakes = first?.heading === unreleased ? [] : [`The first section must be "## ${unreleased}".`];
@@ -125,7 +125,7 @@ export function names(entry: string, word: string): boolean {
     .includes(word);
 }
 
-/** The text after a release: the unreleased changes are under the version. Throws if that is not possible. */
+/** Returns the text after a release: the unreleased changes are under the version. Throws if that is not possible. */
 export function released(text: string, version: string, date: string): string {
   const [first, newest] = releasesOf(text);
   const heading = `${version} – ${date}`;

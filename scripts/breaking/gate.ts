@@ -15,10 +15,10 @@ export interface Gate {
   readonly comparison: Comparison;
   readonly allowed: readonly Allowed[];
   readonly releases: readonly Release[];
-  /** The version that the present contract is compared with. */
+  /** The version that the current contract is compared with. */
   readonly releasedVersion: string;
   readonly usersOf: (at: string) => readonly User[];
-  /** The words by which a changelog entry can refer to a place. */
+  /** The words by which a changelog entry can refer to an element. */
   readonly wordsFor: (at: string) => readonly string[];
 }
 

@@ -3,7 +3,7 @@ import { failureOf } from './problem.ts';
 import type { AnyApiResponse, AnyInput } from './types.ts';
 
 type RequestPage = (input: AnyInput) => Promise<AnyApiResponse>;
-/** Where an operation has its page: GET in the query, POST in the body. */
+/** Where an operation has its page parameters: GET in the query, POST in the body. */
 type Place = 'query' | 'body';
 
 interface AnyPage {

@@ -20,7 +20,7 @@ interface Response {
   readonly headers: Headers;
 }
 
-/** An operation that is known only at run time, with an input that the service validates. */
+/** The types of the client are for operations that are known at compile time. */
 export type Send = (operationId: OperationId, request: Request) => Promise<Response>;
 
 export function senderOf(client: Client): Send {

@@ -5,11 +5,11 @@ export interface WireAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The text as JSON; undefined where it is none. */
+  /** The text as JSON; undefined if it is not JSON. */
   readonly json: unknown;
 }
 
-/** One request exactly as it is given: `fetch` tidies paths, adds headers and refuses methods. */
+/** Sends one request unchanged: `fetch` normalizes paths, adds headers and rejects methods. */
 export function wire(
   address: string,
   wanted: {

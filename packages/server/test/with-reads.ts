@@ -1,6 +1,6 @@
 import type { Store } from '../src/store/store.ts';
 
-/** A store whose reads go another way. */
+/** A store with a replaced `read`. */
 export function withReads(store: Store, read: Store['read']): Store {
   return {
     engine: store.engine,

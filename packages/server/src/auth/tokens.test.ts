@@ -54,7 +54,11 @@ const forged: Readonly<Record<string, string>> = {
   'HS256 with the public key as JWK': await hs256(Buffer.from(JSON.stringify(published))),
   'HS256 with the public key as PEM': await hs256(Buffer.from(await exportSPKI(publicKey))),
   'a foreign key with our kid': await sign({}, {}, foreign.privateKey),
-  'a foreign key embedded in the header': await sign({}, { jwk: await exportJWK(foreign.publicKey) }, foreign.privateKey),
+  'a foreign key embedded in the header': await sign(
+    {},
+    { jwk: await exportJWK(foreign.publicKey) },
+    foreign.privateKey,
+  ),
   'a foreign key of another algorithm': await sign({}, { alg: 'ES256' }, ecdsa.privateKey),
   'an unknown kid': await sign({}, { kid: 'x' }),
   'no kid': await new SignJWT(claims).setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt' }).sign(key),

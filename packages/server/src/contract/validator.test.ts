@@ -187,7 +187,7 @@ test('validates the configured share of responses', async () => {
   share = 1;
 });
 
-test('a status 100 to 199 is outside of the contract', async () => {
+test('health, metrics and the contract itself are served outside of the contract', async () => {
   expect(await wire(address, { path: '/healthz' })).toMatchObject({ status: 200, json: { status: 'up' } });
   expect(await wire(address, { path: '/readyz' })).toMatchObject({ status: 200, json: { status: 'ready' } });
   const metrics = await wire(address, { path: '/metrics' });

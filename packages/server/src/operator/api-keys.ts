@@ -87,13 +87,18 @@ export async function ensureApiUser(
     returning id, roles, active`);
   if (after === undefined) throw new Error('The API user was not created.');
   if (JSON.stringify(before) !== JSON.stringify(after)) {
-    await audit(transaction, tenant, "Writes one row of the tenant's audit log. Changes by the operator are recorded like those of callers.", {
-      entityType: 'ApiUser',
-      entityId: after.id,
-      kind: before === undefined ? 'CREATE' : 'UPDATE',
-      before: before ?? null,
-      after: { name, ...after },
-    });
+    await audit(
+      transaction,
+      tenant,
+      "Writes one row of the tenant's audit log. Changes by the operator are recorded like those of callers.",
+      {
+        entityType: 'ApiUser',
+        entityId: after.id,
+        kind: before === undefined ? 'CREATE' : 'UPDATE',
+        before: before ?? null,
+        after: { name, ...after },
+      },
+    );
   }
   return after.id;
 }

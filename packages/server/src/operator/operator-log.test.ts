@@ -73,7 +73,11 @@ test('signing keys and new tenants add rows to the operator log, which cannot be
   await addTenant('logged');
   expect((await operatorLog()).slice(-3)).toEqual([
     { operation: 'signing-key rotate', subject: kid, details: null },
-    { operation: 'api-key list shows when a key was last used, and the signing key that it depends on', subject: before, details: null },
+    {
+      operation: 'api-key list shows when a key was last used, and the signing key that it depends on',
+      subject: before,
+      details: null,
+    },
     {
       operation: 'tenant create',
       subject: 'logged',

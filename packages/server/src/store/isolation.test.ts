@@ -95,33 +95,30 @@ test('work without a tenant sees no rows of tenants', async () => {
   await expect(selection).rejects.toMatchObject({ sqlState: '22P02' });
 });
 
-test.each(bindings)(
-  'tenants are isolated on shared connections, $name',
-  async ({ store, tenantId, otherTenantId }) => {
-    const tenants = [tenantId, otherTenantId, await addTenant(store, 'gamma')];
-    for (const tenant of tenants) {
-      await store.write(tenant, (transaction) => transaction.all(insertOrg(tenant, `org of ${tenant}`)));
-    }
-    const seen = sql<{ bound: string; tenants: number[] }>`
+test.each(bindings)('tenants are isolated on shared connections, $name', async ({ store, tenantId, otherTenantId }) => {
+  const tenants = [tenantId, otherTenantId, await addTenant(store, 'gamma')];
+  for (const tenant of tenants) {
+    await store.write(tenant, (transaction) => transaction.all(insertOrg(tenant, `org of ${tenant}`)));
+  }
+  const seen = sql<{ bound: string; tenants: number[] }>`
     select current_setting('app.tenant_id') as bound, (select array_agg(distinct tenant_id) from org) as tenants`;
-    const failing = sql`select 1 / 0`;
-    // A fixed sequence of tenants and kinds of work in an order that does not match the pool's.
-    let state = 7;
-    const random = (below: number): number => {
-      state = (state * 48_271) % 2_147_483_647;
-      return state % below;
-    };
-    const operations = Array.from({ length: 600 }, async () => {
-      const tenant = tenants[random(tenants.length)] ?? 0;
-      const kind = random(5);
-      if (kind === 0) await expect(store.write(tenant, (transaction) => transaction.all(failing))).rejects.toThrow();
-      if (kind === 1) await expect(store.read(tenant, (session) => session.all(failing))).rejects.toThrow();
-      if (kind === 2) await store.system((transaction) => transaction.all(sql`select id from tenant`));
-      const work = kind === 3 ? store.write.bind(store) : store.read.bind(store);
-      return { tenant, row: await work(tenant, (session) => session.first(seen)) };
-    });
-    for (const { tenant, row } of await Promise.all(operations)) {
-      expect(row).toEqual({ bound: String(tenant), tenants: [tenant] });
-    }
-  },
-);
+  const failing = sql`select 1 / 0`;
+  // A fixed sequence of tenants and kinds of work in an order that does not match the pool's.
+  let state = 7;
+  const random = (below: number): number => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % below;
+  };
+  const operations = Array.from({ length: 600 }, async () => {
+    const tenant = tenants[random(tenants.length)] ?? 0;
+    const kind = random(5);
+    if (kind === 0) await expect(store.write(tenant, (transaction) => transaction.all(failing))).rejects.toThrow();
+    if (kind === 1) await expect(store.read(tenant, (session) => session.all(failing))).rejects.toThrow();
+    if (kind === 2) await store.system((transaction) => transaction.all(sql`select id from tenant`));
+    const work = kind === 3 ? store.write.bind(store) : store.read.bind(store);
+    return { tenant, row: await work(tenant, (session) => session.first(seen)) };
+  });
+  for (const { tenant, row } of await Promise.all(operations)) {
+    expect(row).toEqual({ bound: String(tenant), tenants: [tenant] });
+  }
+});

@@ -135,7 +135,8 @@ function addBound(keyword: string, holds: (value: string, limit: string) => bool
 /** Provides patterns to Ajv: never as `RegExp`, which can take exponential time. */
 function patternOf(source: string) {
   const pattern = compilePattern(source);
-  if (pattern instanceof PatternFault) throw new Error(`The invalid pattern ${source} was not rejected: ${pattern.detail}`);
+  if (pattern instanceof PatternFault)
+    throw new Error(`The invalid pattern ${source} was not rejected: ${pattern.detail}`);
   return { test: pattern.test, toString: () => source };
 }
 patternOf.code = 'patternOf';

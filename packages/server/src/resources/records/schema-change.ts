@@ -42,7 +42,10 @@ function narrowings(before: CustomField, after: CustomField): string[] {
     [after.required && !before.required, 'becomes required'],
     [before.nullable && !after.nullable, 'can no longer be null'],
     [after.unique && !before.unique, 'becomes unique'],
-    [returns && (after.unique || mustHaveValue(after)), 'is reactivated with a rule that was not checked in the meantime'],
+    [
+      returns && (after.unique || mustHaveValue(after)),
+      'is reactivated with a rule that was not checked in the meantime',
+    ],
     [(after.minLength ?? 0) > (before.minLength ?? 0), 'gets a greater minLength'],
     [longestTextOf(after) < longestTextOf(before), 'gets a smaller maxLength'],
     [after.pattern !== null && after.pattern !== before.pattern, 'gets another pattern'],

@@ -17,7 +17,8 @@ export function recordsOf(caller: TestCaller) {
     /** Creates one record; fails the test if it is rejected. */
     async make(type: string, attributes: object, systemRef?: string): Promise<WriteItem & { readonly id: string }> {
       const [item] = await write('POST')([{ type, attributes, ...(systemRef === undefined ? {} : { systemRef }) }]);
-      if (item?.id == null || item.status === 'FAILED') throw new Error(`The record was not created: ${JSON.stringify(item)}`);
+      if (item?.id == null || item.status === 'FAILED')
+        throw new Error(`The record was not created: ${JSON.stringify(item)}`);
       return { ...item, id: item.id };
     },
     define: (name: string, fields: readonly object[]) =>
