@@ -5,7 +5,7 @@
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { mistakesIn, released, releasesOf } from './breaking/changelog.ts';
+import { errorsIn, released, releasesOf } from './breaking/changelog.ts';
 import {
   allowedBreaks,
   changelogFile,
@@ -31,8 +31,8 @@ async function release(version: string, date: string): Promise<void> {
   const last = await releasedContract();
   // Everything is read and checked before anything is written.
   const changelog = released(await readFile(changelogFile, 'utf8'), version, date);
-  const [mistake] = mistakesIn(releasesOf(changelog));
-  if (mistake !== undefined) throw new Error(`CHANGELOG.md: ${mistake}`);
+  const [error] = errorsIn(releasesOf(changelog));
+  if (error !== undefined) throw new Error(`CHANGELOG.md: ${error}`);
   const bundle = await readFile(presentFile, 'utf8');
   const allowed = withoutEntries(await readFile(allowedBreaks, 'utf8'));
 

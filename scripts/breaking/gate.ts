@@ -1,6 +1,6 @@
 /** The check of breaking changes before a release. Returns one text for each required action. */
 import { stringify } from 'yaml';
-import { breakingChanges, entriesOf, groupNames, mistakesIn, names, type Release, versionOf } from './changelog.ts';
+import { breakingChanges, entriesOf, errorsIn, groupNames, names, type Release, versionOf } from './changelog.ts';
 import { type Break, type Comparison, identity } from './compare.ts';
 import type { User } from './users.ts';
 
@@ -25,7 +25,7 @@ export interface Gate {
 export const allowedFile = 'openapi/released/allowed-breaks.yaml';
 
 export function complaints(gate: Gate): string[] {
-  const form = mistakesIn(gate.releases).map((mistake) => `CHANGELOG.md: ${mistake}`);
+  const form = errorsIn(gate.releases).map((error) => `CHANGELOG.md: ${error}`);
   return [...undeclared(gate), ...stale(gate), ...unfounded(gate), ...form, ...unannounced(gate), ...unversioned(gate)];
 }
 

@@ -25,6 +25,6 @@ export function withLinksInside(page: string): string {
   return [rendered.replaceAll('href="/', 'href="#/'), ...programs].join('<script type="module">');
 }
 
-function changed(what: string): Error {
-  return new Error(`Redoc no longer ${what}. Check its current behavior, and change scripts/reference/alone.ts.`);
+function changed(behavior: string): Error {
+  return new Error(`Redoc no longer ${behavior}. Check its current behavior, and change scripts/reference/alone.ts.`);
 }

@@ -11,10 +11,10 @@ const advice =
 
 /** Starts it. Throws an error with instructions if there is none, or if it does not start. */
 export async function startBrowser(): Promise<Browser> {
-  const given = process.env.CHROMIUM_PATH;
-  if (given !== undefined && !existsSync(given))
-    throw new Error(`CHROMIUM_PATH is ${given}, but this file does not exist. ${advice}`);
-  const own = given ?? known.find((path) => existsSync(path));
+  const configured = process.env.CHROMIUM_PATH;
+  if (configured !== undefined && !existsSync(configured))
+    throw new Error(`CHROMIUM_PATH is ${configured}, but this file does not exist. ${advice}`);
+  const own = configured ?? known.find((path) => existsSync(path));
   const { executablePath, env } = own === undefined ? await packaged() : { executablePath: own, env: {} };
   try {
     // Without the sandbox, as tests run as root in containers; the only page that it opens is ours.

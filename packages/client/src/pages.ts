@@ -54,8 +54,8 @@ export async function* rowsOf(pages: AsyncIterable<AnyPage>): AsyncGenerator<unk
 }
 
 function membersOf(input: AnyInput, place: Place): Record<string, unknown> {
-  const given = input[place];
-  return typeof given === 'object' && given !== null ? { ...given } : {};
+  const start = input[place];
+  return typeof start === 'object' && start !== null ? { ...start } : {};
 }
 
 async function pageOf(response: Promise<AnyApiResponse>): Promise<AnyPage> {

@@ -12,9 +12,9 @@ afterEach(() => service.stop());
 /** Returns rows 0 to `count` - 1, like a list under `/gql/v1` or a lookup under `/api/v1`. */
 function serve(count: number, paging: 'offset' | 'number') {
   return ({ method, query, body }: Received): Reply => {
-    const asked = method === 'GET' ? query : (body as Record<string, unknown>);
-    const size = Number(asked.pageSize ?? 50);
-    const page = Number(asked.cursor ?? asked.page ?? 0);
+    const received = method === 'GET' ? query : (body as Record<string, unknown>);
+    const size = Number(received.pageSize ?? 50);
+    const page = Number(received.cursor ?? received.page ?? 0);
     const first = paging === 'offset' ? page : page * size;
     const data = Array.from({ length: Math.max(0, Math.min(size, count - first)) }, (_, index) => ({
       id: `${first + index}`,
@@ -22,11 +22,18 @@ function serve(count: number, paging: 'offset' | 'number') {
     const hasMore = first + size < count;
     const nextCursor = hasMore && paging === 'offset' ? String(first + size) : null;
     return {
-      body: { data, page, pageSize: size, hasMore, nextCursor, ...(asked.includeTotal === true && { total: count }) },
+      body: {
+        data,
+        page,
+        pageSize: size,
+        hasMore,
+        nextCursor,
+        ...(received.includeTotal === true && { total: count }),
+      },
     };
   };
 }
-const asked = () => service.received.map(({ body }) => body);
+const received = () => service.received.map(({ body }) => body);
 async function idsOf(rows: AsyncIterable<{ id: string }>): Promise<string> {
   const ids = [];
   for await (const row of rows) ids.push(row.id);
@@ -38,7 +45,7 @@ describe('the rows of a list', () => {
     service.respond = serve(7, 'offset');
     const where = { status: { _eq: 'ACTIVE' } } as const;
     expect(await idsOf(service.client().rows('searchClients', { body: { where, pageSize: 3 } }))).toBe('0 1 2 3 4 5 6');
-    expect(asked()).toEqual([
+    expect(received()).toEqual([
       { where, pageSize: 3 },
       { where, pageSize: 3, cursor: '3' },
       { where, pageSize: 3, cursor: '6' },
@@ -48,7 +55,7 @@ describe('the rows of a list', () => {
   it('require no body if it has no required properties', async () => {
     service.respond = serve(2, 'offset');
     expect(await idsOf(service.client().rows('listClients'))).toBe('0 1');
-    expect(asked()).toEqual([{}]);
+    expect(received()).toEqual([{}]);
   });
 
   it.each([0, 1, 49, 50, 51, 100])('are complete: %i in pages of 50', async (count) => {
@@ -63,7 +70,7 @@ describe('the rows of a list', () => {
     const api = service.client();
     expect(await idsOf(api.rows('listClients', { body: { page: 2, pageSize: 3 } }))).toBe('2 3 4 5 6');
     expect(await idsOf(api.rows('listClients', { body: { cursor: '6', pageSize: 3 } }))).toBe('6');
-    expect(asked()).toEqual([
+    expect(received()).toEqual([
       { page: 2, pageSize: 3 },
       { pageSize: 3, cursor: '5' },
       { pageSize: 3, cursor: '6' },
@@ -117,7 +124,7 @@ describe('the rows of a look-up', () => {
     service.respond = serve(7, 'number');
     const input = { path: { type: 'WorkCode' }, body: { pageSize: 3 } } as const;
     expect(await idsOf(service.client().rows('lookupCodes', input))).toBe('0 1 2 3 4 5 6');
-    expect(asked()).toEqual([
+    expect(received()).toEqual([
       { pageSize: 3, page: 0 },
       { pageSize: 3, page: 1 },
       { pageSize: 3, page: 2 },
@@ -168,7 +175,7 @@ describe('the pages', () => {
       [3, 5, '3'],
       [2, undefined, null],
     ]);
-    expect(asked()).toEqual([
+    expect(received()).toEqual([
       { pageSize: 3, includeTotal: true },
       { pageSize: 3, cursor: '3' },
     ]);

@@ -68,8 +68,8 @@ async function start({ roles = ['API_ADMIN'], tenant = 'firm', words = [], withT
       },
     }),
   );
-  const call = async (name: string, given: Record<string, unknown> = {}) => {
-    const { isError = false, content } = await client.callTool({ name, arguments: given });
+  const call = async (name: string, args: Record<string, unknown> = {}) => {
+    const { isError = false, content } = await client.callTool({ name, arguments: args });
     const texts = content.map((part) => (part.type === 'text' ? part.text : part.type));
     return { isError, texts, json: () => JSON.parse(texts[0] ?? '') };
   };
@@ -173,9 +173,9 @@ describe('a call', () => {
 
   it('repeats a write with the same Idempotency-Key without a second effect', async () => {
     const { call } = await start({ words: ['--allow-writes'] });
-    const given = { 'Idempotency-Key': 'onboard-pine', body: { ...harbor, name: 'Pine' } };
-    const first = await call('onboardClient', given);
-    expect((await call('onboardClient', given)).texts[0]).toBe(first.texts[0]);
+    const args = { 'Idempotency-Key': 'onboard-pine', body: { ...harbor, name: 'Pine' } };
+    const first = await call('onboardClient', args);
+    expect((await call('onboardClient', args)).texts[0]).toBe(first.texts[0]);
     const found = await call('searchClients', { body: { where: { name: { _eq: 'Pine' } } } });
     expect(found.json().data).toHaveLength(1);
   });
@@ -198,19 +198,19 @@ describe('a call', () => {
 
   it('passes on problems with their code, detail and pointers', async () => {
     const { call } = await start();
-    const answer = await call('searchClients', { body: { where: { nothing: { _eq: 'x' } }, pageSize: 5000 } });
-    expect(answer.isError).toBe(true);
-    expect(answer.json()).toMatchObject({ status: 400, code: 'VALIDATION_ERROR', detail: expect.any(String) });
-    expect(answer.json().errors.map(({ pointer }: { pointer: string }) => pointer)).toContain('/pageSize');
+    const response = await call('searchClients', { body: { where: { nothing: { _eq: 'x' } }, pageSize: 5000 } });
+    expect(response.isError).toBe(true);
+    expect(response.json()).toMatchObject({ status: 400, code: 'VALIDATION_ERROR', detail: expect.any(String) });
+    expect(response.json().errors.map(({ pointer }: { pointer: string }) => pointer)).toContain('/pageSize');
   });
 
   it('cannot access rows of another tenant', async () => {
     const rival = await start({ tenant: 'rival', words: ['--allow-writes'] });
     const { clientId } = (await rival.call('onboardClient', { body: { ...harbor, name: 'Secret' } })).json();
     const { call } = await start();
-    const answer = await call('getClient', { id: clientId });
-    expect(answer.isError).toBe(true);
-    expect(answer.json()).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+    const response = await call('getClient', { id: clientId });
+    expect(response.isError).toBe(true);
+    expect(response.json()).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
 
   it('reports unknown and missing arguments', async () => {

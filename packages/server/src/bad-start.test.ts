@@ -58,9 +58,9 @@ const onBothEngines: BadStart[] = [
     name: 'a database of a later version',
     settings: async () => {
       const changed = engineName === 'pglite' ? { DATA_DIR: await copyOfData() } : {};
-      const spoilt = { ...environment, ...changed };
-      await runAsOwner(spoilt, `insert into schema_migration (name, timestamp) values ('9999_later', '')`);
-      onTestFinished(() => runAsOwner(spoilt, `delete from schema_migration where name = '9999_later'`));
+      const damaged = { ...environment, ...changed };
+      await runAsOwner(damaged, `insert into schema_migration (name, timestamp) values ('9999_later', '')`);
+      onTestFinished(() => runAsOwner(damaged, `delete from schema_migration where name = '9999_later'`));
       return changed;
     },
     says: /^The database is newer than this program: it has 9999_later\./,

@@ -30,7 +30,7 @@ export interface Config {
   readonly masterKey: Buffer;
   readonly logLevel: string;
   /** Share of responses that are validated before they are sent, from 0 to 1. Problems are always validated. */
-  readonly answerValidation: number;
+  readonly responseValidation: number;
   /** Factor for the contract's rate limits; 0 disables them. */
   readonly rateLimitFactor: number;
   /** Proxies whose `X-Forwarded-For` is trusted: the number of proxies in front of this process, or their networks. */
@@ -155,7 +155,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     maxConnectionsPerAddress: read.MAX_CONNECTIONS_PER_ADDRESS,
     masterKey: decodeMasterKey(read.MASTER_KEY === '' ? keyBeside(databaseUrl, dataDir) : read.MASTER_KEY),
     logLevel: read.LOG_LEVEL,
-    answerValidation: read.VALIDATE_RESPONSES,
+    responseValidation: read.VALIDATE_RESPONSES,
     rateLimitFactor: read.RATE_LIMIT_FACTOR,
     trustProxy: read.TRUST_PROXY,
     metricsPort: read.METRICS_PORT === 0 ? undefined : read.METRICS_PORT,

@@ -53,15 +53,15 @@ export async function createDemoTenant(operator: { readonly service: Service }):
   await createTenant(operator, { name: tenant, displayName: 'Hartwell & Oakes LLP', ...place });
   await seedDemoData(operator, tenant);
   const { store, storage, config } = operator.service;
-  const made = await tenantNamed(operator, tenant);
+  const created = await tenantNamed(operator, tenant);
   const crm = { user: 'hartwell-crm', roles: ['API_ADMIN'] };
-  const apiUserId = await store.write(made.id, (transaction) => ensureApiUser(transaction, made, crm));
-  await loadProfile({ store, storage, databaseUrl: config.databaseUrl }, made.id, 'tiny', apiUserId);
+  const apiUserId = await store.write(created.id, (transaction) => ensureApiUser(transaction, created, crm));
+  await loadProfile({ store, storage, databaseUrl: config.databaseUrl }, created.id, 'tiny', apiUserId);
 }
 
 /** Creates an API key with all roles in the demo tenant, and returns it. */
 export async function createDemoKey(operator: { readonly service: Service }): Promise<string> {
   const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
-  const wanted = { tenant, user: 'demo', roles, days: 7, description: 'printed at start' };
-  return (await createApiKey(operator, wanted)).key;
+  const options = { tenant, user: 'demo', roles, days: 7, description: 'printed at start' };
+  return (await createApiKey(operator, options)).key;
 }

@@ -29,22 +29,22 @@ test('operator commands work with and without a running server, which notices th
   expect(again).toMatchObject({ code: 1, out: '', error: 'The tenant hartwell already exists.\n' });
 
   const server = await startServer(environment);
-  const made = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
-  expect(made).toMatchObject({ code: 0, error: expect.stringContaining('valid until') });
-  const token = await tokenFor(server.address, made.out.trim());
+  const created = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
+  expect(created).toMatchObject({ code: 0, error: expect.stringContaining('valid until') });
+  const token = await tokenFor(server.address, created.out.trim());
   const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'hartwell' };
   expect(await wire(server.address, { method: 'POST', path: '/gql/v1/orgs', headers, body: '{}' })).toMatchObject({
     status: 200,
     json: { data: [{ name: 'hartwell' }] },
   });
 
-  const [rotated, refused, listed] = await Promise.all([
+  const [rotated, rejected, listed] = await Promise.all([
     runCli(environment, 'signing-key', 'rotate'),
     runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'ROOT'),
     runCli(environment, 'api-key', 'list', 'hartwell'),
   ]);
   expect(rotated).toMatchObject({ code: 0, error: '' });
-  expect(refused).toMatchObject({ code: 1, error: expect.stringMatching(/^Unknown role: ROOT\./) });
+  expect(rejected).toMatchObject({ code: 1, error: expect.stringMatching(/^Unknown role: ROOT\./) });
   expect(listed.out).toContain('crm');
   expect(listed.out).not.toContain('eyJ');
 
@@ -120,20 +120,20 @@ test('a server that receives a stop signal finishes requests in progress, accept
     path: '/v1/auth/token',
     headers: { ...json, 'Content-Length': body.length },
   });
-  const answered = once(outgoing, 'response');
+  const responded = once(outgoing, 'response');
   outgoing.write(body.slice(0, 5));
   // Once another request has a response, the server has received the first one too.
   expect(await wire(server.address, { path: '/healthz' })).toMatchObject({ status: 200 });
   server.kill('SIGINT');
   // The kernel may have accepted one more connection, which is then reset; later ones are rejected.
-  const refused = () =>
+  const rejected = () =>
     wire(server.address, { path: '/healthz' }).then(
       () => false,
       (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED',
     );
-  while (!(await refused()));
+  while (!(await rejected()));
   outgoing.end(body.slice(5));
-  const [incoming] = await answered;
+  const [incoming] = await responded;
   expect(incoming.statusCode).toBe(401);
   expect(JSON.parse(await text(incoming))).toMatchObject({ code: 'UNAUTHENTICATED' });
   const { code, out, error } = await server.finished;

@@ -3,9 +3,9 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 export interface Metrics {
   readonly registry: Registry;
   /** Counts a response by operation and status, and records its duration. */
-  answered(operation: string, status: number, seconds: number): void;
+  responded(operation: string, status: number, seconds: number): void;
   /** Responses that violated the contract; each one is a defect of the service. */
-  readonly wrongAnswers: Counter<'operation' | 'status'>;
+  readonly invalidResponses: Counter<'operation' | 'status'>;
   /** Counts a job as running, and records the delay between its due time and its start. */
   jobStarted(job: string, lagSeconds: number): void;
   /** Counts the end of a job. */
@@ -23,7 +23,7 @@ export interface Metrics {
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const answers = new Histogram({
+  const durations = new Histogram({
     name: 'http_server_answer_seconds',
     help: 'Response time, in seconds.',
     labelNames: ['operation', 'status'],
@@ -74,14 +74,14 @@ export function createMetrics(): Metrics {
     registers: [registry],
   });
   // Looking up the series of two labels costs more than counting; operations and statuses are few.
-  const series = new Map<string, ReturnType<typeof answers.labels>>();
+  const series = new Map<string, ReturnType<typeof durations.labels>>();
   return {
     registry,
-    answered(operation, status, seconds) {
+    responded(operation, status, seconds) {
       const name = `${operation} ${status}`;
       let one = series.get(name);
       if (one === undefined) {
-        one = answers.labels(operation, String(status));
+        one = durations.labels(operation, String(status));
         series.set(name, one);
       }
       one.observe(seconds);
@@ -98,7 +98,7 @@ export function createMetrics(): Metrics {
     deliveryAttempted: (outcome, seconds) => deliveries.observe({ outcome }, seconds),
     eventArrived: (seconds) => deliveryLag.observe(seconds),
     deliveriesWait: (seconds) => deliveryWait.set(seconds),
-    wrongAnswers: new Counter({
+    invalidResponses: new Counter({
       name: 'contract_wrong_answers_total',
       help: 'Responses that violated the contract.',
       labelNames: ['operation', 'status'],

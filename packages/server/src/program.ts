@@ -36,10 +36,10 @@ program
   .action(async ({ profile, tenant: name }: { profile: string; tenant?: string }) => {
     if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
     const config = readConfig(process.env);
-    const wanted = { databaseUrl: config.databaseUrl, profile, name: name ?? `demo_${profile}`, log: console.log };
-    const { makeDemoTenants } = await import('./demo-data/profiles/make-demo-tenants.ts');
+    const options = { databaseUrl: config.databaseUrl, profile, name: name ?? `demo_${profile}`, log: console.log };
+    const { createDemoTenants } = await import('./demo-data/profiles/make-demo-tenants.ts');
     const { onDatabase } = await import('./operator/run-commands.ts');
-    await onDatabase(config, (operator) => makeDemoTenants({ operator, ...wanted }));
+    await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));
   });
 
 const tenant = program.command('tenant').description('Tenants, which are firms.');
@@ -89,14 +89,16 @@ apiKey
   .option('--days <number>', 'days of validity', wholeNumber, 365)
   .option('--description <text>', 'purpose of the key')
   .action(async (name: string, user: string, options: { roles: string[]; days: number; description?: string }) => {
-    const made = await doCommand('api-key create', {
+    const created = await doCommand('api-key create', {
       ...options,
       tenant: name,
       user,
       description: options.description,
     });
-    console.log(`${made.key}\n`);
-    console.error(`Key ${made.id} of ${user}, valid until ${made.expiresAt}. It is not shown again: store it now.`);
+    console.log(`${created.key}\n`);
+    console.error(
+      `Key ${created.id} of ${user}, valid until ${created.expiresAt}. It is not shown again: store it now.`,
+    );
   });
 apiKey
   .command('list')
@@ -249,7 +251,7 @@ files
       importFolder(
         folder,
         options,
-        (takes) => run('files import', takes),
+        (input) => run('files import', input),
         (text) => process.stderr.write(text),
       ),
     );
@@ -269,17 +271,23 @@ try {
 async function visit(tenantName: string, url: string | undefined, user: string) {
   const { host, port } = readConfig(process.env);
   const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
-  const made = await doCommand('api-key create', { tenant: tenantName, user, roles, days: 1, description: undefined });
+  const created = await doCommand('api-key create', {
+    tenant: tenantName,
+    user,
+    roles,
+    days: 1,
+    description: undefined,
+  });
   const { signInTo } = await import('./operator/firm-calls.ts');
-  return { id: made.id, calls: await signInTo(url ?? `http://${host}:${port}`, tenantName, made.key) };
+  return { id: created.id, calls: await signInTo(url ?? `http://${host}:${port}`, tenantName, created.key) };
 }
 
 async function doCommand<Name extends CommandName>(
   name: Name,
-  takes: Commands[Name]['takes'],
-): Promise<Commands[Name]['gives']> {
+  input: Commands[Name]['input'],
+): Promise<Commands[Name]['result']> {
   const { withOperator } = await import('./operator/run-commands.ts');
-  return withOperator((run) => run(name, takes));
+  return withOperator((run) => run(name, input));
 }
 
 function wholeNumber(text: string): number {

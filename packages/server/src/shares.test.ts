@@ -61,6 +61,6 @@ test('a tenant at its concurrency limit is rejected while other tenants are serv
   expect(statuses.filter((status) => status === 429)).toHaveLength(3);
   expect(await clients(second)).toMatchObject({ status: 200 });
   expect(await metric('requests_in_progress')).toBe(0);
-  expect(await fetch(`${address}/metrics`).then((answer) => answer.text())).not.toContain(noisy.name);
+  expect(await fetch(`${address}/metrics`).then((response) => response.text())).not.toContain(noisy.name);
   expect(tenant.name).toBe('firm');
 });

@@ -12,7 +12,7 @@ const { service, store, signIn, addTenant } = await testService();
 const mark = 'Zyzzyva';
 
 /** Creates a tenant with the same references as the other one. */
-async function furnish(name: string, word: string) {
+async function createTenantWithData(name: string, word: string) {
   const tenant = await addTenant(name);
   const caller = await signIn({ roles: ['API_ADMIN'], tenant });
   const [typeId, groupId] = await asOperator(service, tenant, 'test', (unit) =>
@@ -29,14 +29,13 @@ async function furnish(name: string, word: string) {
     address: { line1: `${word} street` },
     preferredContact: { lastName: `${word} contact`, email: 'same@x.example' },
   };
-  const made = await caller.call<{ clientId: string; clientContactInfoId: string; contacts: { contactId: string }[] }>(
-    'POST',
-    '/api/v1/clients/v1/onboard',
-    body,
-    { 'Idempotency-Key': 'same' },
-  );
-  expect(made.status).toBe(201);
-  const { clientId, clientContactInfoId, contacts } = made.body;
+  const created = await caller.call<{
+    clientId: string;
+    clientContactInfoId: string;
+    contacts: { contactId: string }[];
+  }>('POST', '/api/v1/clients/v1/onboard', body, { 'Idempotency-Key': 'same' });
+  expect(created.status).toBe(201);
+  const { clientId, clientContactInfoId, contacts } = created.body;
   return {
     tenant,
     caller,
@@ -49,8 +48,8 @@ async function furnish(name: string, word: string) {
   };
 }
 
-const ours = await furnish('ours', mark);
-const theirs = await furnish('theirs', 'Plain');
+const ours = await createTenantWithData('ours', mark);
+const theirs = await createTenantWithData('theirs', 'Plain');
 
 /** All rows of a tenant in all tables, as text. */
 async function everything(tenantId: number): Promise<string> {
@@ -103,9 +102,9 @@ test.each(implemented.map((operation) => [operation.id, operation] as const))(
       const path = operation.path.replaceAll(/\{(id|[a-zA-Z]+Id)\}/g, id).replaceAll(/\{(type|name)\}/g, 'Client');
       const some = operation.bodyLimit === null ? [undefined] : [{ pageSize: 100 }, ...bodies(operation, id)];
       for (const body of some) {
-        const answer = await theirs.caller.call(operation.method, path, body);
-        expect(answer.status).toBeLessThan(500);
-        expect(JSON.stringify(answer.body)).not.toContain(mark);
+        const response = await theirs.caller.call(operation.method, path, body);
+        expect(response.status).toBeLessThan(500);
+        expect(JSON.stringify(response.body)).not.toContain(mark);
       }
     }
     expect((await everything(ours.tenant.id)) === before).toBe(true);
@@ -142,12 +141,12 @@ describe('a row of another tenant', () => {
       { parentClientId: ours.clientId },
       { orgId: ours.clientId },
     ]) {
-      const answer = await theirs.caller.call('POST', '/api/v1/clients/v1/onboard', {
+      const response = await theirs.caller.call('POST', '/api/v1/clients/v1/onboard', {
         name: 'x',
         address: {},
         ...wrong,
       });
-      expect(answer).toMatchObject({ status: 400, body: { code: 'REFERENCE_NOT_FOUND' } });
+      expect(response).toMatchObject({ status: 400, body: { code: 'REFERENCE_NOT_FOUND' } });
     }
     const info = { contacts: [{ lastName: 'x', primaryContactInfoId: ours.clientContactInfoId }] };
     const upserted = await theirs.caller.call('POST', '/api/v1/contacts/upsert', info);

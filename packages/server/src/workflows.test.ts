@@ -26,8 +26,8 @@ afterAll(() => background.stop(0));
 const delivery = await startDelivery(service);
 afterAll(() => delivery.stop(0));
 const keyOf = async (user: string) => {
-  const wanted = { tenant: tenant.name, user, roles: ['API_ADMIN'], days: 1, description: undefined };
-  return (await createApiKey({ service }, wanted)).key;
+  const options = { tenant: tenant.name, user, roles: ['API_ADMIN'], days: 1, description: undefined };
+  return (await createApiKey({ service }, options)).key;
 };
 
 test('every workflow succeeds', async () => {

@@ -24,8 +24,8 @@ export async function testStore(
   options: StoreOptions = {},
 ): Promise<{ store: Store; tenantId: number; otherTenantId: number }> {
   const limits = { ...patientLimits, ...options.limits };
-  const isGiven = options.databaseUrl !== undefined || options.dataDir !== undefined;
-  const database = isGiven ? {} : await testDatabase();
+  const isProvided = options.databaseUrl !== undefined || options.dataDir !== undefined;
+  const database = isProvided ? {} : await testDatabase();
   const store = await openStore({ ...database, ...options, limits });
   atEnd(() => store.close());
   return { store, tenantId: await addTenant(store, 'alpha'), otherTenantId: await addTenant(store, 'beta') };

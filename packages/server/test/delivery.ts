@@ -53,12 +53,12 @@ function helpers({ call, service, store, tenant }: TestService) {
     store.write(tenant.id, (transaction) => transaction.all(statement));
   return {
     async subscribe(receiver: Pick<Receiver, 'url'>, body: object = {}, caller: Pick<TestCaller, 'call'> = { call }) {
-      const wanted = {
+      const options = {
         deliveryUrl: receiver.url,
         entityType: 'ClientGroup',
         operations: ['CREATE', 'UPDATE', 'DELETE'],
       };
-      const created = await caller.call<Subscription>('POST', path, { ...wanted, ...body });
+      const created = await caller.call<Subscription>('POST', path, { ...options, ...body });
       if (created.status !== 201) throw new Error(`No subscription: ${JSON.stringify(created.body)}`);
       return created.body;
     },

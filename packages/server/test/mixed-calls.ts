@@ -64,8 +64,8 @@ export async function mixedCalls(
   async function openFirm(name: string): Promise<Firm> {
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
     await createTenant({ service }, { name, displayName: name, ...place });
-    const wanted = { tenant: name, user: 'crm', roles: ['API_ADMIN'], days: 1, description: undefined };
-    const { key } = await createApiKey({ service }, wanted);
+    const options = { tenant: name, user: 'crm', roles: ['API_ADMIN'], days: 1, description: undefined };
+    const { key } = await createApiKey({ service }, options);
     const json = { 'Content-Type': 'application/json' };
     const { body } = await send('POST', '/v1/auth/token', json, { apiKey: key });
     const firm: Firm = {

@@ -43,11 +43,11 @@ export async function startPgbouncer(databaseUrl: string, mode: PoolMode, poolSi
   await writeFile(join(folder, 'users'), `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
   // It does not run as root, so another user needs access to its files.
   await chmod(folder, 0o755);
-  const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const child = spawn('pgbouncer', ['--quiet', join(folder, 'pgbouncer.ini')], {
     env: { PATH: searchPath },
     stdio: ['ignore', 'inherit', 'inherit'],
-    ...asNobody,
+    ...unprivileged,
   });
   const ended = once(child, 'exit');
   while (!(await accepts(listenPort))) {

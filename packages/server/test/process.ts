@@ -55,8 +55,8 @@ export interface TestProcess {
 const longestCommand = 60_000;
 
 /** Runs a command of the operator, and waits for its end. */
-export async function runCli(environment: Environment, ...given: string[]): Promise<Finished> {
-  const child = start(environment, [cli, ...given]);
+export async function runCli(environment: Environment, ...args: string[]): Promise<Finished> {
+  const child = start(environment, [cli, ...args]);
   const hanging = setTimeout(() => child.kill('SIGKILL'), longestCommand);
   return finish(child).finally(() => clearTimeout(hanging));
 }
@@ -72,8 +72,8 @@ export function startServer(environment: Environment, through: readonly string[]
 }
 
 /** Starts a server with jobs and a clock to observe. With arguments it adds jobs after it has started. */
-export function startBackgroundServer(environment: Environment, ...given: string[]): Promise<TestProcess> {
-  return startScript(environment, [fileURLToPath(new URL('background-server.ts', import.meta.url)), ...given]);
+export function startBackgroundServer(environment: Environment, ...args: string[]): Promise<TestProcess> {
+  return startScript(environment, [fileURLToPath(new URL('background-server.ts', import.meta.url)), ...args]);
 }
 
 async function startScript(

@@ -11,8 +11,8 @@ export function insertOrg(tenantId: number, name: string, id: string = uuidv7())
 }
 
 /** Increments a counter in the caller's transaction. */
-export function count(tenantId: number, what: string): RawBuilder<unknown> {
+export function count(tenantId: number, name: string): RawBuilder<unknown> {
   return sql`
-    insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${what}, 1)
+    insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${name}, 1)
     on conflict (tenant_id, name) do update set value = tenant_counter.value + 1`;
 }

@@ -24,9 +24,9 @@ export async function startS3(bucket: string): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   let breaksNext = false;
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => fail(response, 500, 'InternalError', String(error)));
+    respond(request, response).catch((error: unknown) => fail(response, 500, 'InternalError', String(error)));
   });
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'PUT' && breaksNext) {
       breaksNext = false;
       request.once('data', () => request.destroy());

@@ -26,7 +26,7 @@ import { atEnd } from './at-end.ts';
 import { testStore } from './database.ts';
 
 /** A response as it was received. */
-export interface HttpAnswer<Body> {
+export interface HttpResponse<Body> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
@@ -44,7 +44,7 @@ export interface TestCaller {
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string | null>>,
-  ): Promise<HttpAnswer<Body>>;
+  ): Promise<HttpResponse<Body>>;
   /** Calls only the handler: neither roles nor the contract are checked, and rejections are thrown. */
   handle<Id extends OperationId>(id: Id, input?: Partial<Input<Id>>, more?: Partial<Context>): Promise<Result<Id>>;
 }
@@ -141,7 +141,7 @@ function testConfig(): Service['config'] {
     maxConnectionsPerAddress: 1_000,
     masterKey: randomBytes(32),
     logLevel: 'silent',
-    answerValidation: 1,
+    responseValidation: 1,
     rateLimitFactor: 0,
     trustProxy: 0,
     metricsPort: undefined,
@@ -158,16 +158,16 @@ async function send<Body>(
   path: string,
   body?: unknown,
   headers: Readonly<Record<string, string | null>> = {},
-): Promise<HttpAnswer<Body>> {
-  const wanted = { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers };
-  const given = Object.entries(wanted).filter((entry): entry is [string, string] => entry[1] !== null);
-  const answer = await fetch(`${address}${path}`, {
+): Promise<HttpResponse<Body>> {
+  const allHeaders = { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers };
+  const sentHeaders = Object.entries(allHeaders).filter((entry): entry is [string, string] => entry[1] !== null);
+  const response = await fetch(`${address}${path}`, {
     method,
-    headers: given,
+    headers: sentHeaders,
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
 }
 
 async function handle<Id extends OperationId>(
@@ -183,12 +183,12 @@ async function handle<Id extends OperationId>(
   const requestId = uuidv7();
   const open = { service, operation, requestId, address: '127.0.0.1', tenantName: tenant.name };
   const context: Context = { ...contextOf(open, tenant, caller, undefined), ...more };
-  const answer = await (handlers[id] as AnyHandler)(context, {
+  const response = await (handlers[id] as AnyHandler)(context, {
     path: {},
     query: {},
     body: undefined,
     bytes: undefined,
     ...input,
   });
-  return answer as unknown as Result<Id>;
+  return response as unknown as Result<Id>;
 }

@@ -6,14 +6,14 @@ export type Where = { readonly [key: string]: unknown };
  * is false, so its `_not` is true.
  */
 export function matches(row: Where, where: Where): boolean {
-  return Object.entries(where).every(([key, given]) => {
-    if (key === '_and') return (given as Where[]).every((part) => matches(row, part));
-    if (key === '_or') return (given as Where[]).some((part) => matches(row, part));
-    if (key === '_not') return !matches(row, given as Where);
+  return Object.entries(where).every(([key, operand]) => {
+    if (key === '_and') return (operand as Where[]).every((part) => matches(row, part));
+    if (key === '_or') return (operand as Where[]).some((part) => matches(row, part));
+    if (key === '_not') return !matches(row, operand as Where);
     const value = row[key];
-    if (key === 'partner') return value !== undefined && matches(value as Where, given as Where);
-    if (key === 'contactClients') return (value as Where[]).some((link) => matches(link, given as Where));
-    return Object.entries(given as Where).every(([operator, operand]) => holds(value ?? null, operator, operand));
+    if (key === 'partner') return value !== undefined && matches(value as Where, operand as Where);
+    if (key === 'contactClients') return (value as Where[]).some((link) => matches(link, operand as Where));
+    return Object.entries(operand as Where).every(([operator, operand]) => holds(value ?? null, operator, operand));
   });
 }
 

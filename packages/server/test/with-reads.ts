@@ -8,7 +8,7 @@ export function withReads(store: Store, read: Store['read']): Store {
     write: (tenantId, work) => store.write(tenantId, work),
     system: (work) => store.system(work),
     ownerStatements: (text, values) => store.ownerStatements(text, values),
-    listen: (channel, hear) => store.listen(channel, hear),
+    listen: (channel, onNotification) => store.listen(channel, onNotification),
     notify: (channel, payload) => store.notify(channel, payload),
     ready: () => store.ready(),
     close: () => store.close(),

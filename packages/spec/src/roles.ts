@@ -9,7 +9,7 @@ export const anyToken = 'ANY';
 export const noToken = 'PUBLIC';
 
 /** Whether one of the required roles is held, implied by `API_ADMIN`, or held by everyone. */
-export function hasRole(held: ReadonlySet<string>, wanted: readonly string[]): boolean {
+export function hasRole(held: ReadonlySet<string>, required: readonly string[]): boolean {
   const isAdmin = held.has('API_ADMIN');
-  return wanted.some((role) => role === heldByAll || held.has(role) || (isAdmin && role !== notImplied));
+  return required.some((role) => role === heldByAll || held.has(role) || (isAdmin && role !== notImplied));
 }

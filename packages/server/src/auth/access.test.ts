@@ -42,7 +42,7 @@ function delegating(real: Store): Store {
     write: (tenantId, work) => real.write(tenantId, work),
     system: (work) => real.system(work),
     ownerStatements: (text, values) => real.ownerStatements(text, values),
-    listen: (channel, hear) => real.listen(channel, hear),
+    listen: (channel, onNotification) => real.listen(channel, onNotification),
     notify: (channel, payload) => real.notify(channel, payload),
     ready: () => real.ready(),
     close: () => real.close(),
@@ -120,8 +120,8 @@ describe('a change by the operator invalidates tokens within five seconds, witho
 
 describe('the Tenant header', () => {
   test('is required', async () => {
-    const answer = await call('POST', '/gql/v1/orgs', {}, { Tenant: null });
-    expect(answer).toMatchObject({
+    const response = await call('POST', '/gql/v1/orgs', {}, { Tenant: null });
+    expect(response).toMatchObject({
       status: 400,
       body: { errors: [{ in: 'header', pointer: '/Tenant', code: 'REQUIRED' }] },
     });
@@ -130,7 +130,7 @@ describe('the Tenant header', () => {
   test('must name the tenant of the token; every other value is rejected with the same message', async () => {
     const other = await addTenant('other');
     const theirs = await signIn({ roles: ['API_ADMIN'], tenant: other });
-    const answers = [
+    const responses = [
       await call('POST', '/gql/v1/orgs', {}, { Tenant: 'other' }),
       await call('POST', '/gql/v1/orgs', {}, { Tenant: 'nobody' }),
       await call('POST', '/gql/v1/orgs', {}, { Tenant: 'NOT A NAME' }),
@@ -138,7 +138,7 @@ describe('the Tenant header', () => {
       await theirs.call('POST', '/gql/v1/orgs', {}, { Tenant: 'firm' }),
       await call('POST', '/gql/v1/orgs', {}, { Authorization: `Bearer ${theirs.token}` }),
     ];
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       const { detail, code } = body as { detail: string; code: string };
       expect({ status, code, detail }).toEqual({
         status: 403,
@@ -160,12 +160,12 @@ test.each([
 ])('the response to %s discloses no internals', async (_name, error, status) => {
   await orgs({ call });
   failure = error;
-  const answer = await orgs({ call });
+  const response = await orgs({ call });
   failure = undefined;
-  expect(answer.status).toBe(status);
-  expect(answer.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
-  expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
-  const text = JSON.stringify(answer.body);
+  expect(response.status).toBe(status);
+  expect(response.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
+  expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+  const text = JSON.stringify(response.body);
   for (const word of [
     'select',
     'client',

@@ -13,7 +13,7 @@ const { call, service, tenant, token } = await testService({
         operation.id === 'createToken'
           ? validator.request(operation, parts)
           : Promise.resolve({ findings: [{ path: '/body', keyword: 'required', message: '' }], query: {} }),
-      answer: () => Promise.resolve([]),
+      response: () => Promise.resolve([]),
     },
   }),
 });
@@ -69,15 +69,15 @@ test('API_ADMIN implies every role but the one for all payments', () => {
 });
 
 test.each(['PUBLIC', 'ANY', 'api_admin', 'ROOT', ''])('the role %j cannot be granted', async (role) => {
-  const wanted = { tenant: tenant.name, user: 'x', roles: ['REF_R', role], days: 1, description: undefined };
-  await expect(createApiKey({ service }, wanted)).rejects.toThrow(/^Unknown role/);
+  const options = { tenant: tenant.name, user: 'x', roles: ['REF_R', role], days: 1, description: undefined };
+  await expect(createApiKey({ service }, options)).rejects.toThrow(/^Unknown role/);
 });
 
 test('a caller without the role is rejected before the input is validated', async () => {
   const held = { ...claims, tenant: tenant.name, roles: ['REF_R'], staffId: null };
   const Authorization = `Bearer ${await service.tokens.signAccessToken(held, uuidv7())}`;
-  const answer = await call('POST', '/api/v1/clients/v1/onboard', '{"not json', { Authorization });
-  expect(answer).toMatchObject({
+  const response = await call('POST', '/api/v1/clients/v1/onboard', '{"not json', { Authorization });
+  expect(response).toMatchObject({
     status: 403,
     body: { code: 'FORBIDDEN', detail: 'This operation requires the CLNT_C role.' },
   });

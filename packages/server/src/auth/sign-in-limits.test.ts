@@ -18,8 +18,8 @@ const exchange = (apiKey: string, headers: Record<string, string>) =>
 const garbage = `${btoa('{"alg":"EdDSA"}')}.${btoa('{"exp":9999999999,"jti":"x"}')}.x`;
 
 async function apiKey(user: string): Promise<string> {
-  const wanted = { tenant: tenant.name, user, roles: ['REF_R'], days: 1, description: undefined };
-  return (await createApiKey({ service }, wanted)).key;
+  const options = { tenant: tenant.name, user, roles: ['REF_R'], days: 1, description: undefined };
+  return (await createApiKey({ service }, options)).key;
 }
 
 /** Sends bad tokens until the address is limited. @returns the statuses until then */

@@ -28,7 +28,7 @@ const foreign = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: tr
 const ecdsa = await generateKeyPair('ES256');
 const published = (await service.keys.jwks()).keys[0] ?? {};
 const publicKey = (await service.keys.publicKey(kid)) ?? key;
-const made = await createApiKey(
+const created = await createApiKey(
   { service },
   { tenant: tenant.name, user: 'user-api_admin', roles: ['API_ADMIN'], days: 1, description: undefined },
 );
@@ -68,7 +68,7 @@ const forged: Readonly<Record<string, string>> = {
   'another type': await sign({}, { typ: 'JWT' }),
   'no tenant': await sign({ tenant: 1 }),
   'roles that are not an array': await sign({ roles: 'API_ADMIN' }),
-  'an API key': made.key,
+  'an API key': created.key,
 };
 
 const product = { path: '/gql/v1/orgs', method: 'POST', body: '{}' };
@@ -91,18 +91,18 @@ test.each([undefined, '', 'Bearer', 'Bearer ', `Basic ${token}`, token, `Bearer 
       Tenant: 'firm',
       'Content-Type': 'application/json',
     };
-    const answer = await wire(address, { ...product, headers });
-    expect(answer).toMatchObject({ status: 401, json: { code: 'UNAUTHENTICATED' } });
-    expect(answer.headers['www-authenticate']).toMatch(/^Bearer /);
+    const response = await wire(address, { ...product, headers });
+    expect(response).toMatchObject({ status: 401, json: { code: 'UNAUTHENTICATED' } });
+    expect(response.headers['www-authenticate']).toMatch(/^Bearer /);
   },
 );
 
 describe('rejects a token that is not ours', () => {
   test.each(Object.entries(forged))('%s', async (_name, wrong) => {
     for (let time = 1; time <= 2; time++) {
-      const answer = await call('POST', '/gql/v1/orgs', {}, { Authorization: `Bearer ${wrong}` });
-      expect(answer).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
-      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/);
+      const response = await call('POST', '/gql/v1/orgs', {}, { Authorization: `Bearer ${wrong}` });
+      expect(response).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+      expect(response.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/);
     }
   });
 
@@ -111,27 +111,32 @@ describe('rejects a token that is not ours', () => {
       token,
       await sign({}, { typ: 'api-key+jwt' }),
       await sign({ aud: 'token' }),
-      ...Object.values(forged).filter((one) => one !== made.key),
+      ...Object.values(forged).filter((one) => one !== created.key),
     ];
     for (const apiKey of asKeys) {
-      const answer = await call('POST', '/v1/auth/token', { apiKey }, { Authorization: null });
-      expect([400, 401]).toContain(answer.status);
+      const response = await call('POST', '/v1/auth/token', { apiKey }, { Authorization: null });
+      expect([400, 401]).toContain(response.status);
     }
   });
 });
 
 describe('the exchange of an API key', () => {
   test('returns a token as RFC 6749 specifies, which must not be cached', async () => {
-    const answer = await call('POST', '/v1/auth/token', { apiKey: made.key }, { Authorization: null, Tenant: null });
-    expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: 900 } });
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+    const response = await call(
+      'POST',
+      '/v1/auth/token',
+      { apiKey: created.key },
+      { Authorization: null, Tenant: null },
+    );
+    expect(response).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: 900 } });
+    expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
   test('only accepts a key of the requested tenant', async () => {
     await addTenant('exchange');
     for (const other of ['exchange', 'nobody']) {
-      const answer = await call('POST', '/v1/auth/token', { apiKey: made.key }, { Tenant: other });
-      expect(answer).toMatchObject({ status: 403, body: { code: 'TENANT_MISMATCH' } });
+      const response = await call('POST', '/v1/auth/token', { apiKey: created.key }, { Tenant: other });
+      expect(response).toMatchObject({ status: 403, body: { code: 'TENANT_MISMATCH' } });
     }
   });
 
@@ -142,7 +147,7 @@ describe('the exchange of an API key', () => {
     );
     expect(await call('POST', '/v1/auth/token', { apiKey: unknown })).toMatchObject({ status: 401 });
     const nowhere = await service.tokens.signApiKey(
-      { jti: made.id, tenant: 'nobody', sub: 'x' },
+      { jti: created.id, tenant: 'nobody', sub: 'x' },
       new Date(Date.now() + 9e6),
     );
     expect(await call('POST', '/v1/auth/token', { apiKey: nowhere }, { Tenant: null })).toMatchObject({ status: 401 });
@@ -154,7 +159,7 @@ describe('another signing key', () => {
     const newKid = await service.keys.rotate();
     expect(service.keys.signingKey().kid).toBe(newKid);
     expect(await call('POST', '/gql/v1/orgs', {})).toMatchObject({ status: 200 });
-    const exchanged = await call<{ access_token: string }>('POST', '/v1/auth/token', { apiKey: made.key });
+    const exchanged = await call<{ access_token: string }>('POST', '/v1/auth/token', { apiKey: created.key });
     const newToken = exchanged.body.access_token;
     expect(JSON.parse(Buffer.from(newToken.split('.')[0] ?? '', 'base64url').toString())).toMatchObject({
       kid: newKid,
@@ -174,7 +179,7 @@ describe('another signing key', () => {
     const ring = await KeyRing.open(store, service.vault, { now: () => now });
     const elsewhere = await service.keys.rotate();
     const theirs = await service.tokens.signAccessToken(
-      { ...(claims as { sub: string }), client_id: made.id, tenant: 'firm', roles: [], staffId: null },
+      { ...(claims as { sub: string }), client_id: created.id, tenant: 'firm', roles: [], staffId: null },
       'x',
     );
     const tokens = new Tokens(ring, service.vault);
@@ -192,14 +197,14 @@ describe('another signing key', () => {
     const elsewhere = await KeyRing.open(store, service.vault, { now: () => now });
     const tokens = new Tokens(elsewhere, service.vault);
     const retired = service.keys.signingKey().kid;
-    const wanted = {
+    const options = {
       tenant: tenant.name,
       user: 'signed-by-the-old-key',
       roles: ['REF_R'],
       days: 1,
       description: undefined,
     };
-    const old = await createApiKey({ service }, wanted);
+    const old = await createApiKey({ service }, options);
     const exchanged = await call<{ access_token: string }>('POST', '/v1/auth/token', { apiKey: old.key });
     const { access_token: issued } = exchanged.body;
     const listOrgs = () => call('POST', '/gql/v1/orgs', {}, { Authorization: `Bearer ${issued}` });

@@ -39,8 +39,8 @@ export class Vault {
 
   verify(purpose: string, text: string, signature: string): boolean {
     const expected = Buffer.from(this.sign(purpose, text));
-    const given = Buffer.from(signature);
-    return expected.length === given.length && timingSafeEqual(expected, given);
+    const provided = Buffer.from(signature);
+    return expected.length === provided.length && timingSafeEqual(expected, provided);
   }
 
   #key(purpose: string): Buffer {

@@ -49,12 +49,12 @@ async function expired(token: string): Promise<string> {
 }
 
 async function apiKey(): Promise<string> {
-  const wanted = {
+  const options = {
     tenant: service.tenant.name,
     user: 'checker',
     roles: ['API_ADMIN'],
     days: 1,
     description: undefined,
   };
-  return (await createApiKey({ service: service.service }, wanted)).key;
+  return (await createApiKey({ service: service.service }, options)).key;
 }

@@ -132,8 +132,8 @@ function fixedPlaces({ 'x-scale': scale, pattern }: Schema): number | undefined 
 }
 
 /** Resolves the reference of a schema; of alternatives, uses the one that is not null. */
-function described(given: Schema): Schema {
-  const outer = resolved(given);
+function described(schema: Schema): Schema {
+  const outer = resolved(schema);
   const main = (outer.anyOf ?? []).map(resolved).find((branch) => branch.type !== 'null');
   return main === undefined ? outer : { ...main, ...outer };
 }

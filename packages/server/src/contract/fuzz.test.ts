@@ -140,10 +140,10 @@ describe.each(allOperations.map((operation) => [operation.id, operation] as cons
       fc.asyncProperty(requests(operation), async ({ path, query, body, headers }) => {
         const search = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
         const content = operation.bodyLimit === null ? undefined : (JSON.stringify(body) ?? 'null');
-        const answer = await call(operation.method, search === '' ? path : `${path}?${search}`, content, headers);
+        const response = await call(operation.method, search === '' ? path : `${path}?${search}`, content, headers);
         // Every response is validated, and one that violates the contract becomes a 500.
-        expect(answer.status).toBeLessThan(500);
-        expect(answer.status === 404 || operation.statuses.includes(answer.status)).toBe(true);
+        expect(response.status).toBeLessThan(500);
+        expect(response.status === 404 || operation.statuses.includes(response.status)).toBe(true);
       }),
       { numRuns: operation.bodyLimit === null || operation.method === 'GET' ? 15 : 30 },
     );

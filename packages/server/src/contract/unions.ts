@@ -29,9 +29,9 @@ export function withMembers(schemas: Schemas): Schemas {
 function membersOf({ oneOf = [], discriminator }: Schema, schemas: Schemas): Members | undefined {
   if (discriminator !== undefined) return discriminator;
   // One member can be open: a discriminated union nested next to a schema for everything else.
-  const told = oneOf.map(({ $ref = '' }) => schemas[$ref.slice(prefix.length)]?.discriminator);
-  const [otherwise, ...more] = oneOf.filter((_, index) => told[index] === undefined);
-  const found = told.find((one) => one !== undefined);
+  const discriminators = oneOf.map(({ $ref = '' }) => schemas[$ref.slice(prefix.length)]?.discriminator);
+  const [otherwise, ...more] = oneOf.filter((_, index) => discriminators[index] === undefined);
+  const found = discriminators.find((one) => one !== undefined);
   if (found === undefined || otherwise?.$ref === undefined || more.length > 0) return undefined;
   return { ...found, otherwise: otherwise.$ref };
 }

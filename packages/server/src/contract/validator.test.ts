@@ -8,7 +8,7 @@ import { allOperations, type Operation } from './contract.ts';
 import { createContractValidator } from './validator.ts';
 
 const lines: { level: number; msg?: string; operation?: string }[] = [];
-const heard = new Writable({
+const logLines = new Writable({
   write(chunk, _encoding, done) {
     lines.push(JSON.parse(chunk));
     done();
@@ -19,25 +19,25 @@ const real = await createContractValidator();
 
 /** Number of next responses that the validator reports as invalid. */
 let foundWrong = 0;
-let asked = 0;
+let searches = 0;
 let share = 1;
 const { call, address, token, service } = await testService({
-  log: pino({ level: 'error' }, heard),
+  log: pino({ level: 'error' }, logLines),
   replace: ({ validator, config }) => ({
-    validator: { request: validator.request, answer },
+    validator: { request: validator.request, response: validateResponse },
     config: {
       ...config,
-      get answerValidation() {
+      get responseValidation() {
         return share;
       },
     },
   }),
 });
 
-async function answer(operation: Operation, status: number, type: string, body: unknown) {
-  asked += 1;
+async function validateResponse(operation: Operation, status: number, type: string, body: unknown) {
+  searches += 1;
   if (foundWrong-- > 0) return [{ path: '/response/data', keyword: 'type', message: 'must be array' }];
-  return real.answer(operation, status, type, body);
+  return real.response(operation, status, type, body);
 }
 
 const search = allOperations.find((operation) => operation.id === 'searchClients') as Operation;
@@ -97,10 +97,10 @@ test('all errors of a request are reported', async () => {
 
 test('reports an undeclared status and a body of another shape', async () => {
   const json = 'application/json';
-  expect(await real.answer(search, 418, json, {})).not.toEqual([]);
-  expect(await real.answer(search, 200, json, { data: 'x' })).not.toEqual([]);
+  expect(await real.response(search, 418, json, {})).not.toEqual([]);
+  expect(await real.response(search, 200, json, { data: 'x' })).not.toEqual([]);
   expect(
-    await real.answer(search, 200, json, { data: [], page: 0, pageSize: 1, hasMore: false, nextCursor: null }),
+    await real.response(search, 200, json, { data: [], page: 0, pageSize: 1, hasMore: false, nextCursor: null }),
   ).toEqual([]);
 });
 
@@ -119,7 +119,7 @@ test('a row of a union is validated against the schema of its type only', async 
   const opportunity = { ...base, type: 'Opportunity', attributes: { stage: 'WON' } };
   const pathsOf = async (...data: object[]) => {
     const page = { data, page: 0, pageSize: 50, hasMore: false, nextCursor: null };
-    const findings = await real.answer(lookup, 200, 'application/json', page);
+    const findings = await real.response(lookup, 200, 'application/json', page);
     return findings.map(({ path, keyword }) => `${path} ${keyword}`);
   };
   expect(await pathsOf(industry, opportunity)).toEqual([]);
@@ -147,7 +147,7 @@ test('an item of a bulk request is not validated against its type, because it mu
 
 test('a response that violates the contract is not sent: it is counted and logged', async () => {
   const counted = async () => {
-    const { values } = await service.metrics.wrongAnswers.get();
+    const { values } = await service.metrics.invalidResponses.get();
     return values.find((value) => value.labels.operation === 'searchClients')?.value ?? 0;
   };
   const before = await counted();
@@ -168,22 +168,22 @@ test('a response that violates the contract is not sent: it is counted and logge
 test('with a share of 0, responses are not validated, but problems are', async () => {
   share = 0;
   foundWrong = 1;
-  asked = 0;
+  searches = 0;
   expect(await call('POST', '/gql/v1/clients/search', {})).toMatchObject({ status: 200 });
-  expect(asked).toBe(0);
+  expect(searches).toBe(0);
   expect(await call('POST', '/gql/v1/clients/search', { x: 1 })).toMatchObject({ status: 500 });
-  expect(asked).toBe(1);
+  expect(searches).toBe(1);
   share = 1;
   foundWrong = 0;
 });
 
 test('validates the configured share of responses', async () => {
   share = 0.25;
-  asked = 0;
+  searches = 0;
   const random = vi.spyOn(Math, 'random').mockReturnValueOnce(0.1).mockReturnValueOnce(0.3).mockReturnValueOnce(0.249);
   for (let index = 0; index < 3; index++) await call('POST', '/gql/v1/clients/search', {});
   random.mockRestore();
-  expect(asked).toBe(2);
+  expect(searches).toBe(2);
   share = 1;
 });
 
@@ -202,7 +202,7 @@ test('the document is not searched again for each request and response, and its 
   const validator = await createContractValidator();
   const compile = vi.spyOn(Ajv2020.prototype, 'getSchema');
   const operation = allOperations.find(({ id }) => id === 'getClient') as Operation;
-  const found = await validator.answer(operation, 200, 'application/json', { name: 7 });
+  const found = await validator.response(operation, 200, 'application/json', { name: 7 });
   expect(found.some(({ path, keyword }) => path.endsWith('/name') && keyword === 'type')).toBe(true);
   const schemas = compile.mock.results
     .map(({ value }) => (value as { schema?: object } | undefined)?.schema)

@@ -33,7 +33,7 @@ export interface ContractValidator {
   /** Validates a request. If it is valid, defaults are filled in and query values are converted to their types. */
   request(operation: Operation, parts: RequestParts): Promise<{ findings: Finding[]; query: Record<string, unknown> }>;
   /** Validates a response: its status must be declared, and its body must match the schema. */
-  answer(operation: Operation, status: number, contentType: string, body: unknown): Promise<Finding[]>;
+  response(operation: Operation, status: number, contentType: string, body: unknown): Promise<Finding[]>;
 }
 
 let ofProcess: Promise<ContractValidator> | undefined;
@@ -57,7 +57,7 @@ export async function createContractValidator(): Promise<ContractValidator> {
   const { document, schemas } = validationDocument();
   preparesSchemas(membersKeyword(schemas));
   readsWithoutCompiling();
-  takesTheDocumentAsItIs();
+  skipsDocumentValidation();
   const middlewares = openApiValidator.middleware({
     apiSpec: document as OpenAPIV3.DocumentV3_1,
     // The contract is linted before it is bundled.
@@ -83,7 +83,7 @@ export async function createContractValidator(): Promise<ContractValidator> {
   };
   const lookUp = step('metadataMiddleware');
   const validateRequest = step('requestMiddleware');
-  const validateAnswer = step('responseMiddleware');
+  const validateResponse = step('responseMiddleware');
 
   const metadata = new Map<OperationId, object>();
   for (const operation of allOperations) {
@@ -119,7 +119,7 @@ export async function createContractValidator(): Promise<ContractValidator> {
       return { findings: [...findingsOf(error), ...infinite(checked)], query: checked };
     },
 
-    async answer(operation, status, contentType, body) {
+    async response(operation, status, contentType, body) {
       const request = pretend({
         method: operation.method,
         originalUrl: operation.path,
@@ -128,7 +128,7 @@ export async function createContractValidator(): Promise<ContractValidator> {
       });
       const response = pretendResponse(status, contentType);
       let error: unknown;
-      await run(validateAnswer, request, response, (found) => {
+      await run(validateResponse, request, response, (found) => {
         error = found;
       });
       response.json(body);
@@ -192,7 +192,7 @@ function readsWithoutCompiling(): void {
  * At start, the validator searches the whole document for references to other files, three times, and compiles the schema
  * of OpenAPI: a quarter of the start time. The bundle has no such references, and is linted before it is bundled.
  */
-function takesTheDocumentAsItIs(): void {
+function skipsDocumentValidation(): void {
   const prototype: object = OpenAPIFramework.prototype;
   if (!Object.hasOwn(prototype, 'initialize'))
     throw new Error('express-openapi-validator no longer has initialize; see contract/validator.ts.');

@@ -22,8 +22,8 @@ export function explain(entity: AnyEntity, error: ConstraintError): Violation {
   const name = fieldOf(entity, error.constraint);
   const pointer = name === undefined ? undefined : `/${name}`;
   if (error instanceof UniqueViolation) {
-    const what = name === undefined ? 'these values' : `this ${name}`;
-    return new Violation('DUPLICATE_REF', `Another ${entity.type} already has ${what}.`, pointer);
+    const subject = name === undefined ? 'these values' : `this ${name}`;
+    return new Violation('DUPLICATE_REF', `Another ${entity.type} already has ${subject}.`, pointer);
   }
   if (error instanceof ForeignKeyViolation)
     return new Violation('REFERENCE_NOT_FOUND', 'The referenced row does not exist.', pointer);

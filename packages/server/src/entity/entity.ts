@@ -156,13 +156,13 @@ export interface Entity<Type extends EntityType> extends AnyEntity {
 
 /** Defines an entity of the contract, and registers it so that other entities can refer to it by its type. */
 export function defineEntity<Type extends EntityType>(type: Type, definition: EntityDefinition<Type>): Entity<Type> {
-  const entity = makeEntity(type, definition);
+  const entity = createEntity(type, definition);
   register(entity);
   return entity;
 }
 
 /** Creates an entity that other entities cannot refer to by type: a record type defined by a tenant. */
-export function makeEntity<Type extends EntityType>(
+export function createEntity<Type extends EntityType>(
   schema: Type,
   definition: EntityDefinition<Type>,
   custom?: CustomDefinition,

@@ -26,22 +26,27 @@ function isRestricted({ readRoles }: Field): boolean {
   return readRoles.length > 0;
 }
 
-function mask(fields: readonly Field[], values: Values, holds: Holds, who: 'reader' | 'writer' = 'reader'): Values {
+function mask(
+  fields: readonly Field[],
+  values: Values,
+  holds: Holds,
+  audience: 'reader' | 'writer' = 'reader',
+): Values {
   const visible: Record<string, unknown> = { ...values };
   for (const field of fields) {
     const value = visible[field.name];
     if (typeof value !== 'object' && field.readRoles.length === 0) continue;
-    const roles = who === 'reader' ? field.readRoles : [...field.readRoles, ...field.writeRoles];
+    const roles = audience === 'reader' ? field.readRoles : [...field.readRoles, ...field.writeRoles];
     if (field.readRoles.length > 0 && !holds(roles)) visible[field.name] = null;
-    else if (value !== null && value !== undefined) visible[field.name] = maskMembers(field, value, holds, who);
+    else if (value !== null && value !== undefined) visible[field.name] = maskMembers(field, value, holds, audience);
   }
   return visible;
 }
 
-function maskMembers(field: Field, value: unknown, holds: Holds, who: 'reader' | 'writer'): unknown {
+function maskMembers(field: Field, value: unknown, holds: Holds, audience: 'reader' | 'writer'): unknown {
   const members = membersOf(field);
   if (members.length === 0) return value;
   const one = (part: unknown) =>
-    typeof part === 'object' && part !== null ? mask(members, part as Values, holds, who) : part;
+    typeof part === 'object' && part !== null ? mask(members, part as Values, holds, audience) : part;
   return Array.isArray(value) ? value.map(one) : one(value);
 }

@@ -101,9 +101,9 @@ export class Plan {
   }
 
   /** @throws Violation `FORBIDDEN` if the caller has none of the roles. */
-  requires(roles: readonly string[], what: string, pointer?: string): void {
+  requires(roles: readonly string[], action: string, pointer?: string): void {
     if (this.holds(roles)) return;
-    throw new Violation('FORBIDDEN', `${what} requires the ${roles.join(' or ')} role.`, pointer);
+    throw new Violation('FORBIDDEN', `${action} requires the ${roles.join(' or ')} role.`, pointer);
   }
 
   /** JSON Pointer to the part of the request that is being processed. */

@@ -28,7 +28,7 @@ function checkPresent(values: AnyRow, fields: readonly Field[]): void {
   }
 }
 
-type Requires = (roles: readonly string[], what: string, pointer: string) => void;
+type Requires = (roles: readonly string[], action: string, pointer: string) => void;
 
 /**
  * Calls back for every provided field that requires a role to write. Null counts as a write if it clears a value;

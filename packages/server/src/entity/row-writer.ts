@@ -140,7 +140,9 @@ export class RowWriter {
   }
 
   #checkWriteRoles(entity: AnyEntity, provided: AnyInput, previous: AnyRow | undefined): void {
-    checkWriteRoles(entity, provided, previous, (roles, what, pointer) => this.#plan.requires(roles, what, pointer));
+    checkWriteRoles(entity, provided, previous, (roles, action, pointer) =>
+      this.#plan.requires(roles, action, pointer),
+    );
   }
 
   #checkReferences({ entity, input, previous }: AnyPendingChange): void {

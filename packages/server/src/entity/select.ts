@@ -31,12 +31,12 @@ export function readStored(
 
 /** Caches the result of a function for each entity. */
 export function perEntity<Value>(make: (entity: AnyEntity) => Value): (entity: AnyEntity) => Value {
-  const made = new WeakMap<AnyEntity, { readonly value: Value }>();
+  const cache = new WeakMap<AnyEntity, { readonly value: Value }>();
   return (entity) => {
-    let known = made.get(entity);
+    let known = cache.get(entity);
     if (known === undefined) {
       known = { value: make(entity) };
-      made.set(entity, known);
+      cache.set(entity, known);
     }
     return known.value;
   };

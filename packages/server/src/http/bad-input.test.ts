@@ -14,13 +14,13 @@ interface ProblemBody {
 }
 
 async function post(body: string | Buffer, headers: Record<string, string> = {}, path = list) {
-  const answer = await wire(address, {
+  const response = await wire(address, {
     method: 'POST',
     path,
     headers: { ...credentials, 'Content-Type': 'application/json', ...headers },
     body,
   });
-  return { status: answer.status, code: (answer.json as ProblemBody | undefined)?.code, answer };
+  return { status: response.status, code: (response.json as ProblemBody | undefined)?.code, response };
 }
 
 describe('a body that is not JSON', () => {
@@ -87,8 +87,8 @@ describe('the content type of a body', () => {
   });
 
   test('is required', async () => {
-    const answer = await wire(address, { method: 'POST', path: list, headers: credentials, body: '{}' });
-    expect(answer.json).toMatchObject({ status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' });
+    const response = await wire(address, { method: 'POST', path: list, headers: credentials, body: '{}' });
+    expect(response.json).toMatchObject({ status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' });
   });
 });
 
@@ -130,8 +130,8 @@ describe('the size of a body', () => {
 
   test('does not matter for a GET', async () => {
     const headers = { ...credentials, 'Content-Type': 'application/json', 'Content-Length': 11 };
-    const answer = await wire(address, { path: '/gql/v1/client_types', headers, body: '{"page":"x"' });
-    expect(answer.status).toBe(200);
+    const response = await wire(address, { path: '/gql/v1/client_types', headers, body: '{"page":"x"' });
+    expect(response.status).toBe(200);
   });
 });
 
@@ -144,8 +144,8 @@ describe('characters that are not allowed in text', () => {
     ['an escaped high surrogate', '{"where":{"name":{"_eq":"\\ud800"}}}'],
     ['an unpaired low surrogate', '{"where":{"name":{"_eq":"\\udc00x"}}}'],
   ])('are rejected in a body: %s', async (_name, body) => {
-    const { answer } = await post(body, {}, search);
-    expect(answer.json).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST', ...fault('/where/name/_eq') });
+    const { response } = await post(body, {}, search);
+    expect(response.json).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST', ...fault('/where/name/_eq') });
   });
 
   test('are rejected unescaped', async () => {
@@ -184,22 +184,25 @@ describe('properties', () => {
     '{"where":{"name":{"_eq":"x","constructor":"x"}}}',
     '{"orderBy":[{"constructor":"asc"}]}',
   ])('inherited by every object are unknown to the contract: %s', async (body) => {
-    const { status, answer } = await post(body, {}, search);
-    expect({ status, text: answer.text }).toMatchObject({ status: 400 });
+    const { status, response } = await post(body, {}, search);
+    expect({ status, text: response.text }).toMatchObject({ status: 400 });
     expect(Object.prototype).not.toHaveProperty('page');
   });
 
   test.each(['1e999', '-1e999', '1.00000000000000000001', '12345678901234567890'])(
     'reject numbers that JavaScript cannot represent exactly: %s',
     async (number) => {
-      const { answer } = await post(`{"page":${number}}`);
-      expect(answer).toMatchObject({ status: 400, json: { code: 'VALIDATION_ERROR', errors: [{ pointer: '/page' }] } });
+      const { response } = await post(`{"page":${number}}`);
+      expect(response).toMatchObject({
+        status: 400,
+        json: { code: 'VALIDATION_ERROR', errors: [{ pointer: '/page' }] },
+      });
     },
   );
 
   test('that are unknown are reported with their pointers', async () => {
-    const { answer } = await post('{"pageSize":1,"a/b~c":2}');
-    expect(answer.json).toMatchObject({
+    const { response } = await post('{"pageSize":1,"a/b~c":2}');
+    expect(response.json).toMatchObject({
       code: 'VALIDATION_ERROR',
       errors: [{ in: 'body', pointer: '/a~1b~0c', code: 'UNKNOWN_PROPERTY' }],
     });
@@ -215,9 +218,9 @@ describe('properties', () => {
     expect(await post(`{"${long}":`)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
     expect(await post(`{"${long}\\u0000":1}`)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`p${index}`, index]));
-    const { status, answer } = await post(JSON.stringify(many));
+    const { status, response } = await post(JSON.stringify(many));
     expect(status).toBe(400);
-    expect((answer.json as ProblemBody).errors).toHaveLength(100);
+    expect((response.json as ProblemBody).errors).toHaveLength(100);
   });
 });
 
@@ -235,8 +238,8 @@ describe('nesting', () => {
 
 describe('query parameters', () => {
   test('that are unknown are rejected', async () => {
-    const answer = await call<ProblemBody>('GET', '/gql/v1/client_types?pagesize=3');
-    expect(answer.body).toMatchObject({
+    const response = await call<ProblemBody>('GET', '/gql/v1/client_types?pagesize=3');
+    expect(response.body).toMatchObject({
       status: 400,
       code: 'VALIDATION_ERROR',
       errors: [{ in: 'query', pointer: '/pagesize', code: 'UNKNOWN_PARAMETER' }],
@@ -247,8 +250,8 @@ describe('query parameters', () => {
   test.each(['__proto__=1', '__proto__[page]=1', 'constructor=1', 'page[]=1', 'page[a]=1', '=1', '%00=1'])(
     'have restricted values: %s',
     async (query) => {
-      const answer = await wire(address, { path: `/gql/v1/client_types?${query}`, headers: credentials });
-      expect(answer).toMatchObject({ status: 400 });
+      const response = await wire(address, { path: `/gql/v1/client_types?${query}`, headers: credentials });
+      expect(response).toMatchObject({ status: 400 });
     },
   );
 

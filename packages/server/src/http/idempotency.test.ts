@@ -9,7 +9,7 @@ const { call, store, tenant, token, signIn } = service;
 const { sub: apiUserId } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 const path = '/api/v1/clients/v1/onboard';
 
-interface Answered {
+interface OnboardResponse {
   readonly status: number;
   readonly body: { readonly clientId: string; readonly code?: string };
   readonly headers: Headers;
@@ -18,7 +18,7 @@ interface Answered {
 let counter = 0;
 const newKey = () => `key-${++counter}`;
 
-function onboard(key: string, name: string, by: Pick<TestCaller, 'call'> = { call }): Promise<Answered> {
+function onboard(key: string, name: string, by: Pick<TestCaller, 'call'> = { call }): Promise<OnboardResponse> {
   return by.call('POST', path, { name, address: {} }, { 'Idempotency-Key': key });
 }
 
@@ -70,11 +70,11 @@ describe('a repeated request with the same Idempotency-Key', () => {
 
   test('creates one client, however many run at once', async () => {
     const key = newKey();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => onboard(key, 'Parallel')));
-    const made = answers.filter((answer) => answer.status === 201);
-    expect(new Set(made.map((answer) => answer.body.clientId)).size).toBe(1);
-    expect(made.filter((answer) => answer.headers.get('idempotency-replayed') === null)).toHaveLength(1);
-    for (const { body } of answers.filter((answer) => answer.status !== 201))
+    const responses = await Promise.all(Array.from({ length: 20 }, () => onboard(key, 'Parallel')));
+    const made = responses.filter((response) => response.status === 201);
+    expect(new Set(made.map((response) => response.body.clientId)).size).toBe(1);
+    expect(made.filter((response) => response.headers.get('idempotency-replayed') === null)).toHaveLength(1);
+    for (const { body } of responses.filter((response) => response.status !== 201))
       expect(body.code).toBe('REQUEST_IN_PROGRESS');
     expect(await clientsNamed('Parallel')).toBe(1);
     expect(await onboard(key, 'Parallel')).toMatchObject({ status: 201, body: { clientId: made[0]?.body.clientId } });
@@ -129,9 +129,9 @@ describe('an Idempotency-Key', () => {
   });
 
   test.each(['', ' ', 'two words', 'é', 'x'.repeat(256)])('is rejected if it is not valid: %j', async (key) => {
-    const answer = await onboard(key, 'Impossible');
-    expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
-    expect(JSON.stringify(answer.body)).toContain('"in":"header","pointer":"/Idempotency-Key"');
+    const response = await onboard(key, 'Impossible');
+    expect(response).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
+    expect(JSON.stringify(response.body)).toContain('"in":"header","pointer":"/Idempotency-Key"');
     expect(await clientsNamed('Impossible')).toBe(0);
   });
 
@@ -156,11 +156,11 @@ describe('an Idempotency-Key', () => {
     const slow = await claim(key, { name: 'Slow', address: {} });
     await change(sql`update idempotency_key set created_at = now() - interval '61 seconds' where key = ${key}`);
     const next = await claim(key, { name: 'Slow', address: {} });
-    const answer = { status: 201, headers: {}, body: {} };
-    const late = store.write(tenant.id, (transaction) => slow.keep(transaction, answer));
+    const response = { status: 201, headers: {}, body: {} };
+    const late = store.write(tenant.id, (transaction) => slow.store(transaction, response));
     await expect(late).rejects.toMatchObject({ code: 'REQUEST_IN_PROGRESS' });
     await slow.release();
-    await store.write(tenant.id, (transaction) => next.keep(transaction, answer));
+    await store.write(tenant.id, (transaction) => next.store(transaction, response));
     expect(await keptKeys(key)).toMatchObject([{ status: 'DONE' }]);
   });
 });
@@ -203,8 +203,8 @@ test('purgeExpiredKeys deletes only the expired keys, of every tenant', async ()
 test('an operation without idempotency keys ignores the header', async () => {
   const body = { contacts: [{ lastName: 'Unkeyed' }] };
   for (let time = 1; time <= 2; time++) {
-    const answer = await call('POST', '/api/v1/contacts/upsert', body, { 'Idempotency-Key': 'same' });
-    expect(answer).toMatchObject({ status: 200, body: { succeeded: [{ created: true }] } });
-    expect(answer.headers.get('idempotency-replayed')).toBeNull();
+    const response = await call('POST', '/api/v1/contacts/upsert', body, { 'Idempotency-Key': 'same' });
+    expect(response).toMatchObject({ status: 200, body: { succeeded: [{ created: true }] } });
+    expect(response.headers.get('idempotency-replayed')).toBeNull();
   }
 });

@@ -6,7 +6,7 @@ import type { Store, Transaction } from '../store/store.ts';
 import { Problem } from './problem.ts';
 
 /** A response as it is stored for replays. */
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
@@ -15,9 +15,9 @@ export interface KeptAnswer {
 /** A claimed key: the first request with it stores its response, in the same transaction as its changes. */
 export interface Claim {
   /** @throws Problem `REQUEST_IN_PROGRESS` if another request has since claimed the key. */
-  keep(transaction: Transaction, answer: KeptAnswer): Promise<void>;
+  store(transaction: Transaction, response: StoredResponse): Promise<void>;
   /** Whether a response was stored. */
-  isKept(): boolean;
+  isStored(): boolean;
   /** Releases the key after a request without effect, so that it can be used again. */
   release(): Promise<void>;
 }
@@ -33,18 +33,18 @@ const abandonedAfterSeconds = 60;
  */
 export async function claimKey(
   store: Store,
-  who: { readonly tenant: Tenant; readonly caller: Caller },
+  owner: { readonly tenant: Tenant; readonly caller: Caller },
   operation: Operation,
   key: string,
   input: { readonly path: unknown; readonly query: unknown; readonly body: unknown },
-): Promise<Claim | KeptAnswer> {
-  const { tenant, caller } = who;
+): Promise<Claim | StoredResponse> {
+  const { tenant, caller } = owner;
   const hash = createHash('sha256')
     .update(JSON.stringify([operation.id, input.path, input.query, input.body ?? null]))
     .digest('hex');
   const place = sql`tenant_id = ${tenant.id} and api_user_id = ${caller.apiUserId} and key = ${key}`;
 
-  return store.write(tenant.id, async (transaction): Promise<Claim | KeptAnswer> => {
+  return store.write(tenant.id, async (transaction): Promise<Claim | StoredResponse> => {
     await transaction.all(sql`
       delete from idempotency_key where ${place} and (expires_at < now()
         or (status = 'RUNNING' and created_at < now() - make_interval(secs => ${abandonedAfterSeconds})))`);
@@ -54,9 +54,9 @@ export async function claimKey(
       on conflict do nothing returning created_at as at`);
     if (claimed !== undefined) return claimOf(claimed.at);
 
-    const first = await transaction.first<{ hash: string; status: string } & { answer: KeptAnswer }>(sql`
+    const first = await transaction.first<{ hash: string; status: string } & { response: StoredResponse }>(sql`
       select request_hash as hash, status, json_build_object(
-        'status', response_status, 'headers', response_headers, 'body', response_body) as answer
+        'status', response_status, 'headers', response_headers, 'body', response_body) as response
       from idempotency_key where ${place}`);
     if (first !== undefined && first.hash !== hash) {
       throw new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used for another request. Use a new one.');
@@ -67,27 +67,27 @@ export async function claimKey(
         'The first request with this Idempotency-Key is still running. Try again shortly.',
       );
     }
-    return first.answer;
+    return first.response;
   });
 
   /** The claim made at this instant only: a request that was presumed dead may still be running. */
   function claimOf(at: string): Claim {
     const own = sql`${place} and status = 'RUNNING' and created_at = ${at}`;
-    let hasAnswer = false;
+    let isStored = false;
     return {
-      isKept: () => hasAnswer,
-      async keep(transaction, answer) {
-        const kept = await transaction.first(sql`
-          update idempotency_key set status = 'DONE', response_status = ${answer.status},
-            response_headers = ${JSON.stringify(answer.headers)}, response_body = ${JSON.stringify(answer.body)}
+      isStored: () => isStored,
+      async store(transaction, response) {
+        const updated = await transaction.first(sql`
+          update idempotency_key set status = 'DONE', response_status = ${response.status},
+            response_headers = ${JSON.stringify(response.headers)}, response_body = ${JSON.stringify(response.body)}
           where ${own} returning key`);
-        if (kept === undefined) {
+        if (updated === undefined) {
           throw new Problem(
             'REQUEST_IN_PROGRESS',
             'The request took too long, and another request with the same Idempotency-Key has replaced it. Nothing was written.',
           );
         }
-        hasAnswer = true;
+        isStored = true;
       },
       async release() {
         await store.write(tenant.id, (transaction) => transaction.all(sql`delete from idempotency_key where ${own}`));
@@ -119,6 +119,6 @@ export async function purgeExpiredKeys(store: Store): Promise<number> {
   return purged;
 }
 
-export function isKept(outcome: Claim | KeptAnswer): outcome is KeptAnswer {
-  return 'status' in outcome;
+export function isReplay(result: Claim | StoredResponse): result is StoredResponse {
+  return 'status' in result;
 }

@@ -4,7 +4,7 @@ import { Problem } from './problem.ts';
 
 export interface RateLimit {
   /** Counts one request. @returns the `RateLimit` headers. @throws Problem `RATE_LIMITED`. */
-  take(operation: Operation, who: string): Promise<Record<string, string>>;
+  take(operation: Operation, key: string): Promise<Record<string, string>>;
 }
 
 /**
@@ -16,7 +16,7 @@ export interface RateLimit {
 export function createRateLimit(factor: number): RateLimit {
   const limiters = new Map<string, RateLimiterMemory>();
   return {
-    async take({ rateLimit: { policy, limit, window } }, who) {
+    async take({ rateLimit: { policy, limit, window } }, key) {
       if (factor === 0) return {};
       const points = Math.max(1, Math.round(limit * factor));
       let limiter = limiters.get(policy);
@@ -26,7 +26,7 @@ export function createRateLimit(factor: number): RateLimit {
       }
       const described = { 'RateLimit-Policy': `"${policy}";q=${points};w=${window}` };
       try {
-        const { remainingPoints, msBeforeNext } = await limiter.consume(who);
+        const { remainingPoints, msBeforeNext } = await limiter.consume(key);
         return { ...described, RateLimit: `"${policy}";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}` };
       } catch (rejected) {
         if (!(rejected instanceof RateLimiterRes)) throw rejected;

@@ -143,10 +143,11 @@ export class Shares {
     if (limit === 'service') {
       return new Problem('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.', { headers });
     }
-    const [who, number] = limit === 'user' ? ['Your API user', user.inProgress] : ['Your tenant', tenant.inProgress];
+    const [subject, number] =
+      limit === 'user' ? ['Your API user', user.inProgress] : ['Your tenant', tenant.inProgress];
     return new Problem(
       'CONCURRENCY_LIMITED',
-      `${who} already has ${number} ${number === 1 ? 'request' : 'requests'} in progress. Send fewer at the same time, and try again in 1 second.`,
+      `${subject} already has ${number} ${number === 1 ? 'request' : 'requests'} in progress. Send fewer at the same time, and try again in 1 second.`,
       { headers },
     );
   }

@@ -38,23 +38,23 @@ const millisecondsADay = 86_400_000;
  */
 export async function createApiKey(
   operator: Operator,
-  wanted: NewApiKey,
+  newKey: NewApiKey,
 ): Promise<{ id: string; key: string; expiresAt: string }> {
-  const tenant = await tenantNamed(operator, wanted.tenant);
+  const tenant = await tenantNamed(operator, newKey.tenant);
   const known = schemaOf('Role').enum ?? [];
-  const unknown = wanted.roles.filter((role) => !known.includes(role));
+  const unknown = newKey.roles.filter((role) => !known.includes(role));
   if (unknown.length > 0) throw new Error(`Unknown role: ${unknown.join(', ')}. Known roles: ${known.join(', ')}.`);
 
   const id = uuidv7();
-  const expiresAt = new Date(Date.now() + wanted.days * millisecondsADay);
+  const expiresAt = new Date(Date.now() + newKey.days * millisecondsADay);
   const { store, tokens, keys } = operator.service;
   const signingKey = keys.signingKey().kid;
   const apiUserId = await store.write(tenant.id, async (transaction) => {
-    const user = await ensureApiUser(transaction, tenant, wanted);
+    const user = await ensureApiUser(transaction, tenant, newKey);
     const row = {
       userId: user,
       expiresAt: expiresAt.toISOString(),
-      description: wanted.description ?? null,
+      description: newKey.description ?? null,
       signingKey,
     };
     await transaction.all(sql`

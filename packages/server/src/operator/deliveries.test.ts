@@ -67,14 +67,14 @@ test('webhook rotate-secret › replaces the secret that the API returns', async
 
 describe('webhook listen', () => {
   test('receives every event that can be triggered, and removes its subscriptions when it stops', async () => {
-    const wanted = {
+    const options = {
       tenant: tenant.name,
       user: 'trial',
       roles: ['API_ADMIN', 'PYMT_EVNT_ALL'],
       days: 1,
       description: undefined,
     };
-    const { key } = await createApiKey(operator, wanted);
+    const { key } = await createApiKey(operator, options);
     const calls = await signInTo(address, tenant.name, key);
     const lines: string[] = [];
     const listening = await listenForEvents(calls, { types: [], print: (line) => lines.push(line) });

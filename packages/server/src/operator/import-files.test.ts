@@ -36,7 +36,7 @@ async function importAll(folder: string, clientRef?: string) {
   const summary = await importFolder(
     folder,
     options,
-    (takes) => importFiles(service, takes),
+    (input) => importFiles(service, input),
     (text) => shown.push(text),
   );
   return { summary, shown: shown.join('') };
@@ -89,9 +89,9 @@ test('a path outside of the folder is not read', async () => {
   const folder = await folderOf({ 'inside/a.txt': 'x', 'outside.txt': 'secret' });
   const root = join(folder, 'inside');
   await symlink(join(folder, 'outside.txt'), join(root, 'link.txt'));
-  const takes = { tenant: 'firm', client: null, source: 'REFERENCE_FILE', root };
+  const input = { tenant: 'firm', client: null, source: 'REFERENCE_FILE', root };
   for (const path of ['../outside.txt', 'link.txt', '.']) {
-    await expect(importFiles(service, { ...takes, paths: [path] })).rejects.toThrow(/is not a file of the folder/);
+    await expect(importFiles(service, { ...input, paths: [path] })).rejects.toThrow(/is not a file of the folder/);
   }
 });
 

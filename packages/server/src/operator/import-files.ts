@@ -43,23 +43,23 @@ interface Prepared {
  *
  * @throws Error with a sentence if the tenant or the client does not exist, or a file cannot be read or stored.
  */
-export async function importFiles(operator: Operator, takes: ImportedFiles): Promise<ImportResult> {
+export async function importFiles(operator: Operator, input: ImportedFiles): Promise<ImportResult> {
   const { service } = operator;
-  const tenant = await tenantNamed(operator, takes.tenant);
-  if (!isSource(takes.source)) throw new Error(`Unknown source: ${takes.source}.`);
-  const { source } = takes;
+  const tenant = await tenantNamed(operator, input.tenant);
+  if (!isSource(input.source)) throw new Error(`Unknown source: ${input.source}.`);
+  const { source } = input;
   const rejected: { path: string; reason: string }[] = [];
   const prepared: Prepared[] = [];
-  for (const path of takes.paths) {
+  for (const path of input.paths) {
     const about = describe(path, source);
     if ('reason' in about) rejected.push({ path, reason: about.reason });
     else
       prepared.push(
-        await prepare(operator, tenant.id, takes, path, about, (reason) => rejected.push({ path, reason })),
+        await prepare(operator, tenant.id, input, path, about, (reason) => rejected.push({ path, reason })),
       );
   }
   const outcomes = await asOperator(service, tenant, 'files import', (unit) =>
-    unit.allOrNone(prepared, (plan, one) => add(plan, one, takes.client)),
+    unit.allOrNone(prepared, (plan, one) => add(plan, one, input.client)),
   );
   const imported = outcomes.filter((outcome) => outcome === 'imported').length;
   return { imported, skipped: outcomes.filter((outcome) => outcome === 'skipped').length, rejected };

@@ -23,7 +23,7 @@ const chunkSize = 25;
 export async function importFolder(
   folder: string,
   { tenant, client, source }: ImportOptions,
-  importFiles: (takes: ImportedFiles) => Promise<ImportResult>,
+  importFiles: (input: ImportedFiles) => Promise<ImportResult>,
   show: (text: string) => void,
 ): Promise<string> {
   const root = await folderAt(folder);
@@ -88,6 +88,6 @@ async function filesIn(root: string): Promise<string[]> {
   return found;
 }
 
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

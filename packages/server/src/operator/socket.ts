@@ -21,13 +21,13 @@ export async function listenForCommands(dataDir: string, operator: Operator): Pr
   // failed before.
   await rm(path, { force: true });
   const server = createServer(async (incoming, outgoing) => {
-    const answer = (status: number, body: unknown) => outgoing.writeHead(status).end(JSON.stringify(body));
+    const respond = (status: number, body: unknown) => outgoing.writeHead(status).end(JSON.stringify(body));
     try {
-      const { name, takes } = JSON.parse(await text(incoming));
-      if (isCommand(name)) answer(200, await runCommand(operator, name, takes));
-      else answer(400, { message: `The server does not support the command "${name}".` });
+      const { name, input } = JSON.parse(await text(incoming));
+      if (isCommand(name)) respond(200, await runCommand(operator, name, input));
+      else respond(400, { message: `The server does not support the command "${name}".` });
     } catch (error) {
-      answer(400, { message: error instanceof Error ? error.message : String(error) });
+      respond(400, { message: error instanceof Error ? error.message : String(error) });
     }
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
@@ -51,14 +51,14 @@ export async function isServing(dataDir: string): Promise<boolean> {
 }
 
 /** Runs a command in the running server. @throws Error with the message of the server, or if it has stopped */
-export async function askServer<Name extends CommandName>(
+export async function callServer<Name extends CommandName>(
   dataDir: string,
   name: Name,
-  takes: Commands[Name]['takes'],
-): Promise<Commands[Name]['gives']> {
-  const answer = await send(socketIn(dataDir), JSON.stringify({ name, takes }));
-  const body = JSON.parse(answer.body);
-  if (answer.status !== 200) throw new Error(body.message);
+  input: Commands[Name]['input'],
+): Promise<Commands[Name]['result']> {
+  const response = await send(socketIn(dataDir), JSON.stringify({ name, input }));
+  const body = JSON.parse(response.body);
+  if (response.status !== 200) throw new Error(body.message);
   return body;
 }
 

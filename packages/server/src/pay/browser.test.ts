@@ -38,7 +38,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
   }
 
   /** Checks that the page has no errors, nothing overflows horizontally, and all controls are large enough. */
-  async function look(what: string): Promise<void> {
+  async function checkPage(what: string): Promise<void> {
     if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}-${what}.png`, fullPage: true });
     const root = 'document.documentElement';
     expect(await page.evaluate(`${root}.scrollWidth <= ${root}.clientWidth`)).toBe(true);
@@ -72,16 +72,16 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await page.goto(`${server.address}${link.path}`);
     // Only the fields of the selected payment method are visible.
     expect(await page.getByLabel('Card number').isVisible()).toBe(false);
-    await look('form');
+    await checkPage('form');
     await page.getByLabel('US bank account').check();
     expect(await page.getByLabel('Routing number').isVisible()).toBe(true);
-    await look('form-bank');
+    await checkPage('form-bank');
     await fillCard();
     expect(await page.getByLabel('Routing number').isVisible()).toBe(false);
-    await look('form-card');
+    await checkPage('form-card');
     await submit();
     expect(await heading()).toBe('Receipt');
-    await look('receipt');
+    await checkPage('receipt');
     await page.reload();
     expect(await heading()).toBe('Receipt');
     await page.goBack();
@@ -101,14 +101,14 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await page.getByLabel('Amount').fill('12,50');
     await page.getByLabel('Card', { exact: true }).check();
     await submit();
-    await look('mistakes');
+    await checkPage('mistakes');
     expect(await page.evaluate(`document.activeElement.getAttribute('role')`)).toBe('alert');
     await page.getByRole('link', { name: 'Enter the card number.' }).click();
     expect(await page.evaluate('document.activeElement.id')).toBe('cardNumber');
     expect(await page.getByLabel('Card number').getAttribute('aria-invalid')).toBe('true');
     expect(await page.getByLabel('Amount').inputValue()).toBe('12,50');
     await page.goto(`${server.address}${link.path}`);
-    await look('amount');
+    await checkPage('amount');
   });
 
   test('a payment with the keyboard only', async () => {
@@ -137,7 +137,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await fillCard('4000000000000002');
     await submit();
     expect(await page.getByRole('alert').textContent()).toContain('did not go through');
-    await look('declined');
+    await checkPage('declined');
     await fillCard();
     await submit();
     expect(await heading()).toBe('Receipt');
@@ -150,20 +150,20 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await fillCard('4000000000003220');
     await submit();
     await page.getByRole('heading', { name: 'Confirm the payment' }).waitFor();
-    await look('challenge');
+    await checkPage('challenge');
     await page.goto(`${server.address}${link.path}`);
-    await look('unfinished');
+    await checkPage('unfinished');
     await page.getByRole('link', { name: 'Continue' }).click();
     const [payerContext, payerPage] = [context, page];
     await open();
     await page.goto(`${server.address}${link.path}`);
     expect(await heading()).toBe('Payment in progress');
-    await look('in-progress');
+    await checkPage('in-progress');
     await payerPage.getByRole('button', { name: 'Confirm' }).click();
     await payerPage.getByRole('heading', { name: 'Receipt' }).waitFor();
     // The other page reloads automatically.
     await page.getByRole('heading', { name: 'This link was already used' }).waitFor({ timeout: 60_000 });
-    await look('used');
+    await checkPage('used');
     await payerContext.close();
   });
 
@@ -178,7 +178,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await page.getByLabel('Name').fill(payerDetails.payerName);
     await submit();
     expect(await heading()).toBe('Payment on its way');
-    await look('pending');
+    await checkPage('pending');
   });
 
   test('double submit', async () => {
@@ -212,12 +212,12 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     ] as const) {
       await page.goto(`${server.address}${path}`);
       expect(await heading()).toBe(text);
-      await look(what);
+      await checkPage(what);
     }
     const { link } = await owing();
     await page.goto(`${server.address}${link.path}`);
     await fillCard('4000000000000002');
     await submit();
-    await look('dark-declined');
+    await checkPage('dark-declined');
   });
 });

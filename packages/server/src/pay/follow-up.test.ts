@@ -68,8 +68,8 @@ describe('a payment from a bank account', () => {
     expect(sent.text).toContain('Payment on its way');
     expect(await linkStatus(link.id)).toBe('USED');
     expect(await invoice(invoiceId)).toMatchObject({ amountPending: '800.00', amountDue: '800.00', status: 'POSTED' });
-    const [made] = await payments(client.id);
-    expect(await payment(made?.id ?? '')).toMatchObject({
+    const [found] = await payments(client.id);
+    expect(await payment(found?.id ?? '')).toMatchObject({
       status: 'PENDING',
       method: 'ACH',
       last4: '6789',
@@ -78,10 +78,10 @@ describe('a payment from a bank account', () => {
       allocations: [{ invoiceId, amount: '800.00' }],
     });
     await tick();
-    expect(await payment(made?.id ?? '')).toMatchObject({ status: 'PENDING' });
+    expect(await payment(found?.id ?? '')).toMatchObject({ status: 'PENDING' });
     later(11);
     await tick();
-    expect(await payment(made?.id ?? '')).toMatchObject({ status: 'COMPLETED', settledAt: expect.any(String) });
+    expect(await payment(found?.id ?? '')).toMatchObject({ status: 'COMPLETED', settledAt: expect.any(String) });
     expect(await invoice(invoiceId)).toMatchObject({ amountPending: '0.00', amountDue: '0.00', status: 'PAID' });
     expect((await browser.get(link.path)).text).toContain('The payment is complete');
     expect(await balances(client.id)).toMatchObject({ outstandingBalance: '0.00' });
@@ -112,8 +112,8 @@ describe('a payment from a bank account', () => {
     expect(await invoice(invoiceId)).toMatchObject({ status: 'PAID' });
     later(11);
     await tick();
-    const [made] = await payments(client.id);
-    expect(await payment(made?.id ?? '')).toMatchObject({
+    const [found] = await payments(client.id);
+    expect(await payment(found?.id ?? '')).toMatchObject({
       status: 'RETURNED',
       failureCode: 'R10',
       returnedAt: expect.any(String),
@@ -134,8 +134,8 @@ describe('a payment from a bank account', () => {
     const atProcessor = { reference: 'late-1', cardBrand: null, last4: '3335', fee: parseDecimal('0.64') };
     const returned = { state: 'returned', ...atProcessor, code: 'R10', message: 'Not authorized.' } as const;
     await settle(write, attempt?.id ?? '', returned, log);
-    const [made] = await payments(client.id);
-    const { status, settledAt, returnedAt } = await payment(made?.id ?? '');
+    const [found] = await payments(client.id);
+    const { status, settledAt, returnedAt } = await payment(found?.id ?? '');
     expect([status, settledAt !== null, returnedAt !== null]).toEqual(['RETURNED', true, true]);
     await expectAgreement();
   });

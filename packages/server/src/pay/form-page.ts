@@ -36,18 +36,18 @@ ${invoiceTable(link)}
 ${pendingNotice(link)}
 <form method="post" novalidate>
 <input type="hidden" name="formKey" value="${formKey}">
-${shape.asksAmount && amountField(currency, entered, errors)}
+${shape.requiresAmount && amountField(currency, entered, errors)}
 ${methodFields(shape, entered, errors)}
-${shape.asksDetails && shape.methods.includes('CARD') && cardFields(errors)}
-${shape.asksDetails && shape.methods.includes('ACH') && accountFields(errors)}
+${shape.requiresDetails && shape.methods.includes('CARD') && cardFields(errors)}
+${shape.requiresDetails && shape.methods.includes('ACH') && accountFields(errors)}
 <fieldset><legend>Your details</legend>
 ${field({ name: 'payerName', label: 'Name', errors, value: entered.payerName, autocomplete: 'name', required: true })}
 ${field({ name: 'payerEmail', label: 'Email (optional)', errors, value: entered.payerEmail, autocomplete: 'email', type: 'email' })}
 </fieldset>
-<button type="submit">${shape.asksDetails ? heading : 'Continue to the payment'}</button>
+<button type="submit">${shape.requiresDetails ? heading : 'Continue to the payment'}</button>
 </form>
 </div>
-${isTest && shape.asksDetails && testNumbers(shape)}`;
+${isTest && shape.requiresDetails && testNumbers(shape)}`;
   return layout({ title: `${hasProblem ? 'Error: ' : ''}${heading} – ${orgName}`, orgName, isTest, body });
 }
 

@@ -37,9 +37,9 @@ export interface Submitted {
 /** The fields of the form. */
 export interface FormShape {
   readonly currency: string;
-  readonly asksAmount: boolean;
+  readonly requiresAmount: boolean;
   readonly methods: readonly PayMethod[];
-  readonly asksDetails: boolean;
+  readonly requiresDetails: boolean;
 }
 
 /** Parses a form. @returns the submitted details, or the errors */
@@ -56,11 +56,11 @@ export function readForm(
     return undefined;
   };
 
-  const amount = shape.asksAmount ? check('amount', readAmount(text('amount'), shape.currency)) : undefined;
+  const amount = shape.requiresAmount ? check('amount', readAmount(text('amount'), shape.currency)) : undefined;
   const [only] = shape.methods;
   const chosen = shape.methods.length === 1 ? only : shape.methods.find((one) => one === text('method'));
   const method = check('method', chosen ?? new Mistake('Choose how to pay.'));
-  const details = shape.asksDetails && method !== undefined ? readDetails(method, text, check, today) : undefined;
+  const details = shape.requiresDetails && method !== undefined ? readDetails(method, text, check, today) : undefined;
   const payerName = check('payerName', readName(text('payerName')));
   const payerEmail = check('payerEmail', readEmail(text('payerEmail')));
   const entered = { amount: text('amount'), method, payerName: text('payerName'), payerEmail: text('payerEmail') };

@@ -84,14 +84,14 @@ test(
 async function makeLinks(server: TestProcess, apiKey: string, round: number): Promise<string[]> {
   const headers = await signIn(server, apiKey);
   const post = async (path: string, body: object) => {
-    const { status, json: answer } = await wire(server.address, {
+    const { status, json: response } = await wire(server.address, {
       method: 'POST',
       path,
       headers,
       body: JSON.stringify(body),
     });
-    if (status !== 200 && status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`);
-    return answer as Record<string, string>;
+    if (status !== 200 && status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(response)}`);
+    return response as Record<string, string>;
   };
   const { clientId, clientRef } = await post('/api/v1/clients/v1/onboard', { name: `Client ${round}`, address: {} });
   const keys = Array.from({ length: linksPerRound }, (_, index) => `${round}-${index}`);
@@ -150,9 +150,9 @@ async function payUntilKilled(
       const details = [goodCard, accountOf('000123456789'), { ...goodCard, cardNumber: '4000000000000002' }][index % 3];
       const payer = new TestPayer(server.address);
       const { text } = await payer.get(path);
-      const answer = payer.post(path, { formKey: formKeyIn(text), ...payerDetails, ...details });
+      const response = payer.post(path, { formKey: formKeyIn(text), ...payerDetails, ...details });
       if (after === 'sent') seen();
-      await answer;
+      await response;
       if (after === 'answered') seen();
       const number = /PAY-\d{4}-\d+/.exec((await payer.get(path)).text)?.[0];
       if (number !== undefined) receipts.push(number);

@@ -30,7 +30,7 @@ export interface PayableInvoice {
   readonly pending: string;
 }
 
-export interface MadePayment {
+export interface LinkPayment {
   readonly number: string;
   readonly date: string;
   readonly amount: string;
@@ -57,7 +57,7 @@ export interface LinkPage {
   readonly orgName: string;
   readonly invoices: readonly PayableInvoice[];
   readonly attempt: Attempt | undefined;
-  readonly payment: MadePayment | undefined;
+  readonly payment: LinkPayment | undefined;
 }
 
 /** @throws Error if the link does not exist. */
@@ -76,7 +76,7 @@ export async function readLinkPage(session: Session, tenantId: number, linkId: s
     where link.tenant_id = ${tenantId} and link.id = ${linkId}`);
   if (link === undefined) throw new Error(`Link ${linkId} not found.`);
   const attempt = await latestAttempt(session, tenantId, linkId);
-  const payment = await session.first<MadePayment>(sql`
+  const payment = await session.first<LinkPayment>(sql`
     select p.payment_number as number, p.payment_date as date, p.amount, p.status, p.method, p.card_brand as "cardBrand", p.last4,
       p.payer_name as "payerName", p.payer_email as "payerEmail", p.unapplied_amount as unapplied,
       p.failure_code as "failureCode", p.failure_message as "failureMessage",

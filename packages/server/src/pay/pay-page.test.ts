@@ -57,8 +57,8 @@ describe('the page shows', () => {
     const { link } = await owing();
     const answer = await fetch(`${service.address}${link.path}`, { method: 'HEAD' });
     expect([answer.status, await answer.text()]).toEqual([200, '']);
-    const refused = await fetch(`${service.address}${link.path}`, { method: 'PUT' });
-    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
+    const rejected = await fetch(`${service.address}${link.path}`, { method: 'PUT' });
+    expect([rejected.status, rejected.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
   });
 
   test.each([

@@ -25,7 +25,7 @@ export type PayDetails =
   | { readonly method: 'CARD'; readonly number: string; readonly expiry: string; readonly securityCode: string }
   | { readonly method: 'ACH'; readonly routingNumber: string; readonly accountNumber: string };
 
-interface Made {
+interface PaymentMethodDetails {
   readonly reference: string;
   readonly cardBrand: string | null;
   readonly last4: string | null;
@@ -51,8 +51,8 @@ interface Reason {
 export type Progress =
   | { readonly state: 'action'; readonly reference: string; readonly url: string }
   | ({ readonly state: 'declined' } & Reason)
-  | ({ readonly state: 'accepted' | 'captured' } & Made)
-  | ({ readonly state: 'failed' | 'returned' } & Made & Reason);
+  | ({ readonly state: 'accepted' | 'captured' } & PaymentMethodDetails)
+  | ({ readonly state: 'failed' | 'returned' } & PaymentMethodDetails & Reason);
 
 /** A payment service provider. Every function can fail or time out, whether or not it has taken effect. */
 export interface PaymentProcessor {
@@ -61,7 +61,7 @@ export interface PaymentProcessor {
   /** Whether it is a test processor that moves no money. */
   readonly isTest: boolean;
   /** Whether the payment page collects the card or account; otherwise the payer enters it at the processor. */
-  readonly takesDetails: boolean;
+  readonly collectsDetails: boolean;
   methodsFor(currency: string): readonly PayMethod[];
   submit(order: PaymentOrder, details: PayDetails | undefined): Promise<Progress>;
   /** Returns the state of an order; undefined if the processor has not received it. */

@@ -2,14 +2,14 @@ import type { Attempt } from './attempt.ts';
 import { formatDay, formatMoney } from './format.ts';
 import { type Content, html } from './html.ts';
 import { layout, messagePage } from './layout.ts';
-import type { LinkPage, MadePayment } from './link-page.ts';
+import type { LinkPage, LinkPayment } from './link-page.ts';
 
 const askAgain = (orgName: string) => html`<p>Ask ${orgName} for a new link if you still want to pay.</p>`;
 
 /** The receipt, for the browser that paid. */
 export function receiptPage(
   { orgName, clientName, currency }: LinkPage,
-  payment: MadePayment,
+  payment: LinkPayment,
   isTest: boolean,
 ): string {
   const { heading, tone, text } = outcomeOf(payment, orgName);
@@ -41,7 +41,7 @@ ${
   return layout({ title: `${heading} – ${orgName}`, orgName, isTest, body });
 }
 
-function outcomeOf({ status, failureCode, failureMessage }: MadePayment, orgName: string) {
+function outcomeOf({ status, failureCode, failureMessage }: LinkPayment, orgName: string) {
   const reason = failureMessage === null ? '' : ` ${failureMessage}${failureCode === null ? '' : ` (${failureCode})`}`;
   switch (status) {
     case 'PENDING':
@@ -71,7 +71,7 @@ function outcomeOf({ status, failureCode, failureMessage }: MadePayment, orgName
   }
 }
 
-function methodOf({ method, cardBrand, last4 }: MadePayment): string {
+function methodOf({ method, cardBrand, last4 }: LinkPayment): string {
   const name = method === 'ACH' ? 'US bank account' : (cardBrand ?? 'Card');
   return last4 === null ? name : `${name} ending in ${last4}`;
 }

@@ -92,7 +92,7 @@ export function paymentPages(service: Service): RequestHandler {
     }
     send(request, response, { ...reply, headers: { 'X-Request-Id': requestId, ...reply.headers } });
     const seconds = Number(process.hrtime.bigint() - started) / 1e9;
-    service.metrics.answered('paymentPage', reply.status, seconds);
+    service.metrics.responded('paymentPage', reply.status, seconds);
     service.log.info({
       requestId,
       operation: 'paymentPage',
@@ -158,7 +158,7 @@ export function paymentPages(service: Service): RequestHandler {
     if (!isOwnOrigin(origin, config.publicUrl) || !isFormKey(vault, link.id, browser, fields.get('formKey') ?? ''))
       return { status: 403, page: foreignFormPage(path) };
     if (step === 'page') return submitted(visit, fields);
-    return answered(visit, stepNamed(step), fields);
+    return handledStep(visit, stepNamed(step), fields);
   }
 
   /** The page of a link in its current state. */
@@ -221,7 +221,12 @@ export function paymentPages(service: Service): RequestHandler {
     if (processor === undefined) return undefined;
     const methods = processor.methodsFor(link.currency);
     if (methods.length === 0) return undefined;
-    return { currency: link.currency, asksAmount: link.amount === null, methods, asksDetails: processor.takesDetails };
+    return {
+      currency: link.currency,
+      requiresAmount: link.amount === null,
+      methods,
+      requiresDetails: processor.collectsDetails,
+    };
   }
 
   /** Handles a submitted form. */
@@ -260,7 +265,7 @@ export function paymentPages(service: Service): RequestHandler {
   }
 
   /** Handles the answer to a challenge, or the cancellation of a payment that waits for one. */
-  async function answered(visit: Visit, step: Step, fields: URLSearchParams): Promise<Reply> {
+  async function handledStep(visit: Visit, step: Step, fields: URLSearchParams): Promise<Reply> {
     const { path } = visit;
     const own = openAttempt(visit);
     if (own === undefined || own.actionUrl === null || processor === undefined) return { status: 303, location: path };

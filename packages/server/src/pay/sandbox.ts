@@ -66,7 +66,7 @@ interface StoredPayment {
 export class SandboxProcessor implements PaymentProcessor {
   readonly name = 'sandbox';
   readonly isTest = true;
-  readonly takesDetails = true;
+  readonly collectsDetails = true;
   readonly #store: Store;
   readonly #now: () => Temporal.Instant;
 
@@ -144,27 +144,32 @@ export class SandboxProcessor implements PaymentProcessor {
 
   #progressOf(stored: StoredPayment, { pageUrl }: PaymentOrder): Progress {
     const { scenario, reference, cardBrand, last4, challengeApproved } = stored;
-    const made = { reference, cardBrand, last4, fee: parseDecimal(stored.fee) };
+    const details = { reference, cardBrand, last4, fee: parseDecimal(stored.fee) };
     const age = this.#secondsSince(stored.submittedAt);
     switch (scenario) {
       case 'approved':
-        return { state: 'captured', ...made };
+        return { state: 'captured', ...details };
       case 'challenged':
-        if (challengeApproved === true) return { state: 'captured', ...made };
+        if (challengeApproved === true) return { state: 'captured', ...details };
         if (challengeApproved === false)
           return declined('authentication_failed', 'The payment was not confirmed. Try again, or use another card.');
         if (age >= challengeLasts)
           return declined('authentication_expired', 'The payment was not confirmed in time. Try again.');
         return { state: 'action', reference, url: `${new URL(pageUrl).pathname}/challenge` };
       case 'settled':
-        return { state: age < settlesAfter ? 'accepted' : 'captured', ...made };
+        return { state: age < settlesAfter ? 'accepted' : 'captured', ...details };
       case 'unfunded':
-        if (age < settlesAfter) return { state: 'accepted', ...made };
-        return { state: 'failed', ...made, code: 'R01', message: 'The account has insufficient funds.' };
+        if (age < settlesAfter) return { state: 'accepted', ...details };
+        return { state: 'failed', ...details, code: 'R01', message: 'The account has insufficient funds.' };
       case 'returned':
-        if (stored.capturedAt === null) return { state: 'accepted', ...made };
-        if (this.#secondsSince(stored.capturedAt) < returnedAfter) return { state: 'captured', ...made };
-        return { state: 'returned', ...made, code: 'R10', message: 'The account holder did not authorize the debit.' };
+        if (stored.capturedAt === null) return { state: 'accepted', ...details };
+        if (this.#secondsSince(stored.capturedAt) < returnedAfter) return { state: 'captured', ...details };
+        return {
+          state: 'returned',
+          ...details,
+          code: 'R10',
+          message: 'The account holder did not authorize the debit.',
+        };
       case 'cancelled':
         return declined('cancelled', 'The payment was cancelled. Nothing was charged.');
       default:

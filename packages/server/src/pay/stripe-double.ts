@@ -22,7 +22,7 @@ type Trouble = 'none' | 'lost' | 'down';
  */
 export async function startStripeDouble(secretKey: string, webhookSecret: string) {
   const sessions = new Map<string, DoubleSession>();
-  const answers = new Map<string, { readonly body: string; readonly status: number; readonly answer: object }>();
+  const responses = new Map<string, { readonly body: string; readonly status: number; readonly response: object }>();
   const disputes: Stripe.Dispute[] = [];
   const requests: { readonly method: string; readonly path: string; readonly fields: URLSearchParams }[] = [];
   let trouble: Trouble = 'none';
@@ -37,10 +37,10 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
     if (trouble === 'down') return void request.socket.destroy();
-    const send = (status: number, answer: object) => {
+    const send = (status: number, result: object) => {
       if (trouble === 'lost') return void request.socket.destroy();
       response.writeHead(status, { 'Content-Type': 'application/json', 'Request-Id': `req_${randomUUID()}` });
-      response.end(JSON.stringify(answer));
+      response.end(JSON.stringify(result));
     };
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://stripe');
     const { method = 'GET' } = request;
@@ -48,26 +48,27 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     if (request.headers.authorization !== `Bearer ${secretKey}`)
       return send(401, fault('invalid_request_error', 'Invalid API Key provided.'));
     const key = request.headers['idempotency-key'];
-    const known = typeof key === 'string' ? answers.get(key) : undefined;
+    const known = typeof key === 'string' ? responses.get(key) : undefined;
     if (known !== undefined && known.body !== body)
       return send(
         400,
         fault('idempotency_error', 'Keys for idempotent requests can only be used with the same parameters.'),
       );
-    const { status, answer } =
+    const { status, response: result } =
       known ?? route(method, pathname, method === 'GET' ? searchParams : new URLSearchParams(body));
     // Results are only stored if the request was processed; requests with rejected parameters can be repeated.
-    if (method === 'POST' && typeof key === 'string' && status !== 400) answers.set(key, { body, status, answer });
-    send(status, answer);
+    if (method === 'POST' && typeof key === 'string' && status !== 400)
+      responses.set(key, { body, status, response: result });
+    send(status, result);
   }
 
-  function route(method: string, path: string, fields: URLSearchParams): { status: number; answer: object } {
+  function route(method: string, path: string, fields: URLSearchParams): { status: number; response: object } {
     const [, kind, id, action] =
       /^\/v1\/(checkout\/sessions|payment_intents|disputes)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
     if (method === 'POST' && kind === 'checkout/sessions' && id === undefined) return create(fields);
     if (kind === 'disputes' && method === 'GET') {
       const data = disputes.filter(({ payment_intent: of }) => of === fields.get('payment_intent'));
-      return { status: 200, answer: { object: 'list', url: '/v1/disputes', has_more: false, data } };
+      return { status: 200, response: { object: 'list', url: '/v1/disputes', has_more: false, data } };
     }
     const known =
       kind === 'checkout/sessions'
@@ -77,9 +78,9 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     if (kind === 'payment_intents') {
       if (!fields.has('expand[0]'))
         return rejected(400, 'parameter_missing', 'This double only expands what the service requests.');
-      return { status: 200, answer: known.intent ?? {} };
+      return { status: 200, response: known.intent ?? {} };
     }
-    if (method === 'GET') return { status: 200, answer: known.session };
+    if (method === 'GET') return { status: 200, response: known.session };
     if (action !== 'expire') return rejected(404, 'resource_missing', 'Unrecognized request URL.');
     if (known.session.status !== 'open')
       return rejected(
@@ -88,10 +89,10 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
         'Only Checkout Sessions with a status in ["open"] can be expired.',
       );
     Object.assign(known.session, { status: 'expired', url: null });
-    return { status: 200, answer: known.session };
+    return { status: 200, response: known.session };
   }
 
-  function create(fields: URLSearchParams): { status: number; answer: object } {
+  function create(fields: URLSearchParams): { status: number; response: object } {
     const need = [
       'mode',
       'success_url',
@@ -112,7 +113,7 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     if (method !== 'card' && method !== 'us_bank_account')
       return rejected(400, 'parameter_invalid', 'Invalid allowed_payment_method_types.');
     const id = `cs_test_${randomUUID().replaceAll('-', '')}`;
-    const made: Part<Stripe.Checkout.Session> = {
+    const created: Part<Stripe.Checkout.Session> = {
       id,
       object: 'checkout.session',
       status: 'open',
@@ -126,9 +127,9 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
       url: `https://checkout.stripe.com/c/pay/${id}`,
       expires_at: expiresAt,
     };
-    const session = made as Stripe.Checkout.Session;
+    const session = created as Stripe.Checkout.Session;
     sessions.set(id, { session, intent: undefined });
-    return { status: 200, answer: session };
+    return { status: 200, response: session };
   }
 
   /** Completes Checkout as a payer. A card is paid at once, a bank account is pending. */
@@ -202,9 +203,9 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
         reason: 'debit_not_authorized',
         status,
       };
-      const made = dispute as Stripe.Dispute;
-      disputes.push(made);
-      return made;
+      const created = dispute as Stripe.Dispute;
+      disputes.push(created);
+      return created;
     },
     expire: (id: string) => Object.assign(sessions.get(id)?.session ?? {}, { status: 'expired', url: null }),
     /** Creates a notification, with its signature header (https://docs.stripe.com/webhooks/signature). */
@@ -218,7 +219,7 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
 }
 
 function rejected(status: number, code: string, message: string) {
-  return { status, answer: { error: { type: 'invalid_request_error', code, message } } };
+  return { status, response: { error: { type: 'invalid_request_error', code, message } } };
 }
 
 function fault(type: string, message: string) {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
-import { type WireAnswer, wire } from '../../test/wire.ts';
+import { type WireResponse, wire } from '../../test/wire.ts';
 import { dueAttempts } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import { followUp } from './reconcile.ts';
@@ -39,12 +39,12 @@ async function sessionOf(linkId: string): Promise<string> {
   return found.session.id;
 }
 
-function notify(type: string, object: object, ...more: [secret?: string, at?: number]): Promise<WireAnswer> {
+function notify(type: string, object: object, ...more: [secret?: string, at?: number]): Promise<WireResponse> {
   const { body, signature } = stripe.notification(type, object, ...more);
   return send(body, signature);
 }
 
-function send(body: string, signature: string | undefined): Promise<WireAnswer> {
+function send(body: string, signature: string | undefined): Promise<WireResponse> {
   const headers = {
     'Content-Type': 'application/json',
     ...(signature === undefined ? {} : { 'Stripe-Signature': signature }),
@@ -92,8 +92,8 @@ test('a payment by card: the page forwards to Stripe, and shows the receipt when
   const receipt = await browser.get(link.path);
   expect(receipt.text).toContain('<h1>Receipt</h1>');
   expect(receipt.text).toContain('Visa ending in 4242');
-  const [made] = await payments(client.id);
-  expect(await payment(made?.id ?? '')).toMatchObject({
+  const [created] = await payments(client.id);
+  expect(await payment(created?.id ?? '')).toMatchObject({
     status: 'COMPLETED',
     processor: 'stripe',
     processorRef: expect.stringMatching(/^pi_/),
@@ -111,8 +111,10 @@ test('a payer who never returns: the notification completes the payment', async 
   await payer().submit(link.path, card);
   const id = await sessionOf(link.id);
   stripe.complete(id);
-  const answers = await Promise.all(Array.from({ length: 5 }, () => notify('checkout.session.completed', session(id))));
-  expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200));
+  const responses = await Promise.all(
+    Array.from({ length: 5 }, () => notify('checkout.session.completed', session(id))),
+  );
+  expect(responses.map(({ status }) => status)).toEqual(Array(5).fill(200));
   expect(await payments(client.id)).toMatchObject([{ status: 'COMPLETED' }]);
   await expectAgreement();
 });
@@ -132,8 +134,8 @@ test('a bank account: pending, then completed, then lost in a dispute', async ()
   await notify('charge.dispute.created', stripe.dispute(id, 'under_review'));
   expect(await payments(client.id)).toMatchObject([{ status: 'COMPLETED' }]);
   await notify('charge.dispute.closed', stripe.dispute(id, 'lost'));
-  const [made] = await payments(client.id);
-  expect(await payment(made?.id ?? '')).toMatchObject({ status: 'RETURNED', failureCode: 'debit_not_authorized' });
+  const [created] = await payments(client.id);
+  expect(await payment(created?.id ?? '')).toMatchObject({ status: 'RETURNED', failureCode: 'debit_not_authorized' });
   expect(await invoice(invoiceId)).toMatchObject({ status: 'POSTED', amountDue: '300.00' });
   expect((await browser.get(link.path)).text).toContain('The payment was returned');
   await expectAgreement();
@@ -147,8 +149,8 @@ test('a bank account that does not pay', async () => {
   await followUpAll();
   stripe.fail(id);
   await notify('checkout.session.async_payment_failed', session(id));
-  const [made] = await payments(client.id);
-  expect(await payment(made?.id ?? '')).toMatchObject({ status: 'FAILED', failureCode: 'insufficient_funds' });
+  const [created] = await payments(client.id);
+  expect(await payment(created?.id ?? '')).toMatchObject({ status: 'FAILED', failureCode: 'insufficient_funds' });
   expect(await invoice(invoiceId)).toMatchObject({ amountDue: '300.00', amountPending: '0.00' });
   await expectAgreement();
 });
@@ -250,8 +252,8 @@ describe('a notification', () => {
     const id = await sessionOf(link.id);
     stripe.complete(id);
     const { body, signature } = stripe.notification('checkout.session.completed', session(id), secret, at);
-    const answer = await send(body, secret === undefined ? undefined : signature);
-    expect(answer.status).toBe(400);
+    const response = await send(body, secret === undefined ? undefined : signature);
+    expect(response.status).toBe(400);
     expect(await payments(client.id)).toEqual([]);
   });
 

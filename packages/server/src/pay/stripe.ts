@@ -26,7 +26,7 @@ const methodTypes = { CARD: 'card', ACH: 'us_bank_account' } as const satisfies 
 export class StripeProcessor implements PaymentProcessor {
   readonly name = 'stripe';
   readonly isTest: boolean;
-  readonly takesDetails = false;
+  readonly collectsDetails = false;
   readonly #stripe: Stripe;
   readonly #webhookSecret: string;
   readonly #log: Logger;
@@ -161,17 +161,17 @@ export class StripeProcessor implements PaymentProcessor {
   }
 
   async #progressOfIntent(intent: Stripe.PaymentIntent): Promise<Progress> {
-    const made = madeBy(intent);
+    const details = detailsOf(intent);
     if (intent.status === 'canceled' || intent.status === 'requires_payment_method') {
       const { code, message } = intent.last_payment_error ?? {};
       return {
         state: 'failed',
-        ...made,
+        ...details,
         code: code ?? 'payment_failed',
         message: message ?? 'The bank rejected the payment.',
       };
     }
-    if (intent.status !== 'succeeded') return { state: 'accepted', ...made };
+    if (intent.status !== 'succeeded') return { state: 'accepted', ...details };
     const charge = expanded(intent.latest_charge);
     if (charge?.disputed === true) {
       const { data } = await this.#stripe.disputes.list({ payment_intent: intent.id, limit: 10 });
@@ -179,12 +179,12 @@ export class StripeProcessor implements PaymentProcessor {
       if (lost !== undefined)
         return {
           state: 'returned',
-          ...made,
+          ...details,
           code: lost.reason,
           message: 'The payer or the bank returned the payment.',
         };
     }
-    return { state: 'captured', ...made };
+    return { state: 'captured', ...details };
   }
 }
 
@@ -213,7 +213,7 @@ function progressOfSession({ id, status, url }: Stripe.Checkout.Session): Progre
   throw new Error(`The session ${id} is ${status}.`);
 }
 
-function madeBy(intent: Stripe.PaymentIntent) {
+function detailsOf(intent: Stripe.PaymentIntent) {
   const charge = expanded(intent.latest_charge);
   const details = charge?.payment_method_details ?? expanded(intent.payment_method);
   const brand = details?.card?.brand ?? null;

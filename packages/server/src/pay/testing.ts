@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { TestService } from '../../test/service.ts';
-import { type WireAnswer, wire } from '../../test/wire.ts';
+import { type WireResponse, wire } from '../../test/wire.ts';
 import type { Tick } from '../background/clock.ts';
 import { firm } from '../resources/billing/testing.ts';
 import type { Attempt } from './attempt.ts';
@@ -24,17 +24,17 @@ export class TestPayer {
     this.#address = address;
   }
 
-  async get(path: string): Promise<WireAnswer> {
-    const answer = await wire(this.#address, { path, headers: this.#cookies() });
-    this.cookie = answer.headers['set-cookie']?.[0]?.split(';')[0] ?? this.cookie;
-    return answer;
+  async get(path: string): Promise<WireResponse> {
+    const response = await wire(this.#address, { path, headers: this.#cookies() });
+    this.cookie = response.headers['set-cookie']?.[0]?.split(';')[0] ?? this.cookie;
+    return response;
   }
 
   post(
     path: string,
     fields: Readonly<Record<string, string>>,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<WireAnswer> {
+  ): Promise<WireResponse> {
     return wire(this.#address, {
       method: 'POST',
       path,
@@ -44,15 +44,15 @@ export class TestPayer {
   }
 
   /** Opens a page and submits its form. */
-  async submit(path: string, fields: Readonly<Record<string, string>>, from = path): Promise<WireAnswer> {
+  async submit(path: string, fields: Readonly<Record<string, string>>, from = path): Promise<WireResponse> {
     const { text } = await this.get(from);
     return this.post(path, { formKey: formKeyIn(text), ...fields });
   }
 
   /** Submits a form and follows the redirect. */
-  async pay(path: string, fields: Readonly<Record<string, string>>): Promise<WireAnswer> {
-    const answer = await this.submit(path, { ...payerDetails, ...fields });
-    return answer.status === 303 ? this.get(answer.headers.location ?? '') : answer;
+  async pay(path: string, fields: Readonly<Record<string, string>>): Promise<WireResponse> {
+    const response = await this.submit(path, { ...payerDetails, ...fields });
+    return response.status === 303 ? this.get(response.headers.location ?? '') : response;
   }
 
   #cookies(): Record<string, string> {

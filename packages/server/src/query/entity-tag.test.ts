@@ -10,7 +10,7 @@ const firm = firmOf(service);
 const { update } = recordsOf(service);
 const { createStaff, updateStaff, getStaff } = operationsOf(service);
 
-const tagOf = (answer: { readonly headers: Headers }) => answer.headers.get('etag') ?? '';
+const tagOf = (response: { readonly headers: Headers }) => response.headers.get('etag') ?? '';
 
 describe('If-None-Match', () => {
   test('returns 304 without a body for the current tag, in any list and also as a weak tag', async () => {
@@ -27,8 +27,8 @@ describe('If-None-Match', () => {
 
   test.each(['"0000000000000000-1"', '"1"', 'W/"x", "a,*"'])('returns the row for %s', async (list) => {
     const path = `/gql/v1/client/${await firm.client()}`;
-    const answer = await call('GET', path, undefined, { 'If-None-Match': list });
-    expect(answer).toMatchObject({ status: 200, body: { version: 1 } });
+    const response = await call('GET', path, undefined, { 'If-None-Match': list });
+    expect(response).toMatchObject({ status: 200, body: { version: 1 } });
   });
 
   test('does not hide that a row does not exist, or that the header is malformed', async () => {
@@ -46,8 +46,8 @@ describe('If-None-Match', () => {
     const path = `/v1/task/${await firm.task({ jobId })}`;
     const tag = tagOf(await call('GET', path));
     await update([{ type: 'Job', systemRef: jobId, attributes: { name: 'Renamed' } }]);
-    const answer = await call('GET', path, undefined, { 'If-None-Match': tag });
-    expect(answer).toMatchObject({ status: 200, body: { version: 1, job: { name: 'Renamed' } } });
+    const response = await call('GET', path, undefined, { 'If-None-Match': tag });
+    expect(response).toMatchObject({ status: 200, body: { version: 1, job: { name: 'Renamed' } } });
   });
 
   test('returns the row to a caller who can read more of it', async () => {
@@ -64,8 +64,8 @@ describe('If-None-Match', () => {
   });
 
   test('is ignored by operations that do not declare it', async () => {
-    const answer = await call('GET', '/v1/task-types', undefined, { 'If-None-Match': '*' });
-    expect(answer.status).toBe(200);
+    const response = await call('GET', '/v1/task-types', undefined, { 'If-None-Match': '*' });
+    expect(response.status).toBe(200);
   });
 });
 

@@ -18,14 +18,14 @@ class Placeholder {
  */
 export function prepared<Row, Arguments extends readonly unknown[]>(
   build: (...placeholders: Arguments) => RawBuilder<Row>,
-): (...given: Arguments) => Query<Row> {
+): (...values: Arguments) => Query<Row> {
   const placeholders = Array.from({ length: build.length }, (_, index) => new Placeholder(index));
   const compiled = build(...(placeholders as unknown as Arguments)).compile(compiler);
-  return (...given) => ({
+  return (...values) => ({
     compile: () => ({
       ...compiled,
       parameters: compiled.parameters.map((parameter) =>
-        parameter instanceof Placeholder ? given[parameter.index] : parameter,
+        parameter instanceof Placeholder ? values[parameter.index] : parameter,
       ),
     }),
   });

@@ -45,8 +45,8 @@ const paths = ['/gql/v1/contacts/search', '/gql/v1/contacts'];
 
 async function search(path: string, body: object) {
   counted = 0;
-  const answer = await call<Record<string, unknown>>('POST', path, { includeTotal: true, ...body });
-  return { ...answer, statements: counted };
+  const response = await call<Record<string, unknown>>('POST', path, { includeTotal: true, ...body });
+  return { ...response, statements: counted };
 }
 
 test.each(paths)('%s only counts rows if the page does not determine their number', async (path) => {
@@ -81,12 +81,12 @@ test.each(paths)('%s returns a problem if there is no time left for the page', a
     throw new TimeBudgetExceeded(1_500);
   };
   try {
-    const answer = await search(path, {});
-    expect(answer).toMatchObject({
+    const response = await search(path, {});
+    expect(response).toMatchObject({
       status: 503,
       body: { code: 'READ_TIMEOUT', detail: expect.stringMatching(/longer than 1.5 seconds. Narrow/) },
     });
-    expect(answer.headers.get('retry-after')).toBe('30');
+    expect(response.headers.get('retry-after')).toBe('30');
   } finally {
     instead = undefined;
   }

@@ -121,8 +121,8 @@ test('second 60, which RFC 3339 allows, is accepted or rejected without an inter
 
 test.each(['\\', 'x\\', '%\\\\\\'])('a pattern cannot end in a backslash that escapes nothing: %s', async (pattern) => {
   for (const operator of ['_like', '_nlike', '_ilike', '_nilike']) {
-    const answer = await search({ name: { [operator]: pattern } });
-    expect(answer.body).toMatchObject({
+    const response = await search({ name: { [operator]: pattern } });
+    expect(response.body).toMatchObject({
       status: 400,
       errors: [{ pointer: `/where/name/${operator}`, code: 'PATTERN' }],
     });

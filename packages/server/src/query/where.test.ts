@@ -191,11 +191,11 @@ describe.each([
       fc.asyncProperty(where, async (clause) => {
         fc.pre(isAllowed(entity, clause));
         const body = { where: clause, pageSize: 1000, includeTotal: true };
-        const answer = await call<Found>('POST', `/gql/v1/${name}/search`, body);
-        expect(answer.status).toBe(200);
-        const wanted = rows.filter((row) => matches(row, clause));
-        expect(answer.body.data.map((row) => row.id)).toEqual(wanted.map((row) => row.id));
-        expect(answer.body.total).toBe(wanted.length);
+        const response = await call<Found>('POST', `/gql/v1/${name}/search`, body);
+        expect(response.status).toBe(200);
+        const expected = rows.filter((row) => matches(row, clause));
+        expect(response.body.data.map((row) => row.id)).toEqual(expected.map((row) => row.id));
+        expect(response.body.total).toBe(expected.length);
       }),
       { numRuns: 150 },
     );
@@ -222,12 +222,12 @@ test.each([
   ['ЖБ', ['Жб', 'жБ']],
   ['ab', ['Ab', 'aB']],
   ['\\%', ['%']],
-])('_ilike %s finds letters of either case, also beyond ASCII', async (like, wanted) => {
+])('_ilike %s finds letters of either case, also beyond ASCII', async (like, expected) => {
   const { body } = await call<Found>('POST', '/gql/v1/contacts/search', { where: { lastName: { _ilike: like } } });
-  expect(new Set(body.data.map((row) => row.lastName))).toEqual(new Set(wanted));
+  expect(new Set(body.data.map((row) => row.lastName))).toEqual(new Set(expected));
   const { body: not } = await call<Found>('POST', '/gql/v1/contacts/search', {
     where: { lastName: { _nilike: like } },
   });
-  const others = texts.filter((one) => !wanted.includes(one));
+  const others = texts.filter((one) => !expected.includes(one));
   expect(new Set(not.data.map((row) => row.lastName))).toEqual(new Set(others));
 });

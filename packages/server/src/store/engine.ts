@@ -12,7 +12,7 @@ export interface Engine {
   readonly binding: Binding;
   readonly limits: Limits;
   /** Receives notifications of a channel. Some of them may be missed. */
-  listen(channel: string, hear: (payload: string) => void): Promise<Listener>;
+  listen(channel: string, onNotification: (payload: string) => void): Promise<Listener>;
   close(): Promise<void>;
 }
 

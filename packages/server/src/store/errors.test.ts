@@ -63,10 +63,10 @@ test('no error contains the text of a statement or a value of a row', async () =
   for (const statement of statements) {
     const failure = await failureOf(statement);
     expect(failure).toBeInstanceOf(DatabaseError);
-    const told = JSON.stringify(
+    const text = JSON.stringify(
       failure,
       Object.getOwnPropertyNames(failure).filter((name) => name !== 'stack'),
     );
-    expect(told).not.toMatch(/insert into|select |values|'sensitive'|"sensitive"|taken/);
+    expect(text).not.toMatch(/insert into|select |values|'sensitive'|"sensitive"|taken/);
   }
 });

@@ -17,7 +17,7 @@ export interface Listener {
 export function listenOnOwnConnection(
   databaseUrl: string,
   channel: string,
-  hear: (payload: string) => void,
+  onNotification: (payload: string) => void,
   limits: Limits,
   log: StoreLog,
 ): Listener {
@@ -45,11 +45,11 @@ export function listenOnOwnConnection(
     };
     client.on('error', lose);
     client.on('end', () => lose('closed by the server'));
-    client.on('notification', ({ payload = '' }) => hear(payload));
+    client.on('notification', ({ payload = '' }) => onNotification(payload));
     try {
       await client.connect();
       await client.query(`listen ${channel}`);
-      hear('');
+      onNotification('');
     } catch (error) {
       lose(error);
     }

@@ -20,12 +20,12 @@ function newDirectory(): string {
 }
 
 /** Starts another process that tries to get the lock. @returns it, and its output */
-async function contender(directory: string): Promise<{ child: ChildProcess; said: string }> {
+async function contender(directory: string): Promise<{ child: ChildProcess; output: string }> {
   const script = join(import.meta.dirname, '../../test/hold-lock.ts');
   const child = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const [output] = await once(child.stdout, 'data');
-  return { child, said: String(output).trim() };
+  return { child, output: String(output).trim() };
 }
 
 async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
@@ -37,9 +37,9 @@ test('a second process is rejected with the ID of the first', async () => {
   const directory = newDirectory();
   const lock = lockDirectory(directory);
   const second = await contender(directory);
-  expect(second.said).toContain(`is in use by the process with pid ${process.pid}`);
+  expect(second.output).toContain(`is in use by the process with pid ${process.pid}`);
   lock.release();
-  expect((await contender(directory)).said).toBe('locked');
+  expect((await contender(directory)).output).toBe('locked');
 });
 
 test('this process is rejected while another one holds the lock, also if that one is suspended', async () => {
@@ -73,5 +73,5 @@ test('a second use in the same process is rejected, whatever path it uses', () =
 test('of many processes that start together, exactly one gets the lock', async () => {
   const directory = newDirectory();
   const outcomes = await Promise.all([1, 2, 3, 4].map(() => contender(directory)));
-  expect(outcomes.filter(({ said }) => said === 'locked')).toHaveLength(1);
+  expect(outcomes.filter(({ output }) => output === 'locked')).toHaveLength(1);
 });

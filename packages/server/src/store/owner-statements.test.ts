@@ -41,10 +41,10 @@ test('ownerStatements › commits all statements or none', async () => {
 });
 
 test('listen › receives notifications of committed transactions, outside of their work', async () => {
-  const heard: string[] = [];
+  const received: string[] = [];
   const worked: Promise<unknown>[] = [];
   const listener = await store.listen('test_channel', (payload) => {
-    heard.push(payload);
+    received.push(payload);
     // Would be rejected, or wait forever, as part of the transaction that sent the notification.
     worked.push(whoami());
   });
@@ -57,16 +57,16 @@ test('listen › receives notifications of committed transactions, outside of th
   await expect
     .poll(async () => {
       await notify('a');
-      return heard.includes('a');
+      return received.includes('a');
     })
     .toBe(true);
   await expect(notify('b', true)).rejects.toThrow('Rolled back.');
   await notify('c');
-  await expect.poll(() => heard).toContain('c');
-  expect(heard).not.toContain('b');
+  await expect.poll(() => received).toContain('c');
+  expect(received).not.toContain('b');
   await Promise.all(worked);
   await listener.close();
   await notify('d');
   await notify('e');
-  expect(heard).not.toContain('d');
+  expect(received).not.toContain('d');
 });

@@ -32,7 +32,7 @@ report({ kind: 'opened' });
 
 port.on('message', (request: Request) => {
   if (request === 'close') void close();
-  else answer(request);
+  else respond(request);
 });
 
 async function open(): Promise<PGlite> {
@@ -63,7 +63,7 @@ async function handleAbort(_database: unknown, emscriptenOpts: object): Promise<
   return { emscriptenOpts: { ...emscriptenOpts, onAbort: () => end('PGlite aborted') } };
 }
 
-function answer(request: Uint8Array): void {
+function respond(request: Uint8Array): void {
   const parts: Uint8Array[] = [];
   // The parts are views of memory that the next one overwrites. The call is synchronous; its promise concerns file
   // systems that must be synchronized, unlike this one.

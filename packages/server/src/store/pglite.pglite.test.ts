@@ -101,12 +101,12 @@ test('a second process is rejected while the store is open', async () => {
 test('an interrupted first start is repeated, and logs what it does', async () => {
   mkdirSync(join(emptyDir, 'database.unfinished'));
   await writeFile(join(emptyDir, 'database.unfinished', 'PG_VERSION'), '18');
-  const said: string[] = [];
-  const log = { info: (message: string) => said.push(message), warn: (message: string) => said.push(message) };
+  const logged: string[] = [];
+  const log = { info: (message: string) => logged.push(message), warn: (message: string) => logged.push(message) };
   const store = await openStore({ dataDir: emptyDir, limits: patientLimits, log });
   await store.ready();
   await store.close();
-  expect(said).toEqual([
+  expect(logged).toEqual([
     expect.stringMatching(/^Creating the database in .*, at the first start only\.$/),
     expect.stringContaining('not a power failure'),
   ]);

@@ -82,12 +82,12 @@ async function createDatabase({ directory, wasm }: WorkerInput, log: StoreLog): 
   await socket.opened;
   socket.end();
   await socket.ended;
-  await makePrivate(unfinished);
+  await restrictAccess(unfinished);
   await rename(unfinished, directory);
 }
 
 /** PGlite creates database files that everyone can read and write, whatever the umask. */
-async function makePrivate(directory: string): Promise<void> {
+async function restrictAccess(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
   }
@@ -150,10 +150,10 @@ async function openDatabase(
   });
   return {
     pool,
-    async listen(channel, hear) {
-      notifications.on(channel, hear);
+    async listen(channel, onNotification) {
+      notifications.on(channel, onNotification);
       await pool.query(`listen ${channel}`);
-      return { close: async () => void notifications.off(channel, hear) };
+      return { close: async () => void notifications.off(channel, onNotification) };
     },
     async close() {
       await pool.end();

@@ -37,10 +37,10 @@ export async function openPostgres(options: PostgresOptions, limits: Limits, log
     probe,
     limits,
     binding: pooler === 'transaction' ? bindTransactions(limits) : bindConnections(limits),
-    async listen(channel, hear) {
+    async listen(channel, onNotification) {
       // A pooler in transaction mode forwards no notifications, so listeners poll instead.
       if (pooler === 'transaction') return { close: async () => undefined };
-      return listenOnOwnConnection(databaseUrl, channel, hear, limits, log);
+      return listenOnOwnConnection(databaseUrl, channel, onNotification, limits, log);
     },
     async close() {
       await Promise.all([pool.end(), probe.end()]);

@@ -33,9 +33,9 @@ test('ensureQueueSchema › creates missing tables, keeps existing ones, and rej
     await ensureQueueSchema(client);
     expect(await version()).toEqual([{ version: queueSchemaVersion }]);
     await client.query('update pgboss.version set version = version + 1');
-    const refusal = ensureQueueSchema(client);
-    await expect(refusal).rejects.toBeInstanceOf(DatabaseError);
-    await expect(refusal).rejects.toThrow(/The job queue in the database is newer than this program/);
+    const rejection = ensureQueueSchema(client);
+    await expect(rejection).rejects.toBeInstanceOf(DatabaseError);
+    await expect(rejection).rejects.toThrow(/The job queue in the database is newer than this program/);
   } finally {
     client.release();
   }

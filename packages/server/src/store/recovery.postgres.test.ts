@@ -12,8 +12,8 @@ const direct = new URL(databaseUrl);
 const proxy = await openProxy(direct.hostname, Number(direct.port || 5432));
 const proxied = new URL(databaseUrl);
 proxied.host = `127.0.0.1:${proxy.port}`;
-const said: string[] = [];
-const log = { info: () => {}, warn: (message: string) => said.push(message) };
+const logged: string[] = [];
+const log = { info: () => {}, warn: (message: string) => logged.push(message) };
 const store = await openStore({ databaseUrl: proxied.href, poolSize: 3, limits: { read: 30_000 }, log });
 afterAll(async () => {
   await store.close();
@@ -38,7 +38,7 @@ test('a server that stops while connections are idle is unavailable until it is 
   await pause(100);
   await expect(store.ready()).rejects.toBeInstanceOf(DatabaseUnavailable);
   await expect(store.write(1, (transaction) => transaction.first(one))).rejects.toBeInstanceOf(DatabaseUnavailable);
-  expect(said.join()).toContain('A connection to the database was lost');
+  expect(logged.join()).toContain('A connection to the database was lost');
   await proxy.restore();
 });
 

@@ -14,16 +14,17 @@ export const serviceRole = 'financial_automation_service';
  */
 export async function ensureServiceRole(client: PoolClient): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const refusal = await sqlStateOf(client, `begin; set local role ${serviceRole}; rollback`);
-    if (refusal === undefined) break;
+    const sqlState = await sqlStateOf(client, `begin; set local role ${serviceRole}; rollback`);
+    if (sqlState === undefined) break;
     await client.query('rollback');
-    const missing = refusal === invalidParameterValue || refusal === undefinedObject;
+    const missing = sqlState === invalidParameterValue || sqlState === undefinedObject;
     const repair = missing ? `create role ${serviceRole} nologin` : `grant ${serviceRole} to current_user`;
     const failure = await sqlStateOf(client, repair);
-    if (failure === insufficientPrivilege || attempt === 10) throw new DatabaseError(await askAdministrator(client));
+    if (failure === insufficientPrivilege || attempt === 10)
+      throw new DatabaseError(await errorForAdministrator(client));
     if (failure !== undefined) await pause(20 * attempt);
   }
-  await refuseRoleAboveTheRules(client);
+  await rejectPrivilegedRole(client);
 }
 
 const insufficientPrivilege = '42501';
@@ -41,7 +42,7 @@ async function sqlStateOf(client: PoolClient, statement: string): Promise<string
   }
 }
 
-async function askAdministrator(client: PoolClient): Promise<string> {
+async function errorForAdministrator(client: PoolClient): Promise<string> {
   const { rows } = await client.query<{ user: string }>('select quote_ident(current_user) as user');
   return [
     'The database user may not assume the role of requests.',
@@ -50,7 +51,7 @@ async function askAdministrator(client: PoolClient): Promise<string> {
   ].join(' ');
 }
 
-async function refuseRoleAboveTheRules(client: PoolClient): Promise<void> {
+async function rejectPrivilegedRole(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ above: boolean }>(
     'select rolsuper or rolbypassrls as above from pg_roles where rolname = $1',
     [serviceRole],

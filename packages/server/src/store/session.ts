@@ -95,21 +95,21 @@ export class OpenTransaction extends OpenSession implements Transaction {
   #isUntouched = true;
   /** Whether a statement failed, and nothing was rolled back since. */
   #hasFailed = false;
-  #doom: TransactionConflict | DatabaseUnavailable | undefined;
+  #fatalError: TransactionConflict | DatabaseUnavailable | undefined;
 
   /** A conflict or a lost connection, which ends the transaction, even if the work caught it and continued. */
-  get doom(): TransactionConflict | DatabaseUnavailable | undefined {
-    return this.#doom;
+  get fatalError(): TransactionConflict | DatabaseUnavailable | undefined {
+    return this.#fatalError;
   }
 
   protected override async execute(statement: QueryConfig): Promise<QueryResult> {
-    if (this.#doom !== undefined) throw this.#doom;
+    if (this.#fatalError !== undefined) throw this.#fatalError;
     this.#isUntouched = false;
     try {
       return await super.execute(statement);
     } catch (error) {
       this.#hasFailed = true;
-      if (error instanceof TransactionConflict || error instanceof DatabaseUnavailable) this.#doom ??= error;
+      if (error instanceof TransactionConflict || error instanceof DatabaseUnavailable) this.#fatalError ??= error;
       throw error;
     }
   }
@@ -144,7 +144,7 @@ export class OpenTransaction extends OpenSession implements Transaction {
   }
 
   async #rollBack(text: string): Promise<boolean> {
-    if (this.#doom !== undefined) return false;
+    if (this.#fatalError !== undefined) return false;
     await this.execute({ text });
     this.#hasFailed = false;
     return true;

@@ -63,7 +63,7 @@ export interface Store {
    */
   ownerStatements(text: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
   /** Receives notifications of a channel, which transactions send when they commit. Some may be missed. */
-  listen(channel: string, hear: (payload: string) => void): Promise<Listener>;
+  listen(channel: string, onNotification: (payload: string) => void): Promise<Listener>;
   /**
    * Notifies listeners on a channel: in this process immediately, in other processes shortly afterwards. It does not
    * block the caller, whereas notifications that transactions send make their commits wait for each other.
@@ -121,7 +121,7 @@ const notifyDelay = 5;
 class EngineStore implements Store {
   readonly #engine: Engine;
   readonly #names: StatementNames | undefined;
-  readonly #heard = new Map<string, Set<(payload: string) => void>>();
+  readonly #listeners = new Map<string, Set<(payload: string) => void>>();
   readonly #unsent = new Map<string, Set<string>>();
   /** Set while work is in progress in this chain of calls. */
   readonly #occupied = new AsyncLocalStorage<{ over: boolean }>();
@@ -188,13 +188,13 @@ class EngineStore implements Store {
     });
   }
 
-  async listen(channel: string, hear: (payload: string) => void): Promise<Listener> {
+  async listen(channel: string, onNotification: (payload: string) => void): Promise<Listener> {
     // On PGlite, a notification arrives while the sending transaction still has its connection; the listener must not run
     // in its context.
-    const bound = AsyncResource.bind(hear);
+    const bound = AsyncResource.bind(onNotification);
     const listener = await this.#engine.listen(channel, bound);
-    const here = this.#heard.get(channel) ?? new Set();
-    this.#heard.set(channel, here.add(bound));
+    const here = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, here.add(bound));
     return {
       close: async () => {
         here.delete(bound);
@@ -204,8 +204,8 @@ class EngineStore implements Store {
   }
 
   notify(channel: string, payload: string): void {
-    const here = this.#heard.get(channel);
-    if (here !== undefined && here.size > 0) for (const hear of here) hear(payload);
+    const here = this.#listeners.get(channel);
+    if (here !== undefined && here.size > 0) for (const onNotification of here) onNotification(payload);
     else if (this.engine === 'postgres') this.#notifyOthers(channel, payload);
   }
 
@@ -242,12 +242,12 @@ class EngineStore implements Store {
       await this.#engine.binding.begin(connection, subject, `savepoint ${firstSavepoint}`);
       result = await work(transaction);
       await transaction.close();
-      if (transaction.doom !== undefined) throw transaction.doom;
+      if (transaction.fatalError !== undefined) throw transaction.fatalError;
     } catch (error) {
       await transaction.close();
       // If this fails too, the connection is closed, and the server rolls back; the first error is the one to report.
       await connection.run({ text: 'rollback' }).catch(() => undefined);
-      throw transaction.doom ?? error;
+      throw transaction.fatalError ?? error;
     }
     const { command } = await connection.run({ text: 'commit' });
     // The server responds to COMMIT of a failed transaction with ROLLBACK, without an error.

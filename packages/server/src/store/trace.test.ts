@@ -72,8 +72,8 @@ test('recordChanges writes an audit row for each change, and an event if the cha
 });
 
 test('recordChanges writes changes without a caller or a request', async () => {
-  const nobody = { ...origin, apiUserId: null, actor: 'system', requestId: null };
-  await store.write(tenantId, (transaction) => recordChanges(transaction, nobody, [silent]));
+  const withoutCaller = { ...origin, apiUserId: null, actor: 'system', requestId: null };
+  await store.write(tenantId, (transaction) => recordChanges(transaction, withoutCaller, [silent]));
   expect((await audited()).at(-1)).toMatchObject({ apiUserId: null, actor: 'system', requestId: null });
 });
 

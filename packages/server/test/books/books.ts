@@ -9,10 +9,10 @@ import { type BooksRequest, reason, type SentAllocation, type SentLine } from '.
 type Schemas = components['schemas'];
 
 /** The result of a request. */
-export interface BooksAnswer {
+export interface BooksResult {
   readonly isAccepted: boolean;
   /** The row that the request created in addition to the one that it named. */
-  readonly made: string | undefined;
+  readonly created: string | undefined;
   readonly item: Pick<WriteItem, 'status' | 'error'> | undefined;
 }
 
@@ -46,7 +46,7 @@ export class Books {
   readonly #staffId: string;
   readonly #idOf = new Map<string, string>();
   readonly #run: number;
-  #made = 0;
+  #created = 0;
 
   private constructor(
     run: number,
@@ -109,7 +109,7 @@ export class Books {
   }
 
   /** Sends a request. @throws Error if the response is not one that the contract declares for it. */
-  async send(request: BooksRequest): Promise<BooksAnswer> {
+  async send(request: BooksRequest): Promise<BooksResult> {
     if (request.kind === 'returnPayment') return this.#returnPayment(request.ref);
     const item = await this.#write(request);
     const isAccepted = item.status !== 'FAILED';
@@ -117,7 +117,7 @@ export class Books {
       const code = `${request.kind} ${item.error?.code}`;
       this.rejections.set(code, (this.rejections.get(code) ?? 0) + 1);
     }
-    return { isAccepted, made: isAccepted ? this.#keep(request, item) : undefined, item };
+    return { isAccepted, created: isAccepted ? this.#keep(request, item) : undefined, item };
   }
 
   wip = (ref: string) => this.#read<Schemas['WipEntry']>(`/gql/v1/wip/${this.#id(ref)}`);
@@ -130,11 +130,11 @@ export class Books {
 
   /** Returns an entry: a write that changes nothing returns it. */
   async entry(ref: string): Promise<Readonly<Record<string, unknown>>> {
-    const answer = await this.#preparer.call<WriteResult>('POST', '/api/v1/entries', {
+    const response = await this.#preparer.call<WriteResult>('POST', '/api/v1/entries', {
       records: [{ type: 'TimeEntry', systemRef: ref, attributes: {} }],
     });
-    const { attributes } = only(answer.body.records);
-    if (attributes === null || attributes === undefined) throw new Error(`${ref}: ${JSON.stringify(answer.body)}`);
+    const { attributes } = only(response.body.records);
+    if (attributes === null || attributes === undefined) throw new Error(`${ref}: ${JSON.stringify(response.body)}`);
     return attributes;
   }
 
@@ -235,7 +235,7 @@ export class Books {
   }
 
   /** Only the processor returns payments, so no caller can send it. */
-  async #returnPayment(ref: string): Promise<BooksAnswer> {
+  async #returnPayment(ref: string): Promise<BooksResult> {
     const { service, tenant } = this.#service;
     const isAccepted = await asOperator(service, tenant, 'test', (unit) =>
       unit.plan((plan) => {
@@ -245,7 +245,7 @@ export class Books {
         return true;
       }),
     );
-    return { isAccepted, made: undefined, item: undefined };
+    return { isAccepted, created: undefined, item: undefined };
   }
 
   /** Stores the IDs of the rows that a request created. @returns the ref of the one that it did not name */
@@ -254,21 +254,21 @@ export class Books {
     if (kind === 'deleteDraft') this.statusOf.set(ref, 'DELETED');
     if (kind === 'removeEntry') this.refs.entries.splice(this.refs.entries.indexOf(ref), 1);
     const lists = { time: 'entries', wip: 'wips', draft: 'drafts', import: 'invoices', pay: 'payments' } as const;
-    const list = Object.entries(lists).find(([made]) => made === kind)?.[1];
+    const list = Object.entries(lists).find(([created]) => created === kind)?.[1];
     if (list !== undefined && id != null) {
       this.refs[list].push(ref);
       this.#idOf.set(ref, id);
     }
     if (kind === 'wip') this.clientOfWip.set(ref, String(attributes?.clientId));
     if (kind === 'moveEntry') {
-      const made = this.#keepMade('wips', attributes?.wipId);
-      if (made !== undefined) this.clientOfWip.set(made, this.clientOfJob.get(String(attributes?.jobId)) ?? '');
-      return made;
+      const created = this.#keepCreated('wips', attributes?.wipId);
+      if (created !== undefined) this.clientOfWip.set(created, this.clientOfJob.get(String(attributes?.jobId)) ?? '');
+      return created;
     }
-    return kind === 'moveDraft' ? this.#keepMade('invoices', attributes?.invoiceId) : undefined;
+    return kind === 'moveDraft' ? this.#keepCreated('invoices', attributes?.invoiceId) : undefined;
   }
 
-  #keepMade(list: 'wips' | 'invoices', id: unknown): string | undefined {
+  #keepCreated(list: 'wips' | 'invoices', id: unknown): string | undefined {
     if (typeof id !== 'string' || this.refs[list].includes(id)) return undefined;
     this.refs[list].push(id);
     this.statusOf.set(id, list === 'wips' ? 'OPEN' : 'POSTED');
@@ -301,7 +301,7 @@ export class Books {
 
   /** Returns an unused ref. */
   newRef(kind: string): string {
-    this.#made += 1;
-    return `${kind}-${this.#run}-${this.#made}`;
+    this.#created += 1;
+    return `${kind}-${this.#run}-${this.#created}`;
   }
 }

@@ -11,8 +11,8 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
   const { entries, wips, drafts, invoices, payments } = books.refs;
   const { kind, pick, other, percent, isAimed } = step;
   const aim = (refs: readonly string[]) => {
-    const wanted = startsFrom[kind];
-    const ready = refs.filter((ref) => wanted?.includes(books.statusOf.get(ref) ?? ''));
+    const states = startsFrom[kind];
+    const ready = refs.filter((ref) => states?.includes(books.statusOf.get(ref) ?? ''));
     return chosen(isAimed && ready.length > 0 ? ready : refs, pick);
   };
   const [entry, draft, invoice, payment] = [aim(entries), aim(drafts), aim(invoices), aim(payments)];
@@ -118,9 +118,9 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
       const kept = allocations.map(({ invoiceId, amount }) => ({ invoiceId: books.refOf(invoiceId), amount }));
       const [added] = (await sharesOf(books, { ...step, pick: other })).allocations;
       if (added === undefined) return { kind, ref: payment, allocations: kept };
-      const wanted: bigint = cents(added.amount);
+      const amount: bigint = cents(added.amount);
       const free: bigint = shareOf(cents(unappliedAmount), percent);
-      const more = wanted < free ? wanted : free;
+      const more = amount < free ? amount : free;
       if (more === 0n) return undefined;
       const known = kept.find(({ invoiceId }) => invoiceId === added.invoiceId);
       const raised = { invoiceId: added.invoiceId, amount: money(cents(known?.amount ?? '0') + more) };

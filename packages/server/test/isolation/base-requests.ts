@@ -63,7 +63,7 @@ export class BaseRequests {
   #pathValue({ id, path }: Operation, name: string, example: unknown): string {
     if (!/^id$|Id$/.test(name)) return String(example);
     const table =
-      name === 'batchId' ? 'engagement_batch' : name === 'id' ? tableAnswered(id, path) : snake(name.slice(0, -2));
+      name === 'batchId' ? 'engagement_batch' : name === 'id' ? tableOf(id, path) : snake(name.slice(0, -2));
     return this.#random.chance(0.4) && this.#own.tableOf.has(String(example)) && name !== 'id'
       ? String(example)
       : this.#ownId(table);
@@ -163,7 +163,7 @@ function tableOfType(type: string): string {
 }
 
 /** The table that the ID in the path of an operation refers to. */
-function tableAnswered(id: string, path: string): string {
+function tableOf(id: string, path: string): string {
   if (path.includes('/event-subscriptions/')) return 'event_subscription';
   const name = id.replace(/^[a-z]+/, '');
   const type = [...allEntities()].map((entity) => entity.type).find((one) => one === name || one === `${name}Entry`);

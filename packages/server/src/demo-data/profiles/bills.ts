@@ -53,7 +53,7 @@ const billedTogether = 45;
 const waits = 30;
 
 /** Creates the bills for the work of every job, period by period. */
-export function makeBills(
+export function createBills(
   firm: Firm,
   clients: readonly ClientSeed[],
   jobs: readonly JobSeed[],

@@ -4,7 +4,7 @@ import { differencesOf } from '../../resources/billing/kept-sums.ts';
 import { CopyLoader, type Loader, type Report } from './table-loader.ts';
 
 /** Statements that remove something temporarily, and those that restore it. */
-interface Aside {
+interface RemovedObjects {
   readonly remove: readonly string[];
   readonly restore: readonly string[];
 }
@@ -40,9 +40,9 @@ export async function loadInBulk(
       loaders.set(tenantId, loader);
       return loader;
     });
-    const step = async (name: string, aside: () => Promise<number>) => {
+    const step = async (name: string, work: () => Promise<number>) => {
       const start = performance.now();
-      const count = await aside();
+      const count = await work();
       report(name, count, (performance.now() - start) / 1000);
     };
     // The planner needs statistics of the rows before it checks references between them.
@@ -78,14 +78,14 @@ async function checkBooks(loader: CopyLoader): Promise<void> {
 const tenantTables = `select a.attrelid from pg_attribute a join pg_class c on c.oid = a.attrelid
   where a.attname = 'tenant_id' and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`;
 
-async function asideOf(client: pg.Client, query: string): Promise<Aside> {
+async function removalOf(client: pg.Client, query: string): Promise<RemovedObjects> {
   const { rows } = await client.query<{ remove: string; restore: string }>(query);
   return { remove: rows.map(({ remove }) => remove), restore: rows.map(({ restore }) => restore) };
 }
 
 /** Row-level security that also applies to the owner: rows cannot be copied into such tables. */
-function rowProtection(client: pg.Client): Promise<Aside> {
-  return asideOf(
+function rowProtection(client: pg.Client): Promise<RemovedObjects> {
+  return removalOf(
     client,
     `select format('alter table %s no force row level security', oid::regclass) as remove,
       format('alter table %s force row level security', oid::regclass) as restore
@@ -93,8 +93,8 @@ function rowProtection(client: pg.Client): Promise<Aside> {
   );
 }
 
-function referencesOf(client: pg.Client): Promise<Aside> {
-  return asideOf(
+function referencesOf(client: pg.Client): Promise<RemovedObjects> {
+  return removalOf(
     client,
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
       format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as restore
@@ -103,8 +103,8 @@ function referencesOf(client: pg.Client): Promise<Aside> {
 }
 
 /** Triggers that update sums and check rows, by the names of their functions. Others have required effects. */
-function triggersOf(client: pg.Client): Promise<Aside> {
-  return asideOf(
+function triggersOf(client: pg.Client): Promise<RemovedObjects> {
+  return removalOf(
     client,
     `select format('alter table %s disable trigger %I', t.tgrelid::regclass, t.tgname) as remove,
       format('alter table %s enable trigger %I', t.tgrelid::regclass, t.tgname) as restore
@@ -114,8 +114,8 @@ function triggersOf(client: pg.Client): Promise<Aside> {
 }
 
 /** Indexes without a constraint. */
-function indexesOf(client: pg.Client): Promise<Aside> {
-  return asideOf(
+function indexesOf(client: pg.Client): Promise<RemovedObjects> {
+  return removalOf(
     client,
     `select format('drop index %s', indexrelid::regclass) as remove, pg_get_indexdef(indexrelid) as restore
     from pg_index where indrelid in (${tenantTables}) and not indisprimary

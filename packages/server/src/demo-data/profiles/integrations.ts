@@ -62,11 +62,11 @@ export async function loadIntegrations(
   const existing = await loader.all<{ name: string }>(
     sql`select name from custom_record_type where tenant_id = ${loader.tenantId}`,
   );
-  const made = existing.length === 0 ? types : types.slice(2);
+  const created = existing.length === 0 ? types : types.slice(2);
   await loader.entities(
     'custom_record_type',
     ['name', 'display_name', 'fields'],
-    made.map(([name, fields], index): EntityRow => {
+    created.map(([name, fields], index): EntityRow => {
       const stored = fields.map((field, rank) => ({ ...completeField({ ...field, rank }) }));
       return [rowId(90, index, foundedAt + index), foundedAt + index, name, name, stored];
     }),
@@ -77,7 +77,7 @@ export async function loadIntegrations(
     columns,
     recordRows(
       Math.ceil(entries / 20),
-      made.map(([name]) => name),
+      created.map(([name]) => name),
       clients,
     ),
   );

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import { type Bill, type Billed, makeBills, sharesOf } from './bills.ts';
+import { type Bill, type Billed, createBills, sharesOf } from './bills.ts';
 import { dateText, instantAt, instantText, lastDay, yearOf } from './calendar.ts';
 import { saveCounters } from './counters.ts';
 import type { Firm } from './firm.ts';
 import type { JobSeed } from './jobs.ts';
-import { makePayments, type Outcome } from './money.ts';
+import { createPayments, type Outcome } from './money.ts';
 import type { ClientSeed } from './parties.ts';
 import { rowId } from './row-id.ts';
 import type { EntityRow, Loader, Value } from './table-loader.ts';
@@ -24,8 +24,8 @@ export async function loadBilling(
     sql`select name, value from tenant_counter where tenant_id = ${loader.tenantId} and name like ${`${counter}%`}`,
   );
   const first = new Map(counted.map(({ name, value }) => [Number(name.slice(counter.length)), value]));
-  const { bills, billed, lastNumbers } = makeBills(firm, clients, jobs, work, first);
-  const { payments, outcomes, links } = makePayments(bills, loader.tenantId);
+  const { bills, billed, lastNumbers } = createBills(firm, clients, jobs, work, first);
+  const { payments, outcomes, links } = createPayments(bills, loader.tenantId);
   // A voided invoice releases its work.
   for (const [index, { bill }] of billed) if (outcomes.get(bill)?.status === 'VOIDED') billed.delete(index);
   const paymentOfLink = new Map(payments.map((payment) => [payment.link, payment]));

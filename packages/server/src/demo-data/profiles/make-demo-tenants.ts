@@ -3,7 +3,7 @@ import { createTenant, type Operator } from '../../operator/tenants.ts';
 import { type Filling, loadProfiles } from './load-profile.ts';
 import { besides, type ProfileName } from './profile.ts';
 
-interface Wanted {
+interface DemoTenantOptions {
   readonly operator: Operator;
   readonly databaseUrl: string | undefined;
   readonly profile: ProfileName;
@@ -17,7 +17,13 @@ interface Wanted {
  *
  * @throws Error with a sentence if a tenant already has demo data.
  */
-export async function makeDemoTenants({ operator, databaseUrl, profile, name, log }: Wanted): Promise<void> {
+export async function createDemoTenants({
+  operator,
+  databaseUrl,
+  profile,
+  name,
+  log,
+}: DemoTenantOptions): Promise<void> {
   const tenants = [
     [name, profile] as const,
     ...Object.entries(besides[profile]).map(([ending, other]) => [`${name}_${ending}`, other] as const),

@@ -36,7 +36,7 @@ export interface LinkSeed {
 }
 
 /** Creates payments of invoices, most of them full and within two months, and links for some of them. */
-export function makePayments(
+export function createPayments(
   bills: readonly Bill[],
   tenantId: number,
 ): {

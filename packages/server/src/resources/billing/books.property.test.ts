@@ -29,8 +29,8 @@ const breaches = () =>
 
 /** Sends a request to the books and to the model, which must both accept or both reject it. */
 async function sendToBoth(request: BooksRequest, model: BooksModel, books: Books): Promise<void> {
-  const { isAccepted, made, item } = await books.send(request);
-  const expected = model.request(request, () => made ?? 'a row that was not created');
+  const { isAccepted, created, item } = await books.send(request);
+  const expected = model.request(request, () => created ?? 'a row that was not created');
   expect(isAccepted, `${JSON.stringify(request)}: ${item?.error?.detail}`).toBe(expected);
   // Rules explain rejections. If only a constraint of the database rejects a change, a rule is missing.
   if (!isAccepted && request.kind !== 'wip')
@@ -48,7 +48,7 @@ function firstWork(books: Books): BooksRequest[] {
 /** A step of fast-check: the books accept exactly the steps that the model accepts. */
 class StepCommand implements fc.AsyncCommand<BooksModel, Real> {
   readonly #step: Step;
-  #what = '';
+  #description = '';
 
   constructor(step: Step) {
     this.#step = step;
@@ -59,17 +59,17 @@ class StepCommand implements fc.AsyncCommand<BooksModel, Real> {
   }
 
   async run(model: BooksModel, { books }: Real): Promise<void> {
-    this.#what = '';
+    this.#description = '';
     for (const part of partsOf(this.#step)) {
       const request = await requestOf(books, part);
       if (request === undefined) continue;
-      this.#what += `${JSON.stringify(request)} `;
+      this.#description += `${JSON.stringify(request)} `;
       await sendToBoth(request, model, books);
     }
   }
 
   toString(): string {
-    return this.#what === '' ? this.#step.kind : this.#what;
+    return this.#description === '' ? this.#step.kind : this.#description;
   }
 }
 

@@ -15,7 +15,7 @@ const many = <Result>(count: number, work: (index: number) => Promise<Result>) =
 /** Counts items by their status or error code. */
 const tally = (items: readonly { readonly status: string; readonly error: { readonly code: string } | null }[]) =>
   Object.fromEntries(
-    [...Map.groupBy(items, ({ status, error }) => error?.code ?? status)].map(([what, all]) => [what, all.length]),
+    [...Map.groupBy(items, ({ status, error }) => error?.code ?? status)].map(([result, all]) => [result, all.length]),
   );
 const update = async (type: string, systemRef: string | null, attributes: object) =>
   only(await records.update([{ type, systemRef, attributes }]));

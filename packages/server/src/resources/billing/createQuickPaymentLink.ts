@@ -79,8 +79,8 @@ function payableInvoice(plan: Plan, owner: Row<'Client'>, id: string, pointer: s
 function amountOf({ amount }: Body, chosen: readonly Row<'Invoice'>[], currency: string): Decimal | null {
   const due = sum(chosen.map(dueOf));
   if (amount === undefined) return chosen.length === 0 ? null : due;
-  const wanted = parseDecimal(amount);
-  if (chosen.length > 0 && wanted.gt(due))
+  const requested = parseDecimal(amount);
+  if (chosen.length > 0 && requested.gt(due))
     throw invalid('/amount', 'MAXIMUM', `The amount exceeds the ${due.toFixed(2)} ${currency} due on these invoices.`);
-  return wanted;
+  return requested;
 }

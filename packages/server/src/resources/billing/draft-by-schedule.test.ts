@@ -28,9 +28,9 @@ async function run(lastDay: string | undefined, today: string): Promise<void> {
 async function revisionsOf(jobId: string): Promise<readonly Revision[]> {
   const where = { jobIds: { _contains: jobId }, action: { _eq: 'CREATED' } };
   const body = { where, orderBy: [{ changedAt: 'asc' }] };
-  const answer = await preparer.call<{ data: Revision[] }>('POST', '/gql/v1/draft_invoice_histories/search', body);
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-  return answer.body.data;
+  const response = await preparer.call<{ data: Revision[] }>('POST', '/gql/v1/draft_invoice_histories/search', body);
+  if (response.status !== 200) throw new Error(JSON.stringify(response.body));
+  return response.body.data;
 }
 
 /** Returns the drafts of a job: the last day that they bill, and their total. */

@@ -161,7 +161,7 @@ const rowsOfLine = 1_000;
  * down.
  */
 function linesOf({ id, name }: Row<'Job'>, rows: readonly Row<'WipEntry'>[], through: string, taxable: boolean) {
-  return lineTypes.flatMap(([wipType, lineType, what]) => {
+  return lineTypes.flatMap(([wipType, lineType, label]) => {
     const ofType = rows.filter((row) => row.wipType === wipType);
     const parts = Array.from({ length: Math.ceil(ofType.length / rowsOfLine) }, (_, index) =>
       ofType.slice(index * rowsOfLine, (index + 1) * rowsOfLine),
@@ -169,7 +169,7 @@ function linesOf({ id, name }: Row<'Job'>, rows: readonly Row<'WipEntry'>[], thr
     return parts.map((part) => ({
       lineType,
       jobId: id,
-      description: `${name}: ${what} through ${through}`,
+      description: `${name}: ${label} through ${through}`,
       quantity: '1',
       unitAmount: sum(part.map(outstandingOf)).toFixed(2),
       taxable,

@@ -164,14 +164,14 @@ function completeDocument({ values, previous, input }: DraftChange, plan: Plan):
 /** Reserves the rows of added lines, and releases those of removed lines. */
 function holdWork({ values, previous }: DraftChange, plan: Plan): void {
   const held = new Set(previous === undefined ? [] : wipIdsOf(previous.lines));
-  const wanted = new Set(values.status === 'DELETED' ? [] : wipIdsOf(values.lines));
-  for (const id of wanted) {
+  const billed = new Set(values.status === 'DELETED' ? [] : wipIdsOf(values.lines));
+  for (const id of billed) {
     if (held.has(id)) continue;
     const system = { status: 'IN_DRAFT', draftInvoiceId: values.id } as const;
     plan.update(wipEntry, id, {}, { system, event: 'draftLineAdded' });
   }
   const event = values.status === 'DELETED' ? 'draftDeleted' : 'draftLineRemoved';
-  const released = [...held].filter((id) => !wanted.has(id));
+  const released = [...held].filter((id) => !billed.has(id));
   for (const row of plan.getManyForUpdate(wipEntry, released).values()) {
     const isUntouched = row.billedAmount.eq(zero) && row.writeUpAmount.eq(zero) && row.writeOffAmount.eq(zero);
     const system = { status: isUntouched ? 'OPEN' : 'PARTIALLY_BILLED', draftInvoiceId: null } as const;

@@ -11,7 +11,7 @@ import { lineAmounts } from './amounts.ts';
 export type InvoiceLine = Row<'Invoice'>['lines'][number];
 
 /** A line from a caller: fields that the service fills in may be missing. */
-type GivenLine = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'amount' | 'taxAmount'> & {
+type LineInput = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'amount' | 'taxAmount'> & {
   readonly id?: string | undefined;
   readonly taxRatePercent?: Decimal | undefined;
 };
@@ -26,7 +26,7 @@ type GivenLine = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'amount' | 'taxAmou
 export function completeLines(
   plan: Plan,
   owner: Row<'Client'> | undefined,
-  lines: readonly GivenLine[],
+  lines: readonly LineInput[],
   previous: readonly InvoiceLine[],
 ): InvoiceLine[] {
   const known = new Set(previous.map(({ id }) => id));

@@ -36,9 +36,9 @@ async function signIn({ address }: TestProcess, key: string): Promise<Send> {
   const { access_token: token } = (await exchanged.json()) as { access_token: string };
   const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: tenant };
   return async (method, records) => {
-    const answer = await fetch(`${address}/api/v1/records`, { method, headers, body: JSON.stringify({ records }) });
-    const result = (await answer.json()) as WriteResult;
-    if (answer.status !== 200) throw new Error(`${answer.status}: ${JSON.stringify(result)}`);
+    const response = await fetch(`${address}/api/v1/records`, { method, headers, body: JSON.stringify({ records }) });
+    const result = (await response.json()) as WriteResult;
+    if (response.status !== 200) throw new Error(`${response.status}: ${JSON.stringify(result)}`);
     return result.records;
   };
 }

@@ -15,7 +15,7 @@ import { invoiceNumberOf, readLinks } from './payment-link.ts';
 type PaymentChange = PendingChange<'Payment'>;
 type PaymentRow = Row<'Payment'>;
 /** An allocation as a caller writes it. */
-type GivenAllocation = Pick<Allocation, 'invoiceId' | 'amount'>;
+type AllocationInput = Pick<Allocation, 'invoiceId' | 'amount'>;
 
 /** Fields that callers can write on an existing payment. */
 const writableLater: ReadonlySet<string> = new Set(['status', 'refundedAmount', 'allocations', 'note', 'batchRef']);
@@ -192,8 +192,8 @@ function applyMore(change: PaymentChange, plan: Plan): void {
 }
 
 /** Allocations that a caller sends again keep their stored fields. */
-function withKnownParts(given: readonly Allocation[], known: readonly Allocation[]): readonly Allocation[] {
-  const complete = given.map((allocation) => {
+function withKnownParts(input: readonly Allocation[], known: readonly Allocation[]): readonly Allocation[] {
+  const complete = input.map((allocation) => {
     const same = known.find((one) => one.invoiceId === allocation.invoiceId && one.amount.eq(allocation.amount));
     return same ?? allocation;
   });
@@ -204,12 +204,12 @@ function withKnownParts(given: readonly Allocation[], known: readonly Allocation
 /** @throws Violation if an allocation is to an invoice that the payment cannot cover, or exceeds its amount due. */
 function completeAllocations(
   { values, previous }: PaymentChange,
-  given: readonly (GivenAllocation & Partial<Allocation>)[],
+  input: readonly (AllocationInput & Partial<Allocation>)[],
   plan: Plan,
 ): Allocation[] {
-  const invoices = plan.getManyForUpdate(invoice, new Set(given.map(({ invoiceId }) => invoiceId)));
+  const invoices = plan.getManyForUpdate(invoice, new Set(input.map(({ invoiceId }) => invoiceId)));
   const seen = new Set<string>();
-  const complete = given.map(({ invoiceId, amount, allocatedAt }, index): Allocation => {
+  const complete = input.map(({ invoiceId, amount, allocatedAt }, index): Allocation => {
     if (seen.has(invoiceId)) throw invalidAllocation(index, 'invoiceId', 'Another allocation has the same invoice.');
     seen.add(invoiceId);
     const target = invoices.get(invoiceId);

@@ -11,7 +11,7 @@ import { firm } from './testing.ts';
 
 const service = await testService();
 const { approver, approving, client, draftOf, jobId, pay, preparer, records, staffId } = await firm(service);
-let made = 0;
+let created = 0;
 
 const times = <Value>(count: number, create: () => Value): Value[] => Array.from({ length: count }, create);
 
@@ -30,7 +30,7 @@ test('a payment of many invoices takes as many statements as one of a few', asyn
   await compare(async (count) => {
     const invoices = await records.upsert(
       times(count, () => {
-        const attributes = { pmsRef: `import-${++made}`, clientId: client.id, ...dates, lines: [line] };
+        const attributes = { pmsRef: `import-${++created}`, clientId: client.id, ...dates, lines: [line] };
         return { type: 'Invoice', attributes };
       }),
     );
@@ -52,7 +52,7 @@ test('the approval of a draft with many lines takes as many statements as with a
 
 test('the approval of many time entries takes as many statements as of a few', async () => {
   await compare(async (count) => {
-    const refs = times(count, () => `entry-${++made}`);
+    const refs = times(count, () => `entry-${++created}`);
     const attributes = { staffId, jobId, hours: '0.10', isBillable: true, status: 'SUBMITTED', workDate: '2026-01-05' };
     await timeOf(preparer).entries(refs.map((systemRef) => ({ type: 'TimeEntry', systemRef, attributes })));
     const approvals = refs.map((systemRef) => ({ type: 'TimeEntry', systemRef, attributes: { status: 'APPROVED' } }));

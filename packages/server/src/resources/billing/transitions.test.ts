@@ -20,8 +20,8 @@ const owner = await newClient();
 await codes([
   { type: 'ExpenseCode', systemRef: 'COURIER', attributes: { code: 'COURIER', name: 'Courier', isBillable: true } },
 ]);
-let made = 0;
-const newRef = () => `row-${++made}`;
+let created = 0;
+const newRef = () => `row-${++created}`;
 
 /** How a caller writes an entity, and how a row of it gets into each of its states. Returns the row's systemRef. */
 interface Subject {
@@ -55,7 +55,7 @@ async function move(subject: Subject, row: Promise<string>, ...states: string[])
 function entrySubject(type: 'TimeEntry' | 'ExpenseEntry'): Subject {
   const create = async (status: string) => {
     const [day, systemRef] = [
-      `2026-${String((made % 12) + 1).padStart(2, '0')}-${String((made % 28) + 1).padStart(2, '0')}`,
+      `2026-${String((created % 12) + 1).padStart(2, '0')}-${String((created % 28) + 1).padStart(2, '0')}`,
       newRef(),
     ];
     const attributes =
@@ -191,15 +191,18 @@ describe.each([entrySubject('TimeEntry'), entrySubject('ExpenseEntry'), drafts, 
         for (const to of states.filter((state) => state !== from)) {
           const systemRef = await make();
           const result = await write(systemRef, { status: to, ...sentWith[type]?.[to] });
-          const what = `${from} to ${to}`;
+          const transition = `${from} to ${to}`;
           if (isOpen(from, to)) {
-            expect(result, what).toMatchObject({ status: 'UPDATED', error: null });
-            expect(Object(result.attributes).status, what).toBe(arrivesAt[`${type} ${to}`] ?? to);
+            expect(result, transition).toMatchObject({ status: 'UPDATED', error: null });
+            expect(Object(result.attributes).status, transition).toBe(arrivesAt[`${type} ${to}`] ?? to);
             continue;
           }
-          expect(result, what).toMatchObject({ status: 'FAILED', error: { code: 'INVALID_STATE' } });
+          expect(result, transition).toMatchObject({ status: 'FAILED', error: { code: 'INVALID_STATE' } });
           // Nothing has changed.
-          expect(await write(systemRef, {}), what).toMatchObject({ status: 'UNCHANGED', attributes: { status: from } });
+          expect(await write(systemRef, {}), transition).toMatchObject({
+            status: 'UNCHANGED',
+            attributes: { status: from },
+          });
         }
       },
     );
@@ -243,9 +246,9 @@ describe('deleteRecords', () => {
 test('updateRecords › the status of work in progress follows from billing, and cannot be written', async () => {
   const row = { wipType: 'FIXED_FEE', clientId: client.id, jobId, workDate: '2026-01-06', amount: '10.00' };
   const { systemRef } = await records.make('WipEntry', row);
-  const answer = await preparer.call('PUT', '/api/v1/records', {
+  const response = await preparer.call('PUT', '/api/v1/records', {
     records: [{ type: 'WipEntry', systemRef, attributes: { status: 'BILLED' } }],
   });
-  expect(JSON.stringify(answer.body)).toContain('/records/0/attributes/status');
-  expect(JSON.stringify(answer.body)).toMatch(/VALIDATION_ERROR|READ_ONLY|UNKNOWN_PROPERTY/);
+  expect(JSON.stringify(response.body)).toContain('/records/0/attributes/status');
+  expect(JSON.stringify(response.body)).toMatch(/VALIDATION_ERROR|READ_ONLY|UNKNOWN_PROPERTY/);
 });

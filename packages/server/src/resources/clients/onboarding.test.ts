@@ -121,9 +121,9 @@ describe('onboardClient', () => {
     [{ taxIdLast4: '1234' }, 400, 'VALIDATION_ERROR', '/taxIdLast4'],
     [{ address: { state: 'CA', zip: '1' } }, 400, 'VALIDATION_ERROR', '/address/zip'],
   ] as const)('reports an error with its pointer: %j', async (body, status, code, pointer) => {
-    const answer = await onboard(body);
-    expect(answer).toMatchObject({ status, body: { code } });
-    const { errors = [] } = answer.body as unknown as { errors?: { pointer: string }[] };
+    const response = await onboard(body);
+    expect(response).toMatchObject({ status, body: { code } });
+    const { errors = [] } = response.body as unknown as { errors?: { pointer: string }[] };
     if (pointer !== undefined) expect(errors.map((error) => error.pointer)).toContain(pointer);
   });
 });
@@ -170,14 +170,14 @@ describe('onboardClient › the contacts of a new client', () => {
 
 describe('onboardClient › a clientRef', () => {
   test('is one value under two names, and is generated if it is omitted', async () => {
-    const given = await Promise.all([
+    const provided = await Promise.all([
       onboard({ clientRef: 'R-1' }),
       onboard({ pmsRef: 'R-2' }),
       onboard({ clientRef: 'R-3', pmsRef: 'R-3' }),
     ]);
-    for (const { body } of given)
+    for (const { body } of provided)
       expect(await read('client', body.clientId)).toMatchObject({ clientRef: body.clientRef, pmsRef: body.clientRef });
-    expect(given.map(({ body }) => body.clientRef)).toEqual(['R-1', 'R-2', 'R-3']);
+    expect(provided.map(({ body }) => body.clientRef)).toEqual(['R-1', 'R-2', 'R-3']);
     expect((await onboard({})).body.clientRef).toMatch(/^C-\d{5}$/);
   });
 
@@ -185,8 +185,8 @@ describe('onboardClient › a clientRef', () => {
     const last = Number((await onboard({})).body.clientRef.slice(2));
     const taken = [1, 2, 4].map((step) => `C-${String(last + step).padStart(5, '0')}`);
     for (const clientRef of taken) expect(await onboard({ clientRef })).toMatchObject({ status: 201 });
-    const made = [(await onboard({})).body.clientRef, (await onboard({})).body.clientRef];
-    expect(made).toEqual([3, 5].map((step) => `C-${String(last + step).padStart(5, '0')}`));
+    const generated = [(await onboard({})).body.clientRef, (await onboard({})).body.clientRef];
+    expect(generated).toEqual([3, 5].map((step) => `C-${String(last + step).padStart(5, '0')}`));
   });
 });
 

@@ -86,8 +86,8 @@ describe('codes that are not assigned', () => {
 });
 
 test('every API user can read reference lists, also as records', async () => {
-  const nobody = await service.signIn({ roles: [] });
-  expect((await nobody.call('POST', '/gql/v1/departments', {})).status).toBe(200);
+  const withoutRoles = await service.signIn({ roles: [] });
+  expect((await withoutRoles.call('POST', '/gql/v1/departments', {})).status).toBe(200);
   const reader = await service.signIn({ roles: ['RECORD_R'] });
   expect((await reader.call('POST', '/api/v1/records/batch/Department', {})).status).toBe(200);
   expect((await reader.call('POST', '/api/v1/records/batch/Client', {})).status).toBe(403);

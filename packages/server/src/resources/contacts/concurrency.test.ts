@@ -29,16 +29,16 @@ const rows = <T>(query: ReturnType<typeof sql>) =>
   store.read(tenant.id, (session) => session.all(query)) as Promise<T[]>;
 
 test('of concurrent onboardings with one clientRef, one succeeds and the others are rejected', async () => {
-  const answers = await many(6, () => onboard({ clientRef: 'RACE' }));
-  expect(answers.map((answer) => answer.status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
-  for (const { status, body } of answers) if (status === 409) expect(body.code).toBe('DUPLICATE_REF');
+  const responses = await many(6, () => onboard({ clientRef: 'RACE' }));
+  expect(responses.map((response) => response.status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
+  for (const { status, body } of responses) if (status === 409) expect(body.code).toBe('DUPLICATE_REF');
   expect(await rows(sql`select 1 from client where client_ref = 'RACE'`)).toHaveLength(1);
 });
 
 test('references that are generated concurrently are all different', async () => {
-  const made = await many(12, () => onboard({ preferredContact: { lastName: 'Same' } }));
-  expect(new Set(made.map((answer) => answer.body.clientRef)).size).toBe(12);
-  expect(made.every((answer) => answer.status === 201)).toBe(true);
+  const created = await many(12, () => onboard({ preferredContact: { lastName: 'Same' } }));
+  expect(new Set(created.map((response) => response.body.clientRef)).size).toBe(12);
+  expect(created.every((response) => response.status === 201)).toBe(true);
 });
 
 test('concurrent changes of one contact are all stored, and each increments its version', async () => {
@@ -77,11 +77,11 @@ test('clients that are linked concurrently are all sent as events, each with the
 test('a role of a client goes to one contact, however many requests compete for it', async () => {
   const { body } = await onboard({});
   for (const role of ['PREFERRED', 'BILLING', 'SECONDARY']) {
-    const answers = await many(5, (index) =>
+    const responses = await many(5, (index) =>
       upsert({ lastName: `Claimant ${index}`, clients: [{ clientRef: body.clientRef, roles: [role] }] }),
     );
-    expect(answers.flatMap((answer) => answer.succeeded)).toHaveLength(1);
-    expect(answers.flatMap((answer) => answer.failed).map((failure) => failure.code)).toEqual(
+    expect(responses.flatMap((response) => response.succeeded)).toHaveLength(1);
+    expect(responses.flatMap((response) => response.failed).map((failure) => failure.code)).toEqual(
       Array.from({ length: 4 }, () => 'DUPLICATE_REF'),
     );
   }
@@ -90,19 +90,19 @@ test('a role of a client goes to one contact, however many requests compete for 
 test('different roles of one client can be assigned concurrently', async () => {
   const { body } = await onboard({});
   const roles = ['PREFERRED', 'BILLING', 'SECONDARY', 'SIGNER', 'OTHER'];
-  const answers = await many(5, (index) =>
+  const responses = await many(5, (index) =>
     upsert({ lastName: `Role ${index}`, clients: [{ clientRef: body.clientRef, roles: [roles[index]] }] }),
   );
-  expect(answers.flatMap((answer) => answer.failed)).toEqual([]);
+  expect(responses.flatMap((response) => response.failed)).toEqual([]);
   const now = (await call<Row>('GET', `/gql/v1/client/${body.clientId}`)).body;
-  const ids = answers.map((answer) => answer.succeeded[0]?.id);
+  const ids = responses.map((response) => response.succeeded[0]?.id);
   expect([now.preferredContactId, now.billingContactId, now.secondaryContactId]).toEqual(ids.slice(0, 3));
 });
 
 test('requests that change the same contacts in opposite order both succeed', async () => {
   const { succeeded } = await upsert({ lastName: 'East' }, { lastName: 'West' });
   const [east, west] = succeeded.map((contact) => contact.pmsRef);
-  const answers = await many(8, (index) => {
+  const responses = await many(8, (index) => {
     const title = `title ${index}`;
     const both = [
       { pmsRef: east, title },
@@ -110,8 +110,8 @@ test('requests that change the same contacts in opposite order both succeed', as
     ];
     return upsert(...(index % 2 === 0 ? both : both.toReversed()));
   });
-  expect(answers.flatMap((answer) => answer.failed)).toEqual([]);
-  expect(answers.flatMap((answer) => answer.succeeded)).toHaveLength(16);
+  expect(responses.flatMap((response) => response.failed)).toEqual([]);
+  expect(responses.flatMap((response) => response.succeeded)).toHaveLength(16);
 });
 
 test('a group gets a new version and an event for every client that joins, leaves, is deactivated or reactivated, also concurrently', async () => {
@@ -126,7 +126,7 @@ test('a group gets a new version and an event for every client that joins, leave
   };
   const joined = await many(5, () => onboard({ clientGroupId: group }));
   expect([await shown(), await read()]).toEqual([5, 6]);
-  const [first, second] = joined.map((answer) => answer.body.clientId);
+  const [first, second] = joined.map((response) => response.body.clientId);
   const on = (id: string | undefined, work: 'leave' | 'go' | 'rename' | 'return') =>
     change((plan) => {
       if (id === undefined) throw new Error('Client not found.');

@@ -17,9 +17,9 @@ async function callerOf(environment: Environment, address: string) {
   return async <Body>(at: string, method: string, path: string, body?: object): Promise<Body> => {
     const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'hartwell' };
     const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-    const answer = await fetch(`${at}${path}`, init);
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(text);
+    const response = await fetch(`${at}${path}`, init);
+    const text = await response.text();
+    if (!response.ok) throw new Error(text);
     return JSON.parse(text);
   };
 }

@@ -28,7 +28,7 @@ const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 
 describe('createEngagement', () => {
   test('creates an engagement and its letter, both drafts', async () => {
-    const answer = await calls.create({
+    const response = await calls.create({
       ...minimal,
       systemRef: 'crm-eng-1',
       type: 'TAX',
@@ -39,9 +39,9 @@ describe('createEngagement', () => {
       staff: [{ staffId: partnerId, role: 'REVIEWER' }],
       signerContactIds: [signerId],
     });
-    expect(answer.status).toBe(201);
-    const { body } = answer;
-    expect(answer.headers.get('location')).toBe(`/gql/v1/engagement/${body.id}`);
+    expect(response.status).toBe(201);
+    const { body } = response;
+    expect(response.headers.get('location')).toBe(`/gql/v1/engagement/${body.id}`);
     expect(body).toMatchObject({
       systemRef: 'crm-eng-1',
       sysRefs: [{ ref: 'crm-eng-1' }],
@@ -405,8 +405,8 @@ describe('the statuses of an engagement', () => {
 describe('jobs of an engagement', () => {
   test('a job that several concurrent requests link has one engagement', async () => {
     const jobId = await job({ clientId });
-    const answers = await atOnce(6, () => calls.create({ ...minimal, jobIds: [jobId] }));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
+    const responses = await atOnce(6, () => calls.create({ ...minimal, jobIds: [jobId] }));
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
     const rows = await atOnce(4, () => create());
     const updates = await atOnce(4, (index) => calls.update(rows[index]?.id ?? '', { jobIds: [jobId] }));
     expect(updates.map(({ status }) => status)).toEqual([409, 409, 409, 409]);
@@ -416,12 +416,12 @@ describe('jobs of an engagement', () => {
     const contacts = [await signer(clientId), await signer(clientId), await signer(clientId)];
     const { id } = await create({ signerContactIds: contacts });
     await change(id, { status: 'SENT' });
-    const answers = await atOnce(3, (index) =>
+    const responses = await atOnce(3, (index) =>
       calls.update(id, {
         signers: contacts.map((contactId, place) => ({ contactId, ...(place === index ? { status: 'SIGNED' } : {}) })),
       }),
     );
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect((await calls.get(id)).body).toMatchObject({ status: 'EXECUTED' });
     expect(await documents(id)).toHaveLength(2);
   });

@@ -59,9 +59,9 @@ function chineseFaces(): () => readonly Face[] {
 }
 
 function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined;
+  let cached: { readonly value: Value } | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    cached ??= { value: make() };
+    return cached.value;
   };
 }

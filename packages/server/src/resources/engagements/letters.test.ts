@@ -30,9 +30,9 @@ async function writtenDocuments(id: string) {
 /** Returns the text of a file, downloaded like an API client does. */
 async function textOf(fileId: string | null): Promise<string> {
   const { body } = await service.call<File>('GET', `/api/v1/files/${fileId}?includeDownloadUrl=true`);
-  const answer = await fetch((body.downloadUrl ?? '').replace('http://localhost:3000', service.address));
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/pdf']);
-  const { text } = await extractText(await getDocumentProxy(new Uint8Array(await answer.arrayBuffer())));
+  const response = await fetch((body.downloadUrl ?? '').replace('http://localhost:3000', service.address));
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/pdf']);
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(await response.arrayBuffer())));
   return text.join('\n');
 }
 
@@ -263,6 +263,6 @@ test('the records of a tenant include engagements and their files, and no fields
   expect(found.get('Engagement')).toEqual(['DELETE']);
   expect(found.get('File')).toEqual(['UPDATE', 'DELETE']);
   expect(found.has('EngagementDocument')).toBe(false);
-  const [made] = await recordsOf(service).upsert([{ type: 'Engagement', attributes: { name: 'x' } }]);
-  expect(made).toMatchObject({ status: 'FAILED' });
+  const [item] = await recordsOf(service).upsert([{ type: 'Engagement', attributes: { name: 'x' } }]);
+  expect(item).toMatchObject({ status: 'FAILED' });
 });

@@ -27,7 +27,7 @@ export function planEngagement(
   const { id: clientId } = activeClient(plan, withBothNames(body));
   for (const [index, contactId] of signerContactIds.entries())
     checkSigner(plan, clientId, contactId, `/signerContactIds/${index}`);
-  const isForSomebody = requestedBy !== undefined && systemRef !== undefined;
+  const isForRequester = requestedBy !== undefined && systemRef !== undefined;
   const { row } = plan.create(
     engagement,
     { ...fields, clientId, engagementRef },
@@ -36,7 +36,7 @@ export function planEngagement(
       systemRef,
       system: {
         signers: pending(signerContactIds),
-        ...(isForSomebody ? { sysRefs: [{ system: requestedBy, ref: systemRef }] } : {}),
+        ...(isForRequester ? { sysRefs: [{ system: requestedBy, ref: systemRef }] } : {}),
       },
     },
   );

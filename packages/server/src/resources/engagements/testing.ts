@@ -24,14 +24,14 @@ export async function firmWithLetters(service: TestService) {
   const calls = callsOf(service);
   const create = async (body: object = {}): Promise<Engagement> => {
     const named = 'clientRef' in body || 'clientId' in body ? {} : { clientId };
-    const answer = await calls.create({ fiscalYear: 2026, partnerId, ...named, ...body });
-    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
-    return answer.body;
+    const response = await calls.create({ fiscalYear: 2026, partnerId, ...named, ...body });
+    if (response.status !== 201) throw new Error(JSON.stringify(response.body));
+    return response.body;
   };
   const change = async (id: string, body: object): Promise<Engagement> => {
-    const answer = await calls.update(id, body);
-    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-    return answer.body;
+    const response = await calls.update(id, body);
+    if (response.status !== 200) throw new Error(JSON.stringify(response.body));
+    return response.body;
   };
   return {
     ...firm,

@@ -151,10 +151,10 @@ describe('the content of a file', () => {
 
   test('is sent completely, as a download that a browser does not execute', async () => {
     const { id, sha256 } = await addFile({ content, fileName: 'Brief für "Müller" 東京.html', mimeType: 'text/html' });
-    const answer = await download(await urlOf(id));
-    expect(answer.status).toBe(200);
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(content);
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
+    const response = await download(await urlOf(id));
+    expect(response.status).toBe(200);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(content);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/html',
       'content-length': '10',
       'accept-ranges': 'bytes',
@@ -163,7 +163,7 @@ describe('the content of a file', () => {
       'content-security-policy': "default-src 'none'; sandbox",
       'cache-control': 'no-store',
     });
-    const disposition = answer.headers.get('content-disposition') ?? '';
+    const disposition = response.headers.get('content-disposition') ?? '';
     expect(disposition).toMatch(/^attachment; filename="/);
     expect(decodeURIComponent(disposition.split("filename*=UTF-8''")[1] ?? '')).toBe('Brief für "Müller" 東京.html');
   });
@@ -194,8 +194,8 @@ describe('the content of a file', () => {
 
   test('can be empty', async () => {
     const { id } = await addFile({ content: Buffer.alloc(0) });
-    const answer = await download(await urlOf(id));
-    expect([answer.status, await answer.text()]).toEqual([200, '']);
+    const response = await download(await urlOf(id));
+    expect([response.status, await response.text()]).toEqual([200, '']);
     expect((await download(await urlOf(id), { headers: { Range: 'bytes=0-' } })).status).toBe(416);
   });
 
@@ -205,10 +205,10 @@ describe('the content of a file', () => {
     const url = await urlOf(id);
     const { config } = service.service;
     await rm(join(config.dataDir, 'files', String(service.tenant.id), sha256.slice(0, 2), sha256));
-    const answer = await download(url, { headers: { Range: 'bytes=2-4' } });
-    expect(answer.status).toBe(404);
-    expect(await answer.json()).toMatchObject({ code: 'NOT_FOUND', detail: 'The content of the file is missing.' });
-    expect(answer.headers.get('etag')).toBeNull();
+    const response = await download(url, { headers: { Range: 'bytes=2-4' } });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ code: 'NOT_FOUND', detail: 'The content of the file is missing.' });
+    expect(response.headers.get('etag')).toBeNull();
   });
 
   test('requires the unmodified URL', async () => {
@@ -227,10 +227,10 @@ describe('the content of a file', () => {
       `${url}&tenant=firm`,
     ];
     for (const one of changed) {
-      const answer = await download(one);
-      expect([one, answer.status]).toEqual([one, 403]);
-      expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
-      expect(answer.headers.get('content-disposition')).toBeNull();
+      const response = await download(one);
+      expect([one, response.status]).toEqual([one, 403]);
+      expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+      expect(response.headers.get('content-disposition')).toBeNull();
     }
     expect((await download(url)).status).toBe(200);
   });
@@ -239,8 +239,8 @@ describe('the content of a file', () => {
     const { id } = await addFile({ content });
     const [tenant, expires] = ['firm', String(Math.floor(Date.now() / 1000) - 1)];
     const signature = service.service.vault.sign('file-download', `${tenant}/${id}/${expires}`);
-    const answer = await download(`${address}/content/${id}?${new URLSearchParams({ tenant, expires, signature })}`);
-    expect([answer.status, await answer.json()]).toEqual([
+    const response = await download(`${address}/content/${id}?${new URLSearchParams({ tenant, expires, signature })}`);
+    expect([response.status, await response.json()]).toEqual([
       403,
       expect.objectContaining({ code: 'FORBIDDEN', detail: 'The URL has expired. Request a new one from getFile.' }),
     ]);

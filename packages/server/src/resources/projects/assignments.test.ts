@@ -88,15 +88,15 @@ describe('assignStaff', () => {
     const person = await firm.person();
     const jobId = await newJob();
     const { body } = await assignStaff(toJob(person.id, jobId, { allocatedHours: '4.00', startDate: '2026-03-01' }));
-    const [made] = body.assigned.staffJobAssignments;
+    const [created] = body.assigned.staffJobAssignments;
     const changed = await assignStaff(toJob(person.id, jobId, { allocatedHours: '5.00' }));
     expect(changed.body.assigned.staffJobAssignments).toMatchObject([
-      { id: made?.id, version: 2, allocatedHours: '5.00', startDate: '2026-03-01' },
+      { id: created?.id, version: 2, allocatedHours: '5.00', startDate: '2026-03-01' },
     ]);
     const other = await assignStaff(toJob(person.id, jobId, { role: 'REVIEWER' }));
-    expect(other.body.assigned.staffJobAssignments[0]?.id).not.toBe(made?.id);
+    expect(other.body.assigned.staffJobAssignments[0]?.id).not.toBe(created?.id);
     // The catalog has no UPDATE event for assignments.
-    const { audit, events } = await firm.trace(made?.id ?? '');
+    const { audit, events } = await firm.trace(created?.id ?? '');
     expect([audit.length, events.map((event) => event.operation)]).toEqual([2, ['CREATE']]);
   });
 
@@ -115,11 +115,11 @@ describe('assignStaff', () => {
     const person = await firm.person();
     const jobId = await newJob();
     const taskId = await newTask(jobId);
-    const answers = await atOnce(8, (index) =>
+    const responses = await atOnce(8, (index) =>
       assignStaff({ ...toJob(person.id, jobId, { allocatedHours: `${index}.00` }), ...toTask(person.id, taskId) }),
     );
-    expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
-    expect(new Set(answers.map(({ body }) => body.assigned.staffJobAssignments[0]?.id)).size).toBe(1);
+    expect(responses.map((response) => response.status)).toEqual(responses.map(() => 200));
+    expect(new Set(responses.map(({ body }) => body.assigned.staffJobAssignments[0]?.id)).size).toBe(1);
     expect(await onJob(jobId)).toEqual([`${person.id} PREPARER`]);
     expect(await onTask(taskId)).toEqual([person.id]);
   });
@@ -129,7 +129,7 @@ describe('assignStaff', () => {
     const [jobId, taskOfGone] = [await newJob(), await newTask(await newJob())];
     await remove([{ type: 'Task', systemRef: taskOfGone }]);
     const job = { jobId, role: 'OTHER' };
-    const answer = assignStaff({
+    const response = assignStaff({
       staffJobAssignments: [
         { staffId: person.id, ...job },
         { staffId: unknownId, ...job },
@@ -142,7 +142,7 @@ describe('assignStaff', () => {
         { staffId: person.id, taskId: taskOfGone },
       ],
     });
-    expect(await failureOf(answer)).toEqual([
+    expect(await failureOf(response)).toEqual([
       400,
       'REFERENCE_NOT_FOUND',
       '/staffJobAssignments/1/staffId',
@@ -223,8 +223,8 @@ describe('assignStaff', () => {
     const elsewhere = operationsOf(
       await service.signIn({ roles: ['API_ADMIN'], tenant: await service.addTenant('elsewhere') }),
     );
-    const answer = elsewhere.assignStaff(toJob(person.id, jobId));
-    expect(await failureOf(answer)).toEqual([400, 'REFERENCE_NOT_FOUND', '/staffJobAssignments/0/jobId']);
+    const response = elsewhere.assignStaff(toJob(person.id, jobId));
+    expect(await failureOf(response)).toEqual([400, 'REFERENCE_NOT_FOUND', '/staffJobAssignments/0/jobId']);
     const removed = await elsewhere.removeStaff({ staffJobAssignments: [{ staffId: person.id, jobId }] });
     expect(removed.body.notFound).toHaveLength(1);
   });
@@ -338,18 +338,18 @@ describe('removeStaff', () => {
     const person = await firm.person();
     const jobId = await newJob();
     const { body } = await assignStaff(toJob(person.id, jobId));
-    const [made] = body.assigned.staffJobAssignments;
-    const answers = await atOnce(6, () => removeStaff(toJob(person.id, jobId)));
-    expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
-    expect(answers.flatMap((answer) => answer.body.removed.staffJobAssignments)).toHaveLength(1);
-    const { audit, events } = await firm.trace(made?.id ?? '');
+    const [created] = body.assigned.staffJobAssignments;
+    const responses = await atOnce(6, () => removeStaff(toJob(person.id, jobId)));
+    expect(responses.map((response) => response.status)).toEqual(responses.map(() => 200));
+    expect(responses.flatMap((response) => response.body.removed.staffJobAssignments)).toHaveLength(1);
+    const { audit, events } = await firm.trace(created?.id ?? '');
     expect(audit.map(({ operation }) => operation)).toEqual(['assignStaff', 'removeStaff']);
     expect(events.map(({ entityType, operation }) => `${entityType} ${operation}`)).toEqual([
       'StaffJobAssignment CREATE',
       'StaffJobAssignment DELETE',
     ]);
     const again = await assignStaff(toJob(person.id, jobId));
-    expect(again.body.assigned.staffJobAssignments[0]?.id).not.toBe(made?.id);
+    expect(again.body.assigned.staffJobAssignments[0]?.id).not.toBe(created?.id);
   });
 
   test('keeps assignments, tasks and assignees consistent during concurrent requests', async () => {

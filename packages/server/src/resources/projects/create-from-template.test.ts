@@ -47,15 +47,15 @@ describe('createProjectsFromTemplate', () => {
       jobTemplates: [{ jobTemplateId }],
     });
     expect(status).toBe(200);
-    const [made] = body.jobs;
-    expect(made).toMatchObject({ index: 0, name: 'Partnership return', status: 'PLANNED' });
-    expect(made?.jobRef).toMatch(new RegExp(`^J-${today().slice(0, 4)}-\\d{5}$`));
+    const [created] = body.jobs;
+    expect(created).toMatchObject({ index: 0, name: 'Partnership return', status: 'PLANNED' });
+    expect(created?.jobRef).toMatch(new RegExp(`^J-${today().slice(0, 4)}-\\d{5}$`));
     const due = Temporal.PlainDate.from(today()).add({ days: 18 }).toString();
-    expect((await getJob(made?.id ?? '')).body).toMatchObject({
+    expect((await getJob(created?.id ?? '')).body).toMatchObject({
       clientId: ofPartner,
       jobTemplateId,
-      jobRef: made?.jobRef,
-      pmsRef: made?.jobRef,
+      jobRef: created?.jobRef,
+      pmsRef: created?.jobRef,
       partnerId: partner.id,
       managerId: manager.id,
       inChargeId: null,
@@ -68,8 +68,8 @@ describe('createProjectsFromTemplate', () => {
       priority: 'NORMAL',
       version: 1,
     });
-    const tasks = await Promise.all((made?.taskIds ?? []).map(async (id) => (await getTask(id)).body));
-    const common = { jobId: made?.id, taskTypeId, status: 'NOT_STARTED', isBillable: true, assigneeId: null };
+    const tasks = await Promise.all((created?.taskIds ?? []).map(async (id) => (await getTask(id)).body));
+    const common = { jobId: created?.id, taskTypeId, status: 'NOT_STARTED', isBillable: true, assigneeId: null };
     expect(tasks).toMatchObject([
       { ...common, name: 'Prepare', sequence: 0, budgetHours: '3.00', startDate: today(), dueDate: due },
       { ...common, name: 'Review', sequence: 1, dueDate: due },
@@ -209,12 +209,12 @@ describe('createProjectsFromTemplate', () => {
     const tasks = [templateTask('New', 0), { ...templateTask('Old', 0), taskTypeId: retired.id }];
     const template = await firm.template({ name: 'Half old', tasks });
     await remove([{ type: 'TaskType', systemRef: 'old' }]);
-    const answer = createProjectsFromTemplate({
+    const response = createProjectsFromTemplate({
       clientId,
       jobTemplates: [{ jobTemplateId }, { jobTemplateId: template }],
     });
-    expect(await failureOf(answer)).toEqual([400, 'REFERENCE_NOT_FOUND', '/jobTemplates/1/jobTemplateId']);
-    expect((await answer).body).toMatchObject({ detail: expect.stringContaining('Half old') });
+    expect(await failureOf(response)).toEqual([400, 'REFERENCE_NOT_FOUND', '/jobTemplates/1/jobTemplateId']);
+    expect((await response).body).toMatchObject({ detail: expect.stringContaining('Half old') });
   });
 
   test.each([
@@ -232,7 +232,7 @@ describe('createProjectsFromTemplate', () => {
     await create({ jobRef: 'TAKEN', systemRef: 'TAKEN' });
     await make('Job', { name: 'X', clientId, billingType: 'NON_BILLABLE', pmsRef: 'KEY' });
     const twice = { staffId: person.id, role: 'OTHER' };
-    const answer = createProjectsFromTemplate({
+    const response = createProjectsFromTemplate({
       clientId,
       jobTemplates: [
         { jobTemplateId, jobRef: 'TAKEN' },
@@ -242,7 +242,7 @@ describe('createProjectsFromTemplate', () => {
         { jobTemplateId, jobRef: 'KEY' },
       ],
     });
-    expect(await failureOf(answer)).toEqual([
+    expect(await failureOf(response)).toEqual([
       409,
       'DUPLICATE_REF',
       '/jobTemplates/0/jobRef',
@@ -256,8 +256,8 @@ describe('createProjectsFromTemplate', () => {
 
   test('rejects terminated staff', async () => {
     const person = await firm.person({ status: 'TERMINATED' });
-    const answer = create({ staffAssignments: [{ staffId: person.id, role: 'OTHER' }] });
-    expect(await failureOf(answer)).toEqual([409, 'INVALID_STATE', '/jobTemplates/0/staffAssignments/0/staffId']);
+    const response = create({ staffAssignments: [{ staffId: person.id, role: 'OTHER' }] });
+    expect(await failureOf(response)).toEqual([409, 'INVALID_STATE', '/jobTemplates/0/staffAssignments/0/staffId']);
   });
 
   test('requires JOB_C, and RATE_W for rates', async () => {
@@ -279,8 +279,8 @@ describe('createProjectsFromTemplate', () => {
     const entries = Array.from({ length: 100 }, (_, index) => ({
       jobTemplateId: index === 99 ? unknownId : jobTemplateId,
     }));
-    const answer = createProjectsFromTemplate({ clientId, jobTemplates: entries });
-    expect(await failureOf(answer)).toEqual([400, 'REFERENCE_NOT_FOUND', '/jobTemplates/99/jobTemplateId']);
+    const response = createProjectsFromTemplate({ clientId, jobTemplates: entries });
+    expect(await failureOf(response)).toEqual([400, 'REFERENCE_NOT_FOUND', '/jobTemplates/99/jobTemplateId']);
     expect(await written()).toEqual(before);
   });
 
@@ -298,9 +298,9 @@ describe('createProjectsFromTemplate', () => {
   });
 
   test('assigns 20 different numbers to the jobs of 20 concurrent requests', async () => {
-    const answers = await atOnce(20, () => create({}));
-    expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
-    expect(new Set(answers.map((answer) => answer.body.jobs[0]?.jobRef)).size).toBe(20);
+    const responses = await atOnce(20, () => create({}));
+    expect(responses.map((response) => response.status)).toEqual(responses.map(() => 200));
+    expect(new Set(responses.map((response) => response.body.jobs[0]?.jobRef)).size).toBe(20);
   });
 
   test('skips numbers that callers have used as jobRef or as pmsRef', async () => {
@@ -316,9 +316,9 @@ describe('createProjectsFromTemplate', () => {
 
   test('creates jobs once for an idempotency key, also for a concurrent request', async () => {
     const body = { clientId, jobTemplates: [{ jobTemplateId, name: 'Only one' }] };
-    const answers = await atOnce(3, () => createProjectsFromTemplate(body, { 'Idempotency-Key': 'season-27' }));
-    expect(answers.filter((answer) => answer.status === 200).length).toBeGreaterThan(0);
-    for (const answer of answers) expect([200, 409]).toContain(answer.status);
+    const responses = await atOnce(3, () => createProjectsFromTemplate(body, { 'Idempotency-Key': 'season-27' }));
+    expect(responses.filter((response) => response.status === 200).length).toBeGreaterThan(0);
+    for (const response of responses) expect([200, 409]).toContain(response.status);
     expect(await firm.rows(sql`select 1 from job where name = 'Only one'`)).toHaveLength(1);
   });
 
@@ -346,8 +346,8 @@ describe('records of the type JobTemplate', () => {
   test('replace all tasks, in their order', async () => {
     const staffTypeId = await firm.staffType();
     const tasks = [templateTask('A', 0), templateTask('B', 3)];
-    const made = await make('JobTemplate', { name: 'Reordered', billingType: 'NON_BILLABLE', tasks }, 'reordered');
-    expect(made.attributes).toMatchObject({ tasks });
+    const created = await make('JobTemplate', { name: 'Reordered', billingType: 'NON_BILLABLE', tasks }, 'reordered');
+    expect(created.attributes).toMatchObject({ tasks });
     const reversed = [
       { ...templateTask('B', 3), defaultStaffTypeId: staffTypeId },
       templateTask('C', 9),

@@ -49,7 +49,7 @@ describe('records of the type Job', () => {
     const jobRef = (own.attributes as { jobRef: string }).jobRef;
     expect(jobRef).toMatch(new RegExp(`^J-${year}-\\d{5}$`));
     expect(own.attributes).toMatchObject({ pmsRef: jobRef, currency: 'USD', status: 'PLANNED', priority: 'NORMAL' });
-    const given = {
+    const provided = {
       name: 'Given',
       clientId,
       billingType: 'NON_BILLABLE',
@@ -57,7 +57,7 @@ describe('records of the type Job', () => {
       pmsRef: null,
       currency: 'EUR',
     };
-    expect((await make('Job', given)).attributes).toMatchObject({ jobRef: 'G-1', pmsRef: null, currency: 'EUR' });
+    expect((await make('Job', provided)).attributes).toMatchObject({ jobRef: 'G-1', pmsRef: null, currency: 'EUR' });
   });
 
   test('reject fields that are missing, duplicate, in the wrong order or not supported by the billing type', async () => {
@@ -197,9 +197,9 @@ describe('records of the type Job', () => {
       const id = await newJob();
       await move(id, ...toCompleted);
       const task = { type: 'Task', attributes: { name: 'Late', jobId: id, taskTypeId, sequence: 0 } };
-      const [closed, made] = await Promise.all([move(id, 'CLOSED'), upsert([task])]);
-      expect([closed.status, only(made).status].sort()).toEqual(expect.arrayContaining(['FAILED']));
-      expect(closed.status === 'FAILED' && only(made).status === 'FAILED').toBe(false);
+      const [closed, created] = await Promise.all([move(id, 'CLOSED'), upsert([task])]);
+      expect([closed.status, only(created).status].sort()).toEqual(expect.arrayContaining(['FAILED']));
+      expect(closed.status === 'FAILED' && only(created).status === 'FAILED').toBe(false);
     }
   });
 
@@ -224,8 +224,8 @@ describe('records of the type Job', () => {
   });
 
   test('assign different numbers to jobs that are created concurrently', async () => {
-    const made = await atOnce(10, () => make('Job', { name: 'Raced', clientId, billingType: 'NON_BILLABLE' }));
-    expect(new Set(made.map(({ attributes }) => (attributes as { jobRef: string }).jobRef)).size).toBe(10);
+    const created = await atOnce(10, () => make('Job', { name: 'Raced', clientId, billingType: 'NON_BILLABLE' }));
+    expect(new Set(created.map(({ attributes }) => (attributes as { jobRef: string }).jobRef)).size).toBe(10);
   });
 });
 
@@ -296,8 +296,13 @@ describe('getJob, getProject and their lists', () => {
   test('require JOB_R, and RATE_R for the rates of assignments', async () => {
     const stranger = operationsOf(await service.signIn({ roles: ['STAFF_R'] }));
     const id = await newJob();
-    for (const answer of [stranger.getJob(id), stranger.getProject(id), stranger.listJobs(), stranger.searchProjects()])
-      expect(await failureOf(answer)).toEqual([403, 'FORBIDDEN']);
+    for (const response of [
+      stranger.getJob(id),
+      stranger.getProject(id),
+      stranger.listJobs(),
+      stranger.searchProjects(),
+    ])
+      expect(await failureOf(response)).toEqual([403, 'FORBIDDEN']);
     const { id: staffId } = await firm.person();
     await assignStaff({ staffJobAssignments: [{ staffId, jobId: id, role: 'OTHER', billingRateOverride: '90' }] });
     const rateOf = async (...roles: string[]) => {

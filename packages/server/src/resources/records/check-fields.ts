@@ -33,8 +33,8 @@ export async function readFields(
     const findings = isSecond ? [duplicate, ...faultsOf(field)] : faultsOf(field);
     return findings.map((finding) => detailOf(index, finding));
   });
-  refuse('VALIDATION_ERROR', wrong);
-  refuse('REFERENCE_NOT_FOUND', await unknownTypes(unit, typeName, fields, stored));
+  rejectIfAny('VALIDATION_ERROR', wrong);
+  rejectIfAny('REFERENCE_NOT_FOUND', await unknownTypes(unit, typeName, fields, stored));
   return Promise.all(fields.map((field, index) => withDefault(unit, field, index)));
 }
 
@@ -44,7 +44,7 @@ function detailOf(index: number, [rule, code, detail]: Finding): ProblemDetail {
   return { in: 'body', pointer: `/fields/${index}/${rule}`, code, detail };
 }
 
-function refuse(code: 'VALIDATION_ERROR' | 'REFERENCE_NOT_FOUND', errors: readonly ProblemDetail[]): void {
+function rejectIfAny(code: 'VALIDATION_ERROR' | 'REFERENCE_NOT_FOUND', errors: readonly ProblemDetail[]): void {
   if (errors.length === 0) return;
   throw new Problem(code, 'The definition of a field is invalid.', { errors });
 }
@@ -70,7 +70,7 @@ const rulesOfTypes: readonly (readonly [keyof CustomField, readonly string[]])[]
 function faultsOf(field: CustomField): Finding[] {
   const { type, unique, required, nullable, defaultValue } = field;
   const findings = rulesOfTypes
-    .filter(([rule, types]) => !types.includes(type) && isGiven(field[rule]))
+    .filter(([rule, types]) => !types.includes(type) && isSet(field[rule]))
     .map(([rule]): Finding => [rule, 'NOT_APPLICABLE', `This rule does not apply to the type ${type}.`]);
   if (choices.includes(type) && field.enumValues.length === 0)
     findings.push(['enumValues', 'REQUIRED', `A field of the type ${type} requires enumValues.`]);
@@ -89,7 +89,7 @@ function faultsOf(field: CustomField): Finding[] {
   return [...findings, ...boundFaults(field), ...patternFaults(field)];
 }
 
-function isGiven(rule: unknown): boolean {
+function isSet(rule: unknown): boolean {
   return rule !== null && !(Array.isArray(rule) && rule.length === 0);
 }
 
@@ -133,12 +133,12 @@ async function unknownTypes(
   stored: readonly CustomField[],
 ): Promise<ProblemDetail[]> {
   const before = stored.map((field) => field.referencedEntityType);
-  const wanted = fields.map((field) => field.referencedEntityType).filter((type) => type !== null);
-  const others = wanted.filter((type) => !isStandardType(type));
+  const types = fields.map((field) => field.referencedEntityType).filter((type) => type !== null);
+  const others = types.filter((type) => !isStandardType(type));
   const custom = others.length === 0 ? [] : await findCustomTypes(unit.transaction, unit.tenantId, others);
   const known = new Set([
     typeName,
-    ...wanted.filter((type) => isStandardType(type) && entityOf(type) !== undefined),
+    ...types.filter((type) => isStandardType(type) && entityOf(type) !== undefined),
     ...custom.filter((type) => type.active || before.includes(type.name)).map((type) => type.name),
   ]);
   return fields.flatMap(({ referencedEntityType: type, referenceKeys }, index) => {

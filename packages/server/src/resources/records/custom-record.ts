@@ -1,7 +1,7 @@
 import type { CustomTypeName } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { resolveReference } from '../../entity/attributes.ts';
-import { type AnyEntity, type Entity, makeEntity } from '../../entity/entity.ts';
+import { type AnyEntity, createEntity, type Entity } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityOf } from '../../entity/registry.ts';
 import type { AnyInput, AnyRow } from '../../entity/row.ts';
@@ -15,7 +15,7 @@ import { holdUniqueValues } from './unique-values.ts';
 export function customRecordEntity(name: string, fields: readonly CustomField[]): Entity<'CustomRecordRow'> {
   const used = fields.filter((field) => field.active);
   const check = compileChecks(used);
-  return makeEntity(
+  return createEntity(
     'CustomRecordRow',
     {
       table: 'custom_record',
@@ -41,7 +41,7 @@ const referenced = new Map<string, AnyEntity>();
 function referencedEntity(type: string): AnyEntity {
   let entity = referenced.get(type);
   if (entity === undefined) {
-    entity = makeEntity('CustomRecordRow', { table: 'custom_record' }, placeOf(type));
+    entity = createEntity('CustomRecordRow', { table: 'custom_record' }, placeOf(type));
     if (referenced.size < mostReferencedTypes) referenced.set(type, entity);
   }
   return entity;

@@ -276,9 +276,9 @@ test('of concurrent requests, one gets the unique value', async () => {
     ]),
   );
   const items = (await Promise.all(calls)).flat();
-  const told = Map.groupBy(items, (item) => item.error?.code ?? item.status);
-  expect(told.get('CREATED')).toHaveLength(6 + 2);
-  expect(told.get('DUPLICATE_REF')).toHaveLength(12 - 2);
+  const results = Map.groupBy(items, (item) => item.error?.code ?? item.status);
+  expect(results.get('CREATED')).toHaveLength(6 + 2);
+  expect(results.get('DUPLICATE_REF')).toHaveLength(12 - 2);
 });
 
 test('concurrent changes of records and their type leave no inconsistent records', async () => {

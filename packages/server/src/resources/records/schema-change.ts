@@ -55,7 +55,7 @@ function narrowings(before: CustomField, after: CustomField): string[] {
     [before.enumValues.some((value) => !after.enumValues.includes(value)), 'loses values'],
     [before.referencedEntityType !== after.referencedEntityType, 'refers to another type'],
   ];
-  return narrowed.filter(([is]) => is).map(([, what]) => `The field ${name} ${what}.`);
+  return narrowed.filter(([is]) => is).map(([, reason]) => `The field ${name} ${reason}.`);
 }
 
 /**

@@ -8,18 +8,18 @@ const { upsert, update, remove, make, lookup } = recordsOf(service);
 
 test('a record is created, updated, left unchanged, deleted and reactivated', async () => {
   const record = { type: 'Industry', systemRef: 'boats', attributes: { name: 'Boats', code: '3366' } };
-  const made = only(await upsert([record]));
-  expect(made).toMatchObject({ status: 'CREATED', version: 1, active: true, systemRef: 'boats', error: null });
-  expect(made.attributes).toEqual({ name: 'Boats', code: '3366', parentId: null });
+  const created = only(await upsert([record]));
+  expect(created).toMatchObject({ status: 'CREATED', version: 1, active: true, systemRef: 'boats', error: null });
+  expect(created.attributes).toEqual({ name: 'Boats', code: '3366', parentId: null });
 
-  expect(only(await upsert([record]))).toMatchObject({ status: 'UNCHANGED', version: 1, id: made.id });
+  expect(only(await upsert([record]))).toMatchObject({ status: 'UNCHANGED', version: 1, id: created.id });
   const changed = only(await update([{ type: 'Industry', systemRef: 'boats', attributes: { code: null } }]));
   expect(changed).toMatchObject({ status: 'UPDATED', version: 2, attributes: { name: 'Boats', code: null } });
 
   const deleted = only(await remove([{ type: 'Industry', systemRef: 'boats' }]));
   expect(deleted).toMatchObject({ status: 'DELETED', version: 3, active: false });
   const revived = only(await upsert([{ type: 'Industry', systemRef: 'boats', attributes: {} }]));
-  expect(revived).toMatchObject({ status: 'UPDATED', version: 4, active: true, id: made.id });
+  expect(revived).toMatchObject({ status: 'UPDATED', version: 4, active: true, id: created.id });
 });
 
 test('writes are audited, and sent as events if the catalog enables them', async () => {
@@ -55,21 +55,21 @@ test('without a systemRef, each upsert creates a standard record', async () => {
 
 test('PUT and DELETE do not find unknown or deleted records', async () => {
   await make('Industry', { name: 'Gone' }, 'gone');
-  const answers = [
+  const responses = [
     await update([{ type: 'Industry', systemRef: 'never', attributes: {} }]),
     await remove([{ type: 'Industry', systemRef: 'never' }]),
     await remove([{ type: 'Industry', systemRef: 'gone' }]),
     await remove([{ type: 'Industry', systemRef: 'gone' }]),
     await update([{ type: 'Industry', systemRef: 'gone', attributes: { name: 'Back' } }]),
   ];
-  expect(answers.map(only).map((item) => item.error?.code ?? item.status)).toEqual([
+  expect(responses.map(only).map((item) => item.error?.code ?? item.status)).toEqual([
     'RECORD_NOT_FOUND',
     'RECORD_NOT_FOUND',
     'DELETED',
     'RECORD_NOT_FOUND',
     'RECORD_NOT_FOUND',
   ]);
-  expect(answers.map(only)[4]).toMatchObject({ id: null, error: { pointer: '/records/0/systemRef' } });
+  expect(responses.map(only)[4]).toMatchObject({ id: null, error: { pointer: '/records/0/systemRef' } });
 });
 
 test('a later item of a request sees the changes of an earlier one', async () => {
@@ -106,8 +106,8 @@ test('each item fails independently, with its code and its pointer', async () =>
     { type: 'Client', attributes: { name: 'X', status: 'NEW' } },
     { type: 'Client', attributes: { name: 'Good' } },
   ]);
-  const told = items.map(({ error }) => (error === null ? 'good' : `${error.code} ${error.pointer}`));
-  expect(told).toEqual([
+  const codes = items.map(({ error }) => (error === null ? 'good' : `${error.code} ${error.pointer}`));
+  expect(codes).toEqual([
     'VALIDATION_ERROR /records/0/attributes/name',
     'VALIDATION_ERROR /records/1/attributes/name',
     'VALIDATION_ERROR /records/2/attributes/colour',
@@ -223,8 +223,8 @@ test('the type requires its own role as well', async () => {
   expect(items.map((item) => item.error?.code ?? item.status)).toEqual(['FORBIDDEN', 'CREATED']);
   expect((await clerk.lookup('Client')).status).toBe(403);
   const stranger = await service.signIn({ roles: ['CLNT_W'] });
-  const refused = await stranger.call('POST', '/api/v1/records', { records: [{ type: 'Client', attributes: {} }] });
-  expect(refused.status).toBe(403);
+  const rejected = await stranger.call('POST', '/api/v1/records', { records: [{ type: 'Client', attributes: {} }] });
+  expect(rejected.status).toBe(403);
 });
 
 test('records are returned by page number, including inactive ones', async () => {
@@ -276,15 +276,15 @@ function infoOf(client: string) {
 
 test('a request with no records, too many, or no body is rejected completely', async () => {
   const record = { type: 'Industry', systemRef: 'x', attributes: {} };
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     service.call('POST', '/api/v1/records', { records: [] }),
     service.call('POST', '/api/v1/records', { records: Array.from({ length: 101 }, () => record) }),
     service.call('PUT', '/api/v1/records', { records: [{ type: 'Industry', attributes: {} }] }),
     service.call('DELETE', '/api/v1/records'),
     service.call('DELETE', '/api/v1/records', { records: [record] }),
   ]);
-  const told = answers.map(({ status, body }) => [status, (body as { code: string }).code]);
-  expect(told).toEqual([
+  const codes = responses.map(({ status, body }) => [status, (body as { code: string }).code]);
+  expect(codes).toEqual([
     [400, 'VALIDATION_ERROR'],
     [400, 'VALIDATION_ERROR'],
     [400, 'VALIDATION_ERROR'],
@@ -295,10 +295,10 @@ test('a request with no records, too many, or no body is rejected completely', a
 
 test('two concurrent requests for the same record create one', async () => {
   const record = (code: string) => ({ type: 'Industry', systemRef: 'race', attributes: { name: 'Race', code } });
-  const answers = await Promise.all(['11', '22', '33', '44'].map((code) => upsert([record(code)])));
-  const statuses = answers.map(only).map((item) => item.status);
+  const responses = await Promise.all(['11', '22', '33', '44'].map((code) => upsert([record(code)])));
+  const statuses = responses.map(only).map((item) => item.status);
   expect(statuses.toSorted()).toEqual(['CREATED', 'UPDATED', 'UPDATED', 'UPDATED']);
-  expect(new Set(answers.map(only).map((item) => item.id)).size).toBe(1);
+  expect(new Set(responses.map(only).map((item) => item.id)).size).toBe(1);
 });
 
 test("tenants cannot access each other's records", async () => {

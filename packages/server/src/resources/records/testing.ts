@@ -1,5 +1,5 @@
 import type { components } from '@financial-automation/spec';
-import type { HttpAnswer, TestCaller } from '../../../test/service.ts';
+import type { HttpResponse, TestCaller } from '../../../test/service.ts';
 
 /** With attributes of any type, such as those of a custom type. */
 export type WriteItem = components['schemas']['CustomRecordWriteItem'];
@@ -34,7 +34,7 @@ export function recordsOf(caller: TestCaller) {
   };
 }
 
-function written({ status, body }: HttpAnswer<WriteResult>): WriteItem[] {
+function written({ status, body }: HttpResponse<WriteResult>): WriteItem[] {
   if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
   return body.records;
 }

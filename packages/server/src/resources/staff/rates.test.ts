@@ -132,8 +132,8 @@ describe('updateStaff › rates', () => {
 
   test('are written one after the other for two concurrent changes', async () => {
     const { id } = await firm.person({ rateCardAssignment: from(-9, '180') });
-    const answers = await atOnce(6, (index) => setRates(id, from(-3, `19${index}`)));
-    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200, 200]);
+    const responses = await atOnce(6, (index) => setRates(id, from(-3, `19${index}`)));
+    expect(responses.map((response) => response.status)).toEqual([200, 200, 200, 200, 200, 200]);
     const [first, second, ...others] = await periods(id);
     expect(first).toEqual([day(-9), day(-4), '180']);
     expect(second?.slice(0, 2)).toEqual([day(-3), null]);
@@ -141,7 +141,7 @@ describe('updateStaff › rates', () => {
     expect((await getStaff(id)).body.version).toBe(7);
 
     const mixed = await atOnce(6, (index) => setRates(id, from(index - 3, `20${index}`)));
-    expect(new Set(mixed.map((answer) => answer.status)).isSubsetOf(new Set([200, 409]))).toBe(true);
+    expect(new Set(mixed.map((response) => response.status)).isSubsetOf(new Set([200, 409]))).toBe(true);
     expect((await periods(id)).at(-1)).toEqual([day(2), null, '205']);
   });
 

@@ -29,7 +29,7 @@ describe('createStaffTypes', () => {
     const [taken] = (await createStaffTypes({ items: [type()] })).body.items;
     const fine = type();
     const twice = type();
-    const answer = createStaffTypes({
+    const response = createStaffTypes({
       items: [
         fine,
         twice,
@@ -38,7 +38,7 @@ describe('createStaffTypes', () => {
         type({ systemRef: taken?.systemRef }),
       ],
     });
-    expect(await failureOf(answer)).toEqual([
+    expect(await failureOf(response)).toEqual([
       409,
       'DUPLICATE_REF',
       '/items/2/code',
@@ -62,8 +62,8 @@ describe('createStaffTypes', () => {
 
   test('rejects default rates without RATE_W, and returns them to callers with it', async () => {
     const items = [type(), type({ defaultAverageRate: '90' })];
-    const refused = operationsOf(writer).createStaffTypes({ items });
-    expect(await failureOf(refused)).toEqual([403, 'FORBIDDEN', '/items/1/defaultAverageRate']);
+    const rejected = operationsOf(writer).createStaffTypes({ items });
+    expect(await failureOf(rejected)).toEqual([403, 'FORBIDDEN', '/items/1/defaultAverageRate']);
     const { body } = await operationsOf(paymaster).createStaffTypes({ items });
     expect(body.items[1]).toMatchObject({ defaultAverageRate: '90', defaultBillingRate: null });
   });
@@ -82,12 +82,12 @@ describe('createStaffTypes', () => {
 
   test('creates a code once, however many concurrent requests do so', async () => {
     const shared = type();
-    const answers = await atOnce(5, (index) =>
+    const responses = await atOnce(5, (index) =>
       createStaffTypes({ items: [type(), { ...shared, name: `Own ${index}` }] }),
     );
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409, 409, 409, 409]);
-    for (const answer of answers)
-      if (answer.status === 409) expect(answer.body).toMatchObject({ errors: [{ pointer: '/items/1/code' }] });
+    expect(responses.map((response) => response.status).sort()).toEqual([200, 409, 409, 409, 409]);
+    for (const response of responses)
+      if (response.status === 409) expect(response.body).toMatchObject({ errors: [{ pointer: '/items/1/code' }] });
   });
 
   test('adds an audit row with rates and an event without them', async () => {

@@ -117,8 +117,8 @@ describe('createStaff', () => {
     expect(await failureOf(createStaff({ ...fields, title: 'Other' }, key))).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
 
     const other = await firm.newPerson();
-    const answers = await atOnce(6, () => createStaff(other));
-    expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+    const responses = await atOnce(6, () => createStaff(other));
+    expect(responses.map((response) => response.status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
   });
 
   test('adds an audit row, and an event without rates', async () => {
@@ -172,8 +172,8 @@ describe('updateStaff', () => {
   test('rejects a stale If-Match, and one of two concurrent updates of a version', async () => {
     const { id } = await firm.person();
     const etag = (await getStaff(id)).headers.get('etag') ?? '';
-    const answers = await atOnce(2, (index) => updateStaff(id, { title: `Title ${index}` }, { 'If-Match': etag }));
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 412]);
+    const responses = await atOnce(2, (index) => updateStaff(id, { title: `Title ${index}` }, { 'If-Match': etag }));
+    expect(responses.map((response) => response.status).sort()).toEqual([200, 412]);
     expect(await failureOf(updateStaff(id, { title: 'Late' }, { 'If-Match': etag }))).toEqual([
       412,
       'PRECONDITION_FAILED',
@@ -218,15 +218,15 @@ describe('getStaff, listStaff and searchStaff', () => {
     const { id } = await firm.person({ rateCardAssignment: pair });
     const auditor = operationsOf(await service.signIn({ roles: ['STAFF_R', 'RATE_R'] }));
     const hidden = { billingRate: null, averageRate: null, currency: 'USD', effectiveFromDate: today() };
-    for (const [who, rates] of [
+    for (const [user, rates] of [
       [reader, hidden],
       [auditor, pair],
     ] as const) {
       const where = { id: { _eq: id } };
       const rows = [
-        (await who.getStaff(id)).body,
-        (await who.listStaff({ pageSize: 1000 })).body.data.find((row) => row.id === id),
-        (await who.searchStaff({ where })).body.data[0],
+        (await user.getStaff(id)).body,
+        (await user.listStaff({ pageSize: 1000 })).body.data.find((row) => row.id === id),
+        (await user.searchStaff({ where })).body.data[0],
       ];
       for (const row of rows) expect(row?.rateCardAssignment).toMatchObject(rates);
     }
@@ -234,8 +234,8 @@ describe('getStaff, listStaff and searchStaff', () => {
 
   test('require STAFF_R', async () => {
     const { id } = await firm.person();
-    for (const answer of [writer.getStaff(id), writer.listStaff(), writer.searchStaff()])
-      expect(await failureOf(answer)).toEqual([403, 'FORBIDDEN']);
+    for (const response of [writer.getStaff(id), writer.listStaff(), writer.searchStaff()])
+      expect(await failureOf(response)).toEqual([403, 'FORBIDDEN']);
   });
 
   test('searchStaff filters by columns and by related rows, and sorts', async () => {
@@ -292,8 +292,8 @@ describe('records of the type Staff', () => {
     const jobId = await firm.job();
     const { assignStaff, removeStaff } = operationsOf(service);
     await assignStaff({ staffJobAssignments: [{ staffId: id, jobId, role: 'PREPARER' }] });
-    const refused = only(await remove([{ type: 'Staff', systemRef }]));
-    expect(refused.error).toMatchObject({ code: 'INVALID_STATE', detail: expect.stringContaining('open jobs') });
+    const rejected = only(await remove([{ type: 'Staff', systemRef }]));
+    expect(rejected.error).toMatchObject({ code: 'INVALID_STATE', detail: expect.stringContaining('open jobs') });
     await removeStaff({ staffJobAssignments: [{ staffId: id, jobId }] });
     expect(only(await remove([{ type: 'Staff', systemRef }]))).toMatchObject({ status: 'DELETED' });
   });

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { sql } from 'kysely';
-import type { HttpAnswer, TestCaller, TestService } from '../../../test/service.ts';
+import type { HttpResponse, TestCaller, TestService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 import { recordsOf } from '../records/testing.ts';
 
@@ -122,8 +122,10 @@ export function firmOf(service: TestService) {
 }
 
 /** Returns the status, code and error pointers of a request that must fail. */
-export async function failureOf(answer: Promise<HttpAnswer<unknown>>): Promise<readonly [number, string, ...string[]]> {
-  const { status, body } = await answer;
+export async function failureOf(
+  response: Promise<HttpResponse<unknown>>,
+): Promise<readonly [number, string, ...string[]]> {
+  const { status, body } = await response;
   const { code, errors = [] } = body as Failed;
   return [status, code, ...errors.map((error) => error.pointer)];
 }

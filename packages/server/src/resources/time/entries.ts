@@ -192,12 +192,12 @@ function isLocked(plan: Plan, key: WipKey, entryId: string): boolean {
 }
 
 function locked(key: WipKey): Violation {
-  const what = 'The work in progress of the entry is in a draft invoice, billed or written off.';
+  const reason = 'The work in progress of the entry is in a draft invoice, billed or written off.';
   const correction =
     key === 'timeEntryId'
       ? 'Correct it by an entry with negative hours and reversesSystemRef.'
       : 'Correct it by a record of the type WipEntry, an ADJUSTMENT.';
-  return new Violation('LOCKED', `${what} ${correction}`);
+  return new Violation('LOCKED', `${reason} ${correction}`);
 }
 
 /** Reverses the work in progress of an entry that is no longer approved. */

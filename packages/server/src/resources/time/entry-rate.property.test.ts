@@ -93,8 +93,8 @@ async function staffWith({ assignments, periods, ofTaskType, ofStaffType }: Rate
   }
   const jobId = await firm.job();
   const taskId = await firm.task(jobId, { taskTypeId });
-  const onJob = (wanted: readonly Assignment[], isWhole: boolean) =>
-    wanted.map(({ role, rate: billingRateOverride, start, end }) => {
+  const onJob = (rows: readonly Assignment[], isWhole: boolean) =>
+    rows.map(({ role, rate: billingRateOverride, start, end }) => {
       const period = { billingRateOverride, startDate: dayOf(start), endDate: dayOf(end) };
       return { staffId, jobId, role, ...(isWhole ? period : {}) };
     });

@@ -44,7 +44,7 @@ function complete({ values, previous }: PendingChange<'Task'>, plan: Plan): void
       'The job of a task cannot change. Create another task on the other job.',
       '/jobId',
     );
-  if (isOpenTask(values) && (previous === undefined || !isOpenTask(previous))) checkJobTakesTasks(plan, values.jobId);
+  if (isOpenTask(values) && (previous === undefined || !isOpenTask(previous))) checkJobAcceptsTasks(plan, values.jobId);
   values.isBillable ??= plan.get(taskType, values.taskTypeId)?.isBillable ?? false;
   if (values.assigneeId !== null && values.assigneeId !== previous?.assigneeId)
     checkEmployed(plan, values.assigneeId, '/assigneeId');
@@ -52,7 +52,7 @@ function complete({ values, previous }: PendingChange<'Task'>, plan: Plan): void
 }
 
 /** Locks the job, so that it is not closed while it gets an open task. */
-function checkJobTakesTasks(plan: Plan, jobId: string): void {
+function checkJobAcceptsTasks(plan: Plan, jobId: string): void {
   const found = plan.getForShare(job, jobId);
   if (found === undefined || !isFinished(found)) return;
   const state = found.active ? found.status : 'inactive';

@@ -110,8 +110,8 @@ describe('getTask and searchTasks', () => {
 
   test('require TASK_R', async () => {
     const stranger = operationsOf(await service.signIn({ roles: ['JOB_R'] }));
-    for (const answer of [stranger.getTask(unknownId), stranger.searchTasks(), stranger.searchTaskTypes()])
-      expect(await failureOf(answer)).toEqual([403, 'FORBIDDEN']);
+    for (const response of [stranger.getTask(unknownId), stranger.searchTasks(), stranger.searchTaskTypes()])
+      expect(await failureOf(response)).toEqual([403, 'FORBIDDEN']);
   });
 });
 

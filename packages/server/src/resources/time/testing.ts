@@ -96,9 +96,9 @@ export async function firmOf(service: TestService) {
       const staffRef = unique('S');
       const name = { staffRef, firstName: 'Ada', lastName: staffRef, email: `${staffRef}@example.com` };
       const body = { ...name, staffTypeId, isBillable: true, rateCardAssignment: rates, ...fields };
-      const answer = await service.call<Row>('POST', '/api/v1/staff', body);
-      if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
-      return answer.body.id;
+      const response = await service.call<Row>('POST', '/api/v1/staff', body);
+      if (response.status !== 201) throw new Error(JSON.stringify(response.body));
+      return response.body.id;
     },
     job: (fields: object = {}) =>
       record('Job', { name: unique('Job'), clientId, billingType: 'TIME_AND_MATERIALS', ...fields }),
