@@ -10,7 +10,7 @@ const name =
 /** Returns the page without images of other hosts. Throws if Redoc has changed them. */
 export function withoutForeignImages(page: string): string {
   return logos.reduce((text, logo) => {
-    if (!text.includes(logo)) throw changed(`load ${logo}`);
+    if (!text.includes(logo)) throw changed(`loads ${logo}`);
     return text.replaceAll(logo, `data:image/svg+xml,${name}`);
   }, page);
 }
@@ -21,7 +21,7 @@ export function withoutForeignImages(page: string): string {
  */
 export function withLinksInside(page: string): string {
   const [rendered = '', ...programs] = page.split('<script type="module">');
-  if (!rendered.includes('href="/')) throw changed('link to "/…"');
+  if (!rendered.includes('href="/')) throw changed('links to "/…"');
   return [rendered.replaceAll('href="/', 'href="#/'), ...programs].join('<script type="module">');
 }
 

@@ -20,11 +20,11 @@ interface Response {
   readonly headers: Headers;
 }
 
-/** The types of the client are for operations that are known at compile time. */
+/** An operation that is known only at run time, with an input that the service validates. */
 export type Send = (operationId: OperationId, request: Request) => Promise<Response>;
 
 export function senderOf(client: Client): Send {
-  // The types of the client are for operations that the compiler knows.
+  // The types of the client are for operations that are known at compile time.
   return client.call as unknown as Send;
 }
 

@@ -20,7 +20,7 @@ export interface PublicContext extends Call {
   readonly caller?: undefined;
 }
 
-/** Context of an authenticated request. It only gives access to data of its own tenant. */
+/** Context of an authenticated request, with access to data of its own tenant only. */
 export interface Context extends Call {
   readonly caller: Caller;
   readonly tenant: Tenant;

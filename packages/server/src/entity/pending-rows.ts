@@ -24,25 +24,24 @@ export interface PlainRow {
   /** The entity whose constraints explain a violation. */
   readonly entity: AnyEntity;
   readonly table: string;
-  /** The other columns; undefined if the row is deleted. */
+  /** The columns that identify the row within the tenant. */
   readonly key: Columns;
-  /** The other columns; undefined where the row is deleted. */
+  /** The other columns; undefined if the row is deleted. */
   readonly columns: Columns | undefined;
-  /** The IDs of rows by the value of a field, for the fields that are looked up. */
+  /** Whether a stored row with the key is deleted first. */
   readonly replaces: boolean;
   readonly pointer: string;
 }
 
 interface PendingTable {
   readonly rows: Map<string, PendingRow>;
-  /**
-   * The changes of a plan, in memory. They can be undone back to a mark, so that an item of a bulk request can fail
-   * alone.
-   */
+  /** The IDs of rows by the value of a field, for the fields that are looked up. */
   readonly indexes: Map<string, Map<string, Set<string>>>;
 }
 
-/** All changes, in the order of the first change of their rows. */
+/**
+ * The changes of a plan, in memory. They can be undone back to a mark, so that an item of a bulk request can fail alone.
+ */
 export class PendingRows {
   readonly #tables = new Map<string, PendingTable>();
   readonly #newIds = new Set<string>();
@@ -61,7 +60,7 @@ export class PendingRows {
     return this.#tables.get(entity.key)?.rows.get(id);
   }
 
-  /** Registers the ID of a row that is about to be created. */
+  /** All changes, in the order of the first change of their rows. */
   *all(): Iterable<PendingRow> {
     for (const { rows } of this.#tables.values()) yield* rows.values();
   }
@@ -79,17 +78,17 @@ export class PendingRows {
     });
   }
 
-  /** Whether the plan creates the row with this ID, so that no stored row can refer to it. */
+  /** Registers the ID of a row that is about to be created. */
   addNewId(id: string): void {
     this.#newIds.add(id);
   }
 
-  /** Whether this is the id of a row that the plan creates, so that no stored row can refer to it. */
+  /** Whether the plan creates the row with this ID, so that no stored row can refer to it. */
   isNew(id: string): boolean {
     return this.#newIds.has(id);
   }
 
-  /** The IDs of pending rows that have this value in the field. */
+  /** All plain rows that are inserted or deleted. */
   plainRows(): Iterable<PlainRow> {
     return this.#plain.values();
   }
@@ -117,7 +116,7 @@ export class PendingRows {
     });
   }
 
-  /** The ids of pending rows that have this value in the field now. */
+  /** The IDs of pending rows that have this value in the field. */
   withValue(entity: AnyEntity, field: string, value: string): ReadonlySet<string> {
     const { rows, indexes } = this.#table(entity);
     let index = indexes.get(field);

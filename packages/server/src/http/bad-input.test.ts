@@ -207,7 +207,7 @@ describe('properties', () => {
       errors: [{ in: 'body', pointer: '/a~1b~0c', code: 'UNKNOWN_PROPERTY' }],
     });
     const deep = await post('{"where":{"_or":[{"name":{"_eq":"x","_equals":"y"}}]}}', {}, search);
-    expect((deep.answer.json as ProblemBody).errors).toContainEqual(
+    expect((deep.response.json as ProblemBody).errors).toContainEqual(
       expect.objectContaining({ pointer: '/where/_or/0/name/_equals', code: 'UNKNOWN_PROPERTY' }),
     );
   });

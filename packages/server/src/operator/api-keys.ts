@@ -90,7 +90,7 @@ export async function ensureApiUser(
     await audit(
       transaction,
       tenant,
-      "Writes one row of the tenant's audit log. Changes by the operator are recorded like those of callers.",
+      'api-key create',
       {
         entityType: 'ApiUser',
         entityId: after.id,
@@ -103,7 +103,7 @@ export async function ensureApiUser(
   return after.id;
 }
 
-/** One row of the tenant's audit log. What an operator does is in it like what a caller does. */
+/** Writes one row of the tenant's audit log. Changes by the operator are recorded like those of callers. */
 function audit(
   transaction: Transaction,
   { id: tenantId }: Tenant,

@@ -74,7 +74,7 @@ test('signing keys and new tenants add rows to the operator log, which cannot be
   expect((await operatorLog()).slice(-3)).toEqual([
     { operation: 'signing-key rotate', subject: kid, details: null },
     {
-      operation: 'api-key list shows when a key was last used, and the signing key that it depends on',
+      operation: 'signing-key retire',
       subject: before,
       details: null,
     },
@@ -93,7 +93,7 @@ test('signing keys and new tenants add rows to the operator log, which cannot be
   await expect(reading).rejects.toMatchObject({ sqlState: '42501' });
 });
 
-test('api-key list shows when a key was last used, and which signing key its life depends on', async () => {
+test('api-key list shows when a key was last used, and the signing key that it depends on', async () => {
   const { id, key } = await createApiKey(operator, { ...crm, user: 'used' });
   const listed = async () => (await listApiKeys(operator, tenant.name)).find((row) => row.id === id);
   expect(await listed()).toMatchObject({ lastUsedAt: null, signingKey: service.keys.signingKey().kid });

@@ -45,7 +45,7 @@ export function readerOf({ tenant, holds }: Context): Reader {
   return { tenantId: tenant.id, holds };
 }
 
-/** The scope of the page that a request asks for. */
+/** The scope of the requested page. */
 export function pageScope(context: Context): PageScope {
   const { operation, service } = context;
   return {
