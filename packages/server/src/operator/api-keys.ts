@@ -87,18 +87,13 @@ export async function ensureApiUser(
     returning id, roles, active`);
   if (after === undefined) throw new Error('The API user was not created.');
   if (JSON.stringify(before) !== JSON.stringify(after)) {
-    await audit(
-      transaction,
-      tenant,
-      'api-key create',
-      {
-        entityType: 'ApiUser',
-        entityId: after.id,
-        kind: before === undefined ? 'CREATE' : 'UPDATE',
-        before: before ?? null,
-        after: { name, ...after },
-      },
-    );
+    await audit(transaction, tenant, 'api-key create', {
+      entityType: 'ApiUser',
+      entityId: after.id,
+      kind: before === undefined ? 'CREATE' : 'UPDATE',
+      before: before ?? null,
+      after: { name, ...after },
+    });
   }
   return after.id;
 }
