@@ -18,7 +18,7 @@ const found = complaints({
   allowed,
   releases: releasesOf(await readFile(changelogFile, 'utf8')),
   releasedVersion: version,
-  // What is new in the present contract and breaks a caller, a required parameter say, is not in the released one.
+  // A new requirement, such as a required parameter, is not in the released contract.
   usersOf: (at) => eitherOf(usersOf(released, at), usersOf(present, at)),
   wordsFor: (at) => [...new Set([...wordsFor(released, at), ...wordsFor(present, at)])],
 });

@@ -1,6 +1,6 @@
 /**
- * Signs the contract check in to this API: `contract-check --auth scripts/contract-auth.ts`. It reads `API_KEY`, and
- * `API_URL` and `API_TENANT` if they differ from those of `pnpm start`.
+ * Authenticates the contract check with this API: `contract-check --auth scripts/contract-auth.ts`. It reads `API_KEY`,
+ * and `API_URL` and `API_TENANT` if they differ from those of `pnpm start`.
  */
 import type { Auth } from '../packages/contract-check/src/options.ts';
 

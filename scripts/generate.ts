@@ -1,6 +1,6 @@
 /**
- * Generates everything that follows from `openapi/`: the bundle (JSON and YAML), the types and the index of operations, all in
- * `packages/spec/generated`. With `--check` it writes nothing, and fails if a file is not up to date.
+ * Generates all files that are derived from `openapi/`: the bundle (JSON and YAML), the types and the index of
+ * operations, all in `packages/spec/generated`. With `--check` it writes nothing, and fails if a file is not up to date.
  */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { relative } from 'node:path';
@@ -13,8 +13,8 @@ import { type Contract, callIndex, operationIndex } from './operation-index.ts';
 const root = new URL('..', import.meta.url);
 const target = new URL('packages/spec/generated/', root);
 /**
- * Of a `DecimalString`, a mapped type tells by `'_format' extends keyof T`; any string is one. A `CustomTypeName` is a string that is
- * none of the names that the contract knows; as an enum, because comparing `type` with such a name then rules it out.
+ * A mapped type detects a `DecimalString` by `'_format' extends keyof T`; any string is assignable. A `CustomTypeName` is
+ * a string other than the known type names; as an enum, because comparing `type` with such a name then excludes it.
  */
 const ownTypes = `
 export type DecimalString = string & { readonly _format?: 'decimal' };
@@ -28,7 +28,7 @@ const { bundle: bundled, problems } = await bundle({
   config: await loadConfig({ configPath: new URL('redocly.yaml', root).pathname }),
 });
 if (problems.length > 0) {
-  // A file that cannot be read is complained of by everyone who refers to it; what matters is the file.
+  // Every reference to an unreadable file causes an error; one line per file is sufficient.
   const lines = new Set(
     problems.map(({ message, location }) => {
       const file = relative(root.pathname, location[0]?.source.absoluteRef ?? 'openapi');
@@ -42,9 +42,10 @@ if (problems.length > 0) {
   fail('The contract cannot be bundled. Fix the errors above; "pnpm lint" shows where they are.');
 }
 
-// Through JSON, so that the bundle is plain data and what follows cannot share objects with it.
+// Converted through JSON, so that the bundle is plain data without shared objects.
 const contract: Contract = JSON.parse(JSON.stringify(bundled.parsed));
-// Constants distinguish the members of a union; openapi-typescript knows discriminators of objects only, not of unions in unions.
+// Constants distinguish the members of a union; openapi-typescript supports discriminators of objects only, not of unions
+// in unions.
 const withoutDiscriminators = JSON.stringify(contract, (key, value) => (key === 'discriminator' ? undefined : value));
 const types = astToString(
   await openapiTypescript(withoutDiscriminators, {
@@ -74,7 +75,7 @@ if (process.argv.includes('--check')) {
 } else {
   await mkdir(target, { recursive: true });
   for (const [name, text] of Object.entries(files)) {
-    // Whoever reads while this writes sees the old file or the new one, never half of one.
+    // Written atomically, so that concurrent readers see the old file or the new one.
     const unfinished = new URL(`${name}.${process.pid}`, target);
     await writeFile(unfinished, text);
     await rename(unfinished, new URL(name, target));
@@ -85,7 +86,7 @@ if (process.argv.includes('--check')) {
   );
 }
 
-/** The schemas of types that have another name than their type, by the type. */
+/** The schemas with another name than their type, by the type. */
 function typesOfOtherNames({ components }: Contract): string {
   const entries = Object.entries(components.schemas ?? {}).flatMap(([name, schema]) => {
     const type: unknown = Object(schema)['x-type'];
@@ -94,7 +95,7 @@ function typesOfOtherNames({ components }: Contract): string {
   return `export interface SchemasOfTypes { ${entries.join(' ')} }\n`;
 }
 
-/** The type of a schema that has one of its own. */
+/** The type of a schema that has a type of its own. */
 function ownTypeOf(
   { format, type }: SchemaObject & { type?: string | string[] },
   { path = '' }: TransformNodeOptions,

@@ -1,4 +1,4 @@
-/** What the index reads of the bundled contract; the lint rules see to it that these are there and have this form. */
+/** The parts of the bundled contract that the index reads; lint rules guarantee their presence and format. */
 export interface Contract {
   paths: Record<string, Record<string, unknown>>;
   components: Record<string, Record<string, unknown>>;
@@ -20,7 +20,7 @@ interface Operation {
   'x-extension'?: boolean;
   'x-deprecation'?: Deprecation;
 }
-/** Days: since when an operation is deprecated, and when it is removed at the earliest. */
+/** The days of the deprecation and the earliest removal. */
 interface Deprecation {
   since: string;
   sunset: string;
@@ -47,8 +47,8 @@ export interface OperationEntry {
 const methods = ['get', 'put', 'post', 'delete', 'patch'] as const;
 
 /**
- * The operations by `operationId`, with what a server, a client and a test need to know of them without reading the
- * bundle: where they are, who may call them, their limits, and which calls may be repeated.
+ * The operations by `operationId`, with what a server, a client and a test require of the contract without reading the
+ * bundle: path, roles, limits, and whether a request can be repeated.
  */
 export function operationIndex(contract: Contract) {
   const operations: Record<string, OperationEntry> = {};
@@ -99,7 +99,9 @@ function namesIn(parameters: Parameter[], place: string): Record<string, 'requir
   return Object.fromEntries(here.map((parameter) => [parameter.name, parameter.required ? 'required' : 'optional']));
 }
 
-/** Whether the operation returns pages, and how `page` counts: rows are skipped (`offset`), or pages are numbered (`number`). */
+/**
+ * Whether the operation returns pages, and the meaning of `page`: rows to skip (`offset`), or a page number (`number`).
+ */
 function pagingOf(contract: Contract, operation: Operation): 'offset' | 'number' | null {
   const response = operation.responses['200'];
   const schema = response && 'content' in response ? response.content?.['application/json']?.schema : undefined;
@@ -108,7 +110,9 @@ function pagingOf(contract: Contract, operation: Operation): 'offset' | 'number'
   return page['x-paging'] ?? null;
 }
 
-/** What a client needs of the index to make a call, short enough to be shipped: method, path, `x-idempotent`, paging. */
+/**
+ * The part of the index that a client requires for a request, short enough to ship: method, path, `x-idempotent`, paging.
+ */
 export function callIndex(operations: ReturnType<typeof operationIndex>): string {
   const rows = Object.entries(operations).map(
     ([id, { method, path, idempotent, paging }]) => `  ${id}: ${JSON.stringify([method, path, idempotent, paging])},\n`,

@@ -1,4 +1,6 @@
-/** A payer without a browser: opens payment links of a server and submits their form, as programs that test payments do. */
+/**
+ * A payer without a browser: opens payment links of a server and submits their forms, for programs that test payments.
+ */
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 
@@ -8,10 +10,10 @@ export interface Payer {
 }
 
 /**
- * Listens for `{ url, …fields }`: opens the page of the link, submits its form with the fields where there is one and some are
- * given, and responds with the heading of the page that follows, as `{ heading }`.
+ * Listens for `{ url, …fields }`: opens the page of the link, submits its form if it has one and fields are provided, and
+ * responds with the heading of the resulting page, as `{ heading }`.
  *
- * @param server where the pages are, whatever origin the links name.
+ * @param server the server of the pages, whatever the origin of the links.
  */
 export async function startPayer(server: string): Promise<Payer> {
   const listener = createServer(async (request, response) => {

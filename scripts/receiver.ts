@@ -1,4 +1,4 @@
-/** A receiver of events that returns what it received last. */
+/** A receiver of events that returns the last event it received. */
 import { createServer } from 'node:http';
 import { text } from 'node:stream/consumers';
 
@@ -7,7 +7,7 @@ export interface Receiver {
   stop(): void;
 }
 
-/** The last event: what its signature is about, and what it says. */
+/** The last event: the signed headers, and the body. */
 interface Arrival {
   readonly id: string;
   readonly timestamp: number;
@@ -16,7 +16,7 @@ interface Arrival {
   readonly event: unknown;
 }
 
-/** Takes each POST for an event, and responds to GET with the last one. */
+/** Stores each POST as an event, and responds to GET with the last one. */
 export async function startReceiver(): Promise<Receiver> {
   let last: Arrival | undefined;
   const listener = createServer(async (request, response) => {

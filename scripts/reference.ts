@@ -1,7 +1,7 @@
 /**
- * Generates the reference of the bundled contract: one HTML file that works from anywhere, also from a disk without a network,
- * and beside it the contract, a Postman collection, and the reference as Markdown. `--output` is the path of the HTML file,
- * by default `dist/reference.html`. With `--if-stale` it does nothing if the page is up to date.
+ * Generates the reference of the bundled contract: one self-contained HTML file, which also works offline, and next to it
+ * the contract, a Postman collection, and the reference as Markdown. `--output` is the path of the HTML file, by default
+ * `dist/reference.html`. With `--if-stale` it does nothing if the page is up to date.
  */
 import { execFile } from 'node:child_process';
 import { copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -23,7 +23,7 @@ const { output, 'if-stale': ifStale } = parseArgs({
 const descriptions = ['openapi.yaml', 'openapi.json'];
 const downloads = [...descriptions, 'postman_collection.json', 'postman_environment.json', 'llms.txt'];
 
-/** What Redoc reads. The descriptions already say what other extensions mean. */
+/** Extensions that Redoc reads. The descriptions already contain the others in words. */
 const shownExtensions = new Set(['x-codeSamples', 'x-displayName', 'x-tags']);
 
 const started = performance.now();
@@ -41,7 +41,7 @@ if (ifStale && (await hasMark(output, mark))) {
 }
 
 async function make(): Promise<void> {
-  // Loaded here, as Graphviz takes longer to load than it takes to see that the page is up to date.
+  // Loaded lazily, because loading Graphviz takes longer than checking whether the page is up to date.
   const { described } = await import('./reference/described.ts');
   const { markdownPages } = await import('./reference/markdown.ts');
   const { postmanCollection, postmanEnvironment } = await import('./reference/postman.ts');
@@ -64,7 +64,7 @@ async function make(): Promise<void> {
     const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 6 } };
     await writeFile(`${output}.br`, await promisify(brotliCompress)(page, quality));
     await writeFile(`${output}.gz`, await promisify(gzip)(page));
-    // Last, because its mark says that all of them are up to date.
+    // Last, because its mark means that all of them are up to date.
     await writeFile(output, page);
     const size = (Buffer.byteLength(page) / 2 ** 20).toFixed(1);
     const seconds = ((performance.now() - started) / 1000).toFixed(1);
@@ -78,14 +78,14 @@ function inJson(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`;
 }
 
-/** Redocly is run in a folder of its own: the lint rules of our configuration have nothing to say here. */
+/** Redocly runs in a separate folder, because the lint rules of our configuration do not apply here. */
 async function rendered(shown: Contract, folder: string): Promise<string> {
   const withoutOthers = (key: string, value: unknown) =>
     key.startsWith('x-') && !shownExtensions.has(key) ? undefined : value;
   await writeFile(join(folder, 'openapi.json'), JSON.stringify(shown, withoutOthers));
   const options = {
     downloadUrls: downloads.map((name) => ({ title: name, url: name })),
-    // Redoc shows no language that is not named here.
+    // Redoc only shows the languages that are listed here.
     codeSamples: {
       languages: [
         { lang: 'curl', label: 'curl' },
@@ -105,7 +105,7 @@ async function rendered(shown: Contract, folder: string): Promise<string> {
     `--templateOptions.codeFont=${await codeFont()}`,
     `--openapi=${JSON.stringify(options)}`,
   ];
-  // The page takes over what holds here: neither it nor Redocly reports that it was used.
+  // Neither this program nor Redocly reports usage.
   const env = { ...process.env, REDOCLY_TELEMETRY: 'off' };
   const redocly = join(root, 'node_modules/@redocly/cli/bin/cli.js');
   try {

@@ -1,11 +1,11 @@
 /**
- * Takes the contract as it is for released: `pnpm contract:release v9.9.0`. What is unreleased in the changelog moves under
- * the version and today's date, the bundle takes the place of the last released one, and the breaks that were allowed are
- * done. The package script asks the gate first.
+ * Releases the current contract: `pnpm contract:release v9.9.0`. Unreleased changes in the changelog move under the
+ * version and today's date, the bundle replaces the last released one, and the list of allowed breaks is cleared. The
+ * package script runs the gate first.
  */
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { mistakesIn, released, releasesOf } from './breaking/changelog.ts';
+import { errorsIn, released, releasesOf } from './breaking/changelog.ts';
 import {
   allowedBreaks,
   changelogFile,
@@ -29,10 +29,10 @@ try {
 
 async function release(version: string, date: string): Promise<void> {
   const last = await releasedContract();
-  // Everything is read and judged before anything is written.
+  // Everything is read and checked before anything is written.
   const changelog = released(await readFile(changelogFile, 'utf8'), version, date);
-  const [mistake] = mistakesIn(releasesOf(changelog));
-  if (mistake !== undefined) throw new Error(`CHANGELOG.md: ${mistake}`);
+  const [error] = errorsIn(releasesOf(changelog));
+  if (error !== undefined) throw new Error(`CHANGELOG.md: ${error}`);
   const bundle = await readFile(presentFile, 'utf8');
   const allowed = withoutEntries(await readFile(allowedBreaks, 'utf8'));
 

@@ -1,6 +1,6 @@
 /**
- * Runs all checks and all tests: one check after the other, then the tests of all packages. Ends
- * with a line that counts them. Arguments go to vitest: `pnpm test packages/client`.
+ * Runs all checks and all tests: one check after the other, then the tests of all packages. Ends with a line that counts
+ * them. Arguments are passed to vitest: `pnpm test packages/client`.
  */
 import { spawn } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
@@ -13,18 +13,18 @@ interface Check {
 }
 
 const checks: readonly Check[] = [
-  { name: 'what is generated is up to date', command: ['node', 'scripts/generate.ts', '--check'] },
-  { name: 'the contract keeps its rules', command: ['redocly', 'lint', '--format=stylish'] },
-  { name: 'nothing breaks callers undeclared', command: ['node', 'scripts/breaking.ts'] },
-  { name: 'the types agree', command: ['node', 'scripts/typecheck.ts'] },
+  { name: 'generated files are up to date', command: ['node', 'scripts/generate.ts', '--check'] },
+  { name: 'the contract follows its lint rules', command: ['redocly', 'lint', '--format=stylish'] },
+  { name: 'breaking changes are declared', command: ['node', 'scripts/breaking.ts'] },
+  { name: 'the types are correct', command: ['node', 'scripts/typecheck.ts'] },
   { name: 'format and code rules', command: ['biome', 'ci', '--colors=off', '.'] },
   { name: 'nothing is unused', command: ['knip', '--no-config-hints'] },
 ];
 
-// What Node compiles for one of the many processes that are started here serves the others.
+// The many processes that are started here share compiled code.
 process.env.NODE_COMPILE_CACHE ??= join(process.cwd(), 'node_modules/.cache/node');
 
-/** More files than this do not fail for want of time. */
+/** More failed files than this are not caused by a slow machine. */
 const mostFilesToRepeat = 3;
 
 let passed = 0;
@@ -50,11 +50,11 @@ let isProven = first.isProven;
 passed += first.passed;
 let failedTests = first.failed.length;
 
-// A machine that lends its cores to others can be too slow for one test among seven thousand. What failed runs once more, alone: what
-// fails again has failed, and what passes is listed.
+// A shared machine can be too slow for one test among seven thousand. Failed files run once more, alone: tests that fail
+// again have failed, and those that pass are listed.
 const { failedFiles } = first;
 if (failedFiles.length > 0 && failedFiles.length <= mostFilesToRepeat) {
-  console.log(`\nRunning alone what failed: ${failedFiles.join(', ')}`);
+  console.log(`\nRunning failed files alone: ${failedFiles.join(', ')}`);
   const second = await runTests([...failedFiles, '--maxWorkers=1']);
   for (const { file, name } of first.failed) {
     if (second.failed.some((other) => other.file === file && other.name === name)) continue;
@@ -65,7 +65,7 @@ if (failedFiles.length > 0 && failedFiles.length <= mostFilesToRepeat) {
   failedTests = second.failed.length;
 }
 failed += failedTests;
-// A file that cannot be loaded, or an error outside of any test, fails no test of its own; and vitest may end well without any.
+// A file that cannot be loaded, or an error outside of any test, fails no test; and vitest may succeed without any.
 if (!isProven && failedTests === 0) failed += 1;
 
 // Tests that this machine cannot run are listed.
@@ -92,7 +92,7 @@ async function runTests(words: readonly string[]) {
   return {
     isProven: code === 0 && results.success === true && results.numTotalTests > 0,
     passed: Number(results.numPassedTests ?? 0),
-    // Also those that could not be loaded, of which no test has failed.
+    // Includes files that could not be loaded, without a failed test.
     failedFiles: [...failedFiles],
     failed: tests.filter(({ status }) => status === 'failed'),
     skipped: tests.filter(({ status }) => status === 'skipped' || status === 'pending'),

@@ -1,6 +1,6 @@
 /**
- * Checks the types of every package and of the scripts. TypeScript 7 checks them, which takes a tenth of the time of 6; what
- * prints types and declarations needs 6 (openapi-typescript, tsdown).
+ * Checks the types of every package and of the scripts with TypeScript 7, which takes a tenth of the time of 6. Programs
+ * that generate types and declarations require 6 (openapi-typescript, tsdown).
  */
 import { execFile } from 'node:child_process';
 import { glob } from 'node:fs/promises';

@@ -1,6 +1,6 @@
 /**
- * Runs the workflows of openapi/workflows against a server: `API_KEY=… APPROVER_API_KEY=… pnpm workflows`. Each is an integration
- * from its first call to its last, in Arazzo. They write to the tenant: run them where that does no harm.
+ * Runs the workflows of openapi/workflows against a server: `API_KEY=… APPROVER_API_KEY=… pnpm workflows`. Each is a
+ * complete integration, in Arazzo. They write to the tenant: run them on a test tenant.
  */
 import { spawn } from 'node:child_process';
 import { cp, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -46,7 +46,7 @@ try {
   process.exitCode = 1;
 }
 
-/** @returns whether every workflow went through */
+/** @returns whether every workflow succeeded */
 async function run(): Promise<boolean> {
   const apiKey = keyFrom('API_KEY');
   const approverApiKey = keyFrom('APPROVER_API_KEY');
@@ -82,12 +82,14 @@ function keyFrom(name: string): string {
   const key = process.env[name];
   if (key === undefined || key === '') {
     const create = `pnpm operator api-key create ${values.tenant} NAME --roles API_ADMIN`;
-    throw new Error(`Set ${name} to an API key. The two belong to two API users, such as "${create}" creates.`);
+    throw new Error(
+      `Set ${name} to an API key. The two keys must belong to two API users, such as "${create}" creates.`,
+    );
   }
   return key;
 }
 
-/** The files of the workflows that are named by their beginning, such as `w7`; all where none is named. */
+/** The workflow files whose names start with one of these, such as `w7`; all of them by default. */
 async function chosen(names: readonly string[]): Promise<string[]> {
   const files = (await readdir(workflowsFolder)).sort((one, other) =>
     one.localeCompare(other, 'en', { numeric: true }),
@@ -98,7 +100,9 @@ async function chosen(names: readonly string[]): Promise<string[]> {
   return names.length === 0 ? files : files.filter((file) => names.some((name) => file.startsWith(`${name}-`)));
 }
 
-/** The contract with any value in place of schemas that contain themselves: `redocly respect` resolves references without end. */
+/**
+ * Replaces recursive schemas of the contract by a schema for any value: `redocly respect` resolves references endlessly.
+ */
 function withoutRecursion<Contract extends { components: { schemas: Record<string, unknown> } }>(
   contract: Contract,
 ): Contract {
@@ -120,7 +124,7 @@ function referencesIn(schema: unknown): Set<string> {
   return new Set([...found].map(([, name = '']) => name));
 }
 
-/** What it printed. The report is written to a file next to the folder. */
+/** Returns the output. The report is written to a file next to the folder. */
 function respect(folder: string, files: readonly string[], input: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const words = [
@@ -141,7 +145,7 @@ function respect(folder: string, files: readonly string[], input: string): Promi
   });
 }
 
-/** Prints how a workflow went. @returns whether it went through */
+/** Prints the result of a workflow. @returns whether it succeeded */
 function print(file: string, report: Report): boolean {
   const workflows = report.files[file]?.executedWorkflows ?? [];
   const steps = workflows.flatMap(({ executedSteps }) => executedSteps);

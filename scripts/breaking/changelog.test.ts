@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { entriesOf, mistakesIn, names, released, releasesOf } from './changelog.ts';
+import { entriesOf, errorsIn, names, released, releasesOf } from './changelog.ts';
 
 const text = `# Changelog
 
@@ -24,10 +24,10 @@ const text = `# Changelog
 ## v1.9.0 – 2026-02-28
 `;
 
-const mistakes = (from: string, to: string) => mistakesIn(releasesOf(text.replace(from, to)));
+const errors = (from: string, to: string) => errorsIn(releasesOf(text.replace(from, to)));
 
-describe('the form of the changelog', () => {
-  test('is right', () => expect(mistakesIn(releasesOf(text))).toEqual([]));
+describe('the format of the changelog', () => {
+  test('is valid', () => expect(errorsIn(releasesOf(text))).toEqual([]));
 
   test.each([
     ['## Unreleased', '## Next', 'The first section must be "## Unreleased".'],
@@ -66,10 +66,10 @@ describe('the form of the changelog', () => {
       '- Another.\n\nAnd words.',
       '"### Fixed" under "## Unreleased" has content other than a list of entries.',
     ],
-  ])('"%s" as "%s"', (from, to, mistake) => expect(mistakes(from, to)).toEqual([mistake]));
+  ])('"%s" as "%s"', (from, to, error) => expect(errors(from, to)).toEqual([error]));
 });
 
-test('gives the entries of a group of what is unreleased', () => {
+test('returns the entries of a group of unreleased changes', () => {
   const releases = releasesOf(text);
   expect(entriesOf(releases, 'Added')).toEqual(['A thing,\non two lines.', 'GET /a/{id}.']);
   expect(entriesOf(releases, 'Breaking changes')).toEqual([]);
@@ -83,10 +83,10 @@ test.each([
 ])('"%s" names %s: %s', (entry, word, expected) => expect(names(entry, word)).toBe(expected));
 
 describe('a release', () => {
-  test('moves what is unreleased under its version', () => {
+  test('moves unreleased changes under its version', () => {
     const after = released(text, 'v1.11.0', '2026-03-01');
     expect(after).toContain('## Unreleased\n\n## v1.11.0 – 2026-03-01\n\n### Added\n\n- A thing,');
-    expect(mistakesIn(releasesOf(after))).toEqual([]);
+    expect(errorsIn(releasesOf(after))).toEqual([]);
     expect(entriesOf(releasesOf(after), 'Added')).toEqual([]);
   });
 

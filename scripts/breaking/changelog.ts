@@ -1,4 +1,4 @@
-/** CHANGELOG.md: its form, what it declares, and the move of what is unreleased under a version. */
+/** CHANGELOG.md: its format, the changes that it declares, and moving unreleased changes under a version. */
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { toString as textOf } from 'mdast-util-to-string';
 
@@ -16,7 +16,7 @@ interface Group {
 export interface Release {
   readonly heading: string;
   readonly groups: readonly Group[];
-  /** Where its heading ends in the text. */
+  /** The offset in the text at which its heading ends. */
   readonly end: number;
 }
 
@@ -47,46 +47,46 @@ function sections(blocks: readonly Block[], depth: number): { heading: Block; bl
   return found;
 }
 
-/** What is wrong with the form; one sentence each. */
-export function mistakesIn(releases: readonly Release[]): string[] {
+/** Returns the errors in the format, one sentence each. */
+export function errorsIn(releases: readonly Release[]): string[] {
   const [first, ...rest] = releases;
-  const mistakes = first?.heading === unreleased ? [] : [`The first section must be "## ${unreleased}".`];
+  const errors = first?.heading === unreleased ? [] : [`The first section must be "## ${unreleased}".`];
   let newer: Version | undefined;
   for (const { heading } of rest) {
     const version = versionOf(heading);
     if (version === undefined) {
-      mistakes.push(malformed(heading));
+      errors.push(malformed(heading));
       continue;
     }
     if (newer !== undefined && compareVersions(newer, version) <= 0) {
-      mistakes.push(`"## ${heading}" must be older than "## ${newer.name}", which is above it.`);
+      errors.push(`"## ${heading}" must be older than "## ${newer.name}", which is above it.`);
     }
     if (newer !== undefined && newer.date < version.date) {
-      mistakes.push(`"## ${heading}" has a later day than "## ${newer.name}", which is above it.`);
+      errors.push(`"## ${heading}" has a later day than "## ${newer.name}", which is above it.`);
     }
     newer = version;
   }
-  return [...mistakes, ...releases.flatMap(mistakesInGroups)];
+  return [...errors, ...releases.flatMap(errorsInGroups)];
 }
 
 function malformed(heading: string): string {
   return `"## ${heading}" must have the form "## v1.2.3 – 2026-01-31", with a day that exists.`;
 }
 
-function mistakesInGroups({ heading, groups }: Release): string[] {
-  const mistakes: string[] = [];
+function errorsInGroups({ heading, groups }: Release): string[] {
+  const errors: string[] = [];
   let last = -1;
   for (const { name, entries, isMixed } of groups) {
     const where = `"### ${name}" under "## ${heading}"`;
     const place = groupNames.indexOf(name);
-    if (place < 0) mistakes.push(`${where} is not a known group: ${groupNames.join(', ')}.`);
-    else if (place === last) mistakes.push(`${where} occurs twice.`);
-    else if (place < last) mistakes.push(`${where} is too low: the order is ${groupNames.join(', ')}.`);
-    if (entries.length === 0) mistakes.push(`${where} has no entry.`);
-    else if (isMixed) mistakes.push(`${where} has content other than a list of entries.`);
+    if (place < 0) errors.push(`${where} is not a known group: ${groupNames.join(', ')}.`);
+    else if (place === last) errors.push(`${where} occurs twice.`);
+    else if (place < last) errors.push(`${where} is too low: the order is ${groupNames.join(', ')}.`);
+    if (entries.length === 0) errors.push(`${where} has no entry.`);
+    else if (isMixed) errors.push(`${where} has content other than a list of entries.`);
     last = Math.max(last, place);
   }
-  return mistakes;
+  return errors;
 }
 
 interface Version {
@@ -125,7 +125,7 @@ export function names(entry: string, word: string): boolean {
     .includes(word);
 }
 
-/** The text after a release: the unreleased changes are under the version. Throws if that is not possible. */
+/** Returns the text after a release: the unreleased changes are under the version. Throws if that is not possible. */
 export function released(text: string, version: string, date: string): string {
   const [first, newest] = releasesOf(text);
   const heading = `${version} – ${date}`;

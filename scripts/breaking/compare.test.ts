@@ -20,7 +20,7 @@ const renamed = (from: string, to: string) => (named: Record<string, unknown>) =
 interface Row {
   readonly change: string;
   readonly edits: Edits;
-  /** The rules that report it; none for a compatible change. */
+  /** The expected rules; none for a compatible change. */
   readonly rules: readonly string[];
 }
 
@@ -199,7 +199,7 @@ const words = [
   }),
 ];
 
-/** Redocly takes a path that is gone and a new one that is like it for one that was renamed; so these are compared alone. */
+/** Redocly interprets a removed path and a similar new one as a renamed path, so these are compared separately. */
 const alone = [
   row('a removed path', { [path]: undefined }, 'path-removed'),
   row('a renamed path', { '#/paths': renamed('/§/staff/{id}', '/§/people/{id}') }, 'path-removed'),
@@ -240,19 +240,19 @@ describe('compatible, but requires a changelog entry', () => {
   });
 });
 
-describe('nothing to callers', () => {
+describe('irrelevant to callers', () => {
   test.each(words)('$change', (changed) => {
     expect(rulesIn(changed)).toEqual([]);
     expect(othersIn(changed)).toEqual([]);
   });
 });
 
-test.each(alone)('compared alone: $change', async ({ edits, rules }) => {
+test.each(alone)('compared separately: $change', async ({ edits, rules }) => {
   const { breaks } = await compare(bundleOf([{}]), bundleOf([edits]));
   expect(breaks.map(({ rule }) => rule)).toEqual(rules);
 });
 
-test('what holds for all operations', async () => {
+test('properties of all operations', async () => {
   const root: Edits = {
     '#/servers/0': undefined,
     '#/x-search-limits/depth': 4,

@@ -1,13 +1,14 @@
 /**
- * What breaks a caller between two bundles: what Redocly says, and the little that it leaves out. The tests have a table of
- * both. What is not seen:
- * - a rule that only words state;
+ * Breaking changes between two bundles: those that Redocly reports, and the few that it misses. The tests have a table of
+ * both. Not detected:
+ * - a rule that is only stated in descriptions;
  * - limits of an event subscription and other facts that are only in examples or in the server;
- * - `x-references`, `x-on-create`, `x-scale` and `x-disabled-events`: what they change shows in formats, roles and webhooks,
- *   or is not a caller's business.
- * What is taken for a break, though it need not be one, and has to be allowed with that reason:
- * - another pattern or format, even where it admits more;
- * - a new value of an enum in a response, or a lost status of failure.
+ * - `x-references`, `x-on-create`, `x-scale` and `x-disabled-events`: their changes are visible in formats, roles and
+ * webhooks, or do not concern callers.
+ *
+ * Reported although it need not be a break, and must be allowed with that reason:
+ * - another pattern or format, even if it accepts more;
+ * - a new value of an enum in a response, or a removed failure status.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { isObject, objectOf } from '../../openapi/rules/contract.ts';
@@ -17,9 +18,9 @@ import { type Bundle, keysOf, pointerTo } from './document.ts';
 import { type Change, changesBetween } from './redocly.ts';
 
 export interface Break {
-  /** The kind of break: a rule of `redocly diff`, or one of ours. */
+  /** The kind of break: a rule of `redocly diff`, or one of our own. */
   readonly rule: string;
-  /** A JSON pointer, into the released bundle where the thing was there already. */
+  /** A JSON pointer, into the released bundle if the element already exists there. */
   readonly at: string;
   readonly says: string;
 }
@@ -27,7 +28,7 @@ export interface Break {
 export interface Comparison {
   readonly breaks: readonly Break[];
   /**
-   * Where else something differs that a caller could notice, beside the operations and components that break. Words and
+   * Other differences that a caller could notice, besides the operations and components that break. Descriptions and
    * examples do not count.
    */
   readonly others: readonly string[];
@@ -60,7 +61,7 @@ export async function compare(given: Bundle, now: Bundle): Promise<Comparison> {
   };
 }
 
-/** Whatever a bundle was composed of when it was released, what it says is compared. */
+/** Flattens a bundle, so that only its meaning is compared, whatever it was composed of. */
 function flat(bundle: Bundle): Bundle {
   const copy: Bundle & Record<string, unknown> = { ...structuredClone(bundle) };
   flatten(copy, [], (_, message) => {
@@ -70,7 +71,10 @@ function flat(bundle: Bundle): Bundle {
   return copy;
 }
 
-/** Each operation gets its own requirement, without scopes: these are its roles, which the index of operations has. */
+/**
+ * Removes the scopes of each operation's security requirement: these are its roles, which the index of operations
+ * contains.
+ */
 function removeScopes(bundle: Bundle & Record<string, unknown>): void {
   for (const item of Object.values(bundle.paths)) {
     for (const operation of Object.values(item)) {
@@ -86,12 +90,12 @@ function removeScopes(bundle: Bundle & Record<string, unknown>): void {
   }
 }
 
-/** The operation or component that a pointer leads into. */
+/** Returns the operation or component that a pointer refers to. */
 function subject(at: string): string {
   return pointerTo(...keysOf(at).slice(0, 3));
 }
 
-/** Two breaks with the same identity are one. What it says is part of it: a limit may not be lowered a second time. */
+/** Two breaks with the same identity are the same. The text is part of it: a limit must not be lowered a second time. */
 export function identity({ rule, at, says }: Break): string {
   return JSON.stringify([rule, at, says]);
 }
@@ -110,10 +114,10 @@ function placeOf({ base, revision, path }: Change): string {
   return base?.pointer ?? revision?.pointer ?? path;
 }
 
-/** Changes that Redocly reports, but takes for harmless. */
+/** Changes that Redocly reports as harmless. */
 const overlooked: readonly { rule: string; says: (change: Change) => string | undefined }[] = [
   {
-    // Who leaves it out gets something else than before.
+    // Omitting the parameter has a different result than before.
     rule: 'default-changed',
     says: ({ kind, property, base, revision }) =>
       kind === 'modified' && property === 'default' && base?.value !== undefined
@@ -128,7 +132,7 @@ const overlooked: readonly { rule: string; says: (change: Change) => string | un
         : undefined,
   },
   {
-    // To Redocly a parameter is always something that we get.
+    // Redocly treats a parameter as part of a request that we receive.
     rule: 'webhook-header-removed',
     says: ({ kind, typeName, path, base }) =>
       kind === 'removed' && typeName.startsWith('Parameter') && keysOf(path)[0] === 'webhooks'
@@ -168,7 +172,7 @@ function missing(before: unknown, after: unknown): unknown[] {
   return Array.isArray(before) ? before.filter((value) => !Array.isArray(after) || !after.includes(value)) : [];
 }
 
-/** What an operation promised in extensions and does no longer. Redocly passes over lists in extensions. */
+/** Guarantees of an operation in extensions that were removed. Redocly ignores lists in extensions. */
 function withdrawn(before: OperationEntry, after: OperationEntry): Break[] {
   const at = (extension: string) => placeOfOperation(before, extension);
   const found: Break[] = [];
@@ -229,7 +233,7 @@ function tighterSearchLimits(released: Bundle, present: Bundle): Break[] {
   ];
 }
 
-/** The numbers of a name before and after, where it has both. */
+/** The numbers of a name before and after, if both exist. */
 function numbers(before: unknown, after: unknown): [name: string, was: number, is: number][] {
   const later = new Map<string, unknown>(Object.entries(after ?? {}));
   return Object.entries(before ?? {}).flatMap(([name, was]): [string, number, number][] => {
@@ -247,7 +251,7 @@ function isNoticed(change: Change): boolean {
   return !isText && !isUnused(change);
 }
 
-/** Components that operations use are reported there; the remaining ones are unused. */
+/** Components that operations use are reported there; the others are unused. */
 function isUnused({ path }: Change): boolean {
   const [root, kind] = keysOf(path);
   return root === 'components' && kind !== 'securitySchemes';

@@ -1,4 +1,4 @@
-/** A contract as a bundle: what the gate reads of it, and the JSON pointers that say where something is. */
+/** A contract as a bundle: the parts that the gate reads, and JSON pointers to its elements. */
 import type { Contract } from '../operation-index.ts';
 
 export interface Bundle extends Contract {

@@ -9,7 +9,7 @@ export const releasedFolder = new URL('openapi/released/', root);
 export const changelogFile = new URL('CHANGELOG.md', root);
 export const allowedBreaks = new URL(allowedFile, root);
 
-/** The bundle as it is. "pnpm generate" makes it. */
+/** The current bundle, which "pnpm generate" creates. */
 export const presentFile = new URL('packages/spec/generated/openapi.yaml', root);
 
 export async function presentContract(): Promise<Bundle> {
@@ -22,21 +22,22 @@ export async function releasedContract(): Promise<{ version: string; contract: B
   const [file] = files;
   if (file === undefined || files.length > 1) {
     throw new Error(
-      `openapi/released must hold one contract, named by its version: ${files.join(', ') || 'none is there'}.`,
+      `openapi/released must contain one contract, named by its version: ${files.join(', ') || 'none found'}.`,
     );
   }
   const contract: Bundle = parse(await readFile(new URL(file, releasedFolder), 'utf8'));
   return { version: file.replace('.yaml', ''), contract };
 }
 
-/** The breaks that are meant. Throws where the file has another form. */
+/** Parses the file of allowed breaks. Throws if it has another format. */
 export function allowedIn(text: string): Allowed[] {
   const entries: unknown = parse(text) ?? [];
   if (!Array.isArray(entries)) throw new Error(`${allowedFile} must be a list.`);
   return entries.map((entry, index) => {
     const field = (name: string): string => {
       const value: unknown = Object(entry)[name];
-      if (typeof value !== 'string') throw new Error(`${allowedFile}: entry ${index + 1} needs a text as \`${name}\`.`);
+      if (typeof value !== 'string')
+        throw new Error(`${allowedFile}: entry ${index + 1} requires a text as \`${name}\`.`);
       return value;
     };
     return {
@@ -49,7 +50,7 @@ export function allowedIn(text: string): Allowed[] {
   });
 }
 
-/** Where YAML comments end; what a release leaves of the file of allowed breaks. */
+/** Keeps the YAML comments at the start; the content of the file of allowed breaks after a release. */
 export function withoutEntries(text: string): string {
   const comments = text.split('\n').filter((line) => line.startsWith('#'));
   return `${[...comments, '[]'].join('\n')}\n`;

@@ -24,7 +24,7 @@ function judged({ others = [], breaks = [], ...rest }: Partial<Gate & Gate['comp
   });
 }
 
-describe('the gate lets pass', () => {
+describe('the gate accepts', () => {
   test('the released contract', () => expect(judged({})).toEqual([]));
   test('a change with a changelog entry', () => expect(judged({ others: [found.at] }, added)).toEqual([]));
   test('a break that is allowed and has a changelog entry', () => {
@@ -36,8 +36,8 @@ describe('the gate lets pass', () => {
   });
 });
 
-describe('the gate stops', () => {
-  test('an undeclared break, and says what to do', () => {
+describe('the gate rejects', () => {
+  test('an undeclared break, with instructions', () => {
     const [sentence = ''] = judged({ breaks: [found] }, announced);
     expect(sentence).toContain('1 undeclared break of the contract released as v1.0.0');
     expect(sentence).toContain('default-changed: Other.\n    at #/components/parameters/PageSizeN000/schema/default');
@@ -45,11 +45,11 @@ describe('the gate stops', () => {
     const snippet: unknown = parse(sentence.slice(sentence.indexOf('\n- rule:')));
     expect(snippet).toEqual([{ ...found, reason: '', changelog: 'getStaffN000' }]);
   });
-  test('a break that is allowed with other words', () => {
+  test('a break that is allowed with another text', () => {
     const sentences = judged({ breaks: [{ ...found, says: 'Other still.' }], allowed: [allowed] }, announced);
     expect(sentences).toHaveLength(2);
   });
-  test('an allowed break that does not happen', () => {
+  test('an allowed break that does not occur', () => {
     expect(judged({ allowed: [allowed] })).toEqual([
       `openapi/released/allowed-breaks.yaml: remove default-changed at ${found.at}, which no longer occurs.`,
     ]);
@@ -82,7 +82,7 @@ describe('the gate stops', () => {
       `CHANGELOG.md: describe under "Unreleased", in a group other than "Breaking changes", what changed in the contract, such as at ${found.at}.`,
     ]);
   });
-  test('a changelog in another form', () => {
+  test('a changelog in another format', () => {
     expect(judged({}, added.replace('Added', 'News'))).toEqual([expect.stringContaining('is not a known group')]);
   });
   test('a contract that is not the last release', () => {
@@ -92,7 +92,7 @@ describe('the gate stops', () => {
   });
 });
 
-describe('whom a place concerns', () => {
+describe('the users of an element', () => {
   test.each([
     ['#/components/schemas/FieldsN001', ['getStaffN001', 'updateStaffN001']],
     ['#/components/schemas/EventN001/properties/at', ['staffUpdatedN001']],
@@ -111,12 +111,12 @@ describe('whom a place concerns', () => {
 
 describe('the file of allowed breaks', () => {
   const text = `# Why.\n- rule: default-changed\n  at: '#/a'\n  says: Other.\n  reason: So.\n  changelog: a\n`;
-  test('is read', () => expect(allowedIn(text)).toEqual([parse(text)[0]]));
-  test('may be empty', () => expect(allowedIn('# Why.\n[]\n')).toEqual([]));
-  test('keeps its words at a release', () => expect(withoutEntries(text)).toBe('# Why.\n[]\n'));
-  test('needs each field', () => {
+  test('is parsed', () => expect(allowedIn(text)).toEqual([parse(text)[0]]));
+  test('can be empty', () => expect(allowedIn('# Why.\n[]\n')).toEqual([]));
+  test('keeps its comments at a release', () => expect(withoutEntries(text)).toBe('# Why.\n[]\n'));
+  test('requires each field', () => {
     expect(() => allowedIn('- rule: a\n')).toThrow(
-      'openapi/released/allowed-breaks.yaml: entry 1 needs a text as `at`.',
+      'openapi/released/allowed-breaks.yaml: entry 1 requires a text as `at`.',
     );
   });
   test('must be a list', () => expect(() => allowedIn('a: b\n')).toThrow('must be a list'));

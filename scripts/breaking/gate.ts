@@ -1,6 +1,6 @@
 /** The check of breaking changes before a release. Returns one text for each required action. */
 import { stringify } from 'yaml';
-import { breakingChanges, entriesOf, groupNames, mistakesIn, names, type Release, versionOf } from './changelog.ts';
+import { breakingChanges, entriesOf, errorsIn, groupNames, names, type Release, versionOf } from './changelog.ts';
 import { type Break, type Comparison, identity } from './compare.ts';
 import type { User } from './users.ts';
 
@@ -15,17 +15,17 @@ export interface Gate {
   readonly comparison: Comparison;
   readonly allowed: readonly Allowed[];
   readonly releases: readonly Release[];
-  /** The version that the present contract is compared with. */
+  /** The version that the current contract is compared with. */
   readonly releasedVersion: string;
   readonly usersOf: (at: string) => readonly User[];
-  /** The words by which a changelog entry can refer to a place. */
+  /** The words by which a changelog entry can refer to an element. */
   readonly wordsFor: (at: string) => readonly string[];
 }
 
 export const allowedFile = 'openapi/released/allowed-breaks.yaml';
 
 export function complaints(gate: Gate): string[] {
-  const form = mistakesIn(gate.releases).map((mistake) => `CHANGELOG.md: ${mistake}`);
+  const form = errorsIn(gate.releases).map((error) => `CHANGELOG.md: ${error}`);
   return [...undeclared(gate), ...stale(gate), ...unfounded(gate), ...form, ...unannounced(gate), ...unversioned(gate)];
 }
 

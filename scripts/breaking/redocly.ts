@@ -1,10 +1,10 @@
 /**
- * The comparison itself is Redocly's: `redocly diff`, which comes with the linter that is here anyway. It was chosen
- * over oasdiff (1.15, the one that npm has as a binary) by trying both on some eighty changes to the contract. oasdiff did
- * not see what is required beside an `allOf`, a lost value of an enum in a list, another media type, required security,
- * another form of a parameter, a changed `operationId`; took a renamed component for a break; and reported a change of a
- * shared schema at each of its hundreds of places. It alone saw a changed default of a parameter and a header that became
- * optional, which `compare.ts` adds.
+ * The comparison uses `redocly diff`, which comes with the linter. It was chosen over oasdiff (1.15, the one that npm
+ * provides as a binary) by testing both with some eighty changes to the contract. oasdiff did not detect required
+ * properties next to an `allOf`, a removed value of an enum in a list, another media type, required security, another
+ * form of a parameter, a changed `operationId`; reported a renamed component as a break; and reported a change of a
+ * shared schema at each of its hundreds of uses. It alone detected a changed default of a parameter and a header that
+ * became optional, which `compare.ts` adds.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -20,9 +20,9 @@ interface Side {
   readonly value: unknown;
 }
 
-/** A change as Redocly reports it. A component that many operations use is reported once, on the way of the first. */
+/** A change as Redocly reports it. A component that many operations use is reported once, on the path of the first. */
 export interface Change {
-  /** The way from the root through every reference. */
+  /** The path from the root through every reference. */
   readonly path: string;
   readonly typeName: string;
   readonly kind: 'added' | 'removed' | 'modified';
@@ -35,9 +35,9 @@ export interface Change {
 
 const redocly = fileURLToPath(new URL('../../node_modules/@redocly/cli/bin/cli.js', import.meta.url));
 
-/** Every change between two bundles. */
+/** Returns every change between two bundles. */
 export async function changesBetween(released: Bundle, present: Bundle): Promise<readonly Change[]> {
-  // A folder of its own, without a configuration: there every rule of the comparison is on, and no rule of the linter.
+  // A separate folder without a configuration: there every rule of the comparison is enabled, and no rule of the linter.
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-breaking-'));
   try {
     await writeFile(join(folder, 'released.json'), JSON.stringify(released));
@@ -48,7 +48,8 @@ export async function changesBetween(released: Bundle, present: Bundle): Promise
     const report: { reportVersion: string; changes: Change[] } = JSON.parse(
       await readFile(join(folder, 'report.json'), 'utf8'),
     );
-    if (report.reportVersion !== '1') throw new Error(`This is written for another report: ${report.reportVersion}.`);
+    if (report.reportVersion !== '1')
+      throw new Error(`The report has the unsupported version ${report.reportVersion}.`);
     return report.changes;
   } catch (error) {
     const output = error instanceof Error && 'stderr' in error ? `${error.stderr}` : `${error}`;

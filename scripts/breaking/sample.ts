@@ -1,10 +1,13 @@
 /**
- * A small contract in the manner of ours, in as many copies as a table of changes has rows: each row changes a copy of its
- * own, and one comparison, which takes a second, judges them all.
+ * A small contract with one copy for each row of a table of changes: each row changes its own copy, and one comparison,
+ * which takes a second, tests them all.
  */
 import { type Bundle, keysOf } from './document.ts';
 
-/** Values by JSON pointer: what a row writes into its copy. Undefined removes; a function makes the new of the old. */
+/**
+ * Values by JSON pointer that a row writes into its copy. Undefined removes; a function derives the new value from the
+ * old one.
+ */
 export type Edits = Readonly<Record<string, unknown>>;
 
 const reference = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}§` });
@@ -125,7 +128,7 @@ function copy(): object {
   };
 }
 
-/** The copies in one bundle, each after its edits. */
+/** Combines the edited copies in one bundle. */
 export function bundleOf(rows: readonly Edits[], root: Edits = {}): Bundle {
   const bundle: Bundle = {
     openapi: '3.1.0',
@@ -145,7 +148,7 @@ export function bundleOf(rows: readonly Edits[], root: Edits = {}): Bundle {
   return edited(bundle, root);
 }
 
-/** How a row's names and places in the bundle are known. */
+/** The number of a row in names and pointers of the bundle. */
 export function numberOf(index: number): string {
   return `N${String(index).padStart(3, '0')}`;
 }
@@ -170,7 +173,7 @@ function edited<Document extends object>(document: Document, edits: Edits): Docu
     const last = keys.pop() ?? '';
     const holder: Tree = keys.reduce((inside: Tree, key) => {
       const next = inside[key];
-      // An edit that meets nothing would prove nothing.
+      // An edit without a target would test nothing.
       if (typeof next !== 'object' || next === null) throw new Error(`The sample has no ${pointer}.`);
       return next as Tree;
     }, document as Tree);

@@ -1,4 +1,4 @@
-/** Whom a change concerns: the operations and the webhooks that use a place in a bundle. */
+/** The operations and webhooks that use an element of a bundle. */
 import { type Bundle, keysOf } from './document.ts';
 
 export interface User {
@@ -11,7 +11,7 @@ export interface User {
 
 const methods = new Set(['get', 'put', 'post', 'delete', 'patch', 'head', 'options', 'trace']);
 
-/** The operations that use what a pointer leads to: all of them where it leads to none in particular. */
+/** Returns the operations that use the element of a pointer: all of them if it concerns none in particular. */
 export function usersOf(bundle: Bundle, pointer: string): readonly User[] {
   const [root, name, part = ''] = keysOf(pointer);
   const everyone = places(bundle);
@@ -24,14 +24,17 @@ export function usersOf(bundle: Bundle, pointer: string): readonly User[] {
   return everyone.filter(({ parts }) => reaches(bundle, parts, component)).map(({ user }) => user);
 }
 
-/** By which words a changelog may name a break: an operation's id or path, a webhook, a component, a part of the root. */
+/**
+ * Returns the words by which a changelog can refer to a break: an operation's ID or path, a webhook, a component, a part
+ * of the root.
+ */
 export function wordsFor(bundle: Bundle, pointer: string): readonly string[] {
   const [root = '', , component] = keysOf(pointer);
   const users = usersOf(bundle, pointer);
   const words = users.flatMap(({ id, path }) => [id, path]);
   if (root === 'paths' || root === 'webhooks') return words;
   if (root !== 'components' || component === undefined) return [root];
-  // The best word comes first: that of the one operation, or that of what many share.
+  // The best word comes first: that of the only operation, or that of the shared component.
   return users.length === 1 ? [...words, component] : [component, ...words];
 }
 
@@ -40,7 +43,7 @@ interface Place {
   readonly path: string;
   readonly key: string;
   readonly user: User;
-  /** The operation, and what its path gives to all operations. */
+  /** The operation, and what its path defines for all operations. */
   readonly parts: unknown;
 }
 

@@ -1,4 +1,4 @@
-/** A Chromium for the tests: the reader's own, that of the system, or the one that comes as a package from the registry. */
+/** Finds a Chromium for the tests: the configured one, that of the system, or the one from the package registry. */
 import { existsSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -7,14 +7,14 @@ import { type Browser, chromium } from 'playwright-core';
 
 const known = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 const advice =
-  'Install one ("sudo apt-get install chromium" on Debian and Ubuntu), or say in CHROMIUM_PATH where yours is, and run the tests again.';
+  'Install one ("sudo apt-get install chromium" on Debian and Ubuntu), or set CHROMIUM_PATH to the path of yours, and run the tests again.';
 
-/** Starts it. Throws an error with a sentence that says what to do where there is none, or where it does not start. */
+/** Starts it. Throws an error with instructions if there is none, or if it does not start. */
 export async function startBrowser(): Promise<Browser> {
-  const given = process.env.CHROMIUM_PATH;
-  if (given !== undefined && !existsSync(given))
-    throw new Error(`CHROMIUM_PATH names ${given}, and there is no such file. ${advice}`);
-  const own = given ?? known.find((path) => existsSync(path));
+  const configured = process.env.CHROMIUM_PATH;
+  if (configured !== undefined && !existsSync(configured))
+    throw new Error(`CHROMIUM_PATH is ${configured}, but this file does not exist. ${advice}`);
+  const own = configured ?? known.find((path) => existsSync(path));
   const { executablePath, env } = own === undefined ? await packaged() : { executablePath: own, env: {} };
   try {
     // Without the sandbox, as tests run as root in containers; the only page that it opens is ours.
@@ -24,10 +24,10 @@ export async function startBrowser(): Promise<Browser> {
   }
 }
 
-/** The packaged browser is unpacked once into the folder for temporary files, together with the libraries that it needs. */
+/** The packaged browser is unpacked once into the folder for temporary files, together with its libraries. */
 async function packaged(): Promise<{ executablePath: string; env: Record<string, string> }> {
   if (process.platform !== 'linux' || process.arch !== 'x64') {
-    throw new Error(`There is no Chromium here, and the packaged one runs on Linux on x64 only. ${advice}`);
+    throw new Error(`No Chromium was found, and the packaged one only supports Linux on x64. ${advice}`);
   }
   const { default: chromiumPackage, inflate } = await import('@sparticuz/chromium');
   const folder = join(dirname(fileURLToPath(import.meta.resolve('@sparticuz/chromium'))), '../bin');

@@ -1,4 +1,7 @@
-/** The contract as the reference shows it: with samples, chapters of states and webhooks, and all that its search has to find. */
+/**
+ * The contract for the reference: with samples, chapters of states and webhooks, and everything that its search must
+ * find.
+ */
 import { type Contract, operationsOf } from '../../packages/mock/src/contract.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { topicsOf } from './markdown.ts';
@@ -14,7 +17,7 @@ export function described(contract: Contract): Contract {
       throw new Error(`The bundle has no ${operation.method} ${operation.path}.`);
     const { description = '' }: { description?: string } = shown;
     Object.assign(shown, {
-      // The search looks through titles, paths, descriptions and fields.
+      // The search covers titles, paths, descriptions and fields.
       description: `${linkedRole(description).trimEnd()}\n- **Operation ID**: \`${operation.id}\`\n`,
       'x-codeSamples': [
         { lang: 'curl', label: 'curl', source: curlSample(operation) },
@@ -25,7 +28,10 @@ export function described(contract: Contract): Contract {
   return withWebhooksApart(withRoles(withValuesInPlace(withStates(copy))));
 }
 
-/** Gives the events a chapter of their own, as they are many and are not called; extensions stay the last chapter. */
+/**
+ * Moves the events to a separate chapter, because there are many and they cannot be called; extensions remain the last
+ * chapter.
+ */
 function withWebhooksApart(contract: Contract): Contract {
   const events = Object.values(contract.webhooks).flatMap((item) => Object.values(item));
   for (const event of events) Object.assign(event, { tags: ['webhooks'] });
@@ -40,7 +46,7 @@ function withWebhooksApart(contract: Contract): Contract {
   return { ...contract, info: { ...contract.info, description }, tags: contract.tags.toSpliced(-1, 0, chapter) };
 }
 
-/** Shows the table of roles as a page of its own, in the chapter of authentication. */
+/** Moves the table of roles to a separate page, in the chapter of authentication. */
 function withRoles(contract: Contract): Contract {
   Object.assign(Object(contract.components.schemas?.Role), { 'x-tags': [index.createToken.tag] });
   return contract;
@@ -51,8 +57,8 @@ function linkedRole(description: string): string {
 }
 
 /**
- * Puts schemas of single values in the place of references to them. The search of Redoc finds only the first of several
- * fields that refer to the same schema.
+ * Replaces references by the schemas of single values. The search of Redoc only finds the first of several fields that
+ * refer to the same schema.
  */
 function withValuesInPlace(contract: Contract): Contract {
   const schemas: Record<string, Shape> = Object(contract.components.schemas);
@@ -72,7 +78,7 @@ function withValuesInPlace(contract: Contract): Contract {
   return contract;
 }
 
-/** All schemas within some schemas, those themselves included. */
+/** All schemas within some schemas, including themselves. */
 function shapesIn(schemas: Readonly<Record<string, Shape>>): Shape[] {
   const found: Shape[] = [];
   const visit = (shape: Shape): void => {

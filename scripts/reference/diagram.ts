@@ -15,13 +15,14 @@ interface Arrow {
   readonly from: string;
   readonly to: string;
   readonly labels: readonly string[];
-  /** Whether no operation moves the row. */
+  /** Whether only the service causes the transition. */
   readonly byService: boolean;
 }
 
 /**
- * A state machine as an SVG element on one line, in the color of the text around it. A dot leads to the initial states, a double
- * border marks final ones, and arrows of the service alone are dashed. The name makes its ids unique in a page.
+ * Renders a state machine as an SVG element on one line, in the color of the surrounding text. A dot leads to the initial
+ * states, a double border marks final ones, and arrows of the service alone are dashed. The name makes its IDs unique in
+ * a page.
  */
 export function diagramOf(name: string, machine: StateMachine): string {
   const arrows = arrowsOf(machine);
@@ -58,7 +59,7 @@ function arrowsOf({ operations, transitions }: StateMachine): Arrow[] {
   return [...arrows.values()];
 }
 
-/** The drawing with a title and a description in place of those that Graphviz gives each part. */
+/** Replaces the titles of Graphviz by one title and a description. */
 function accessible(drawing: string, name: string, description: string): string {
   const texts = `<title id="${name}-title">States of ${name}</title><desc id="${name}-description">${description}</desc>`;
   const attributes = `role="img" aria-labelledby="${name}-title" aria-describedby="${name}-description" fill="currentColor"`;

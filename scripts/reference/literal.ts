@@ -1,9 +1,9 @@
-/** Samples that fit next to the text of the reference. */
+/** Maximum width of samples next to the text of the reference. */
 const lineWidth = 64;
 
 /**
- * A JSON value as people write it in TypeScript: bare keys, single quotes, and what is short on one line. `before` is how
- * many characters precede it on its line.
+ * Formats a JSON value in common TypeScript style: bare keys, single quotes, and short values on one line. `before` is
+ * the number of characters before it on its line.
  */
 export function literal(value: unknown, before: number, indent = ''): string {
   const line = oneLine(value);

@@ -89,7 +89,7 @@ describe('the Markdown pages', () => {
 describe('a shape', () => {
   const link = (name: string) => `${name}.md`;
 
-  it('says what a type is in words', () => {
+  it('describes types in words', () => {
     expect(typeInWords({ $ref: '#/components/schemas/Client' }, link)).toBe('[Client](Client.md)');
     expect(typeInWords({ type: ['array', 'null'], items: { type: 'string', format: 'date' } }, link)).toBe(
       'array of string (date), or null',
@@ -99,7 +99,7 @@ describe('a shape', () => {
     );
   });
 
-  it('says its limits in words', () => {
+  it('describes limits in words', () => {
     expect(limitsInWords({ minLength: 1, maxLength: 200 })).toEqual(['1 to 200 characters']);
     expect(limitsInWords({ maxItems: 1, uniqueItems: true })).toEqual(['at most 1 item', 'unique items']);
     expect(limitsInWords({ minProperties: 1 })).toEqual(['at least 1 property']);

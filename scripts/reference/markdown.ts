@@ -1,6 +1,6 @@
 /**
- * The reference as Markdown, for programs that read text: `llms.txt` (https://llmstxt.org) and, beside it, a page for each
- * operation, each schema and each topic. All links are relative, so the pages work from any server and from a disk.
+ * The reference as Markdown, for programs that read text: `llms.txt` (https://llmstxt.org) and, next to it, a page for
+ * each operation, each schema and each topic. All links are relative, so the pages work on any server and from a disk.
  */
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { toString as textOf } from 'mdast-util-to-string';
@@ -15,7 +15,7 @@ import { operations as index } from '../../packages/spec/src/index.ts';
 import { clientSample, curlSample } from './samples.ts';
 import { type SchemaLink, type Shape, schemaName, schemasIn, shapeOf, typeInWords } from './shapes.ts';
 
-/** Other files beside `llms.txt`, with a description each. */
+/** Other files next to `llms.txt`, with a description each. */
 export const files = {
   'openapi.json': 'the API as an OpenAPI 3.1 document, with all schemas and examples',
   'openapi.yaml': 'the same document as YAML',
@@ -161,7 +161,7 @@ function parameterTable(parameters: readonly Parameter[]): string {
   return table(['name', 'in', 'required', 'type', 'description'], rows);
 }
 
-/** The schema of a body, and the objects that it refers to; what these refer to is linked. */
+/** The schema of a body, and the objects that it refers to; their references are links. */
 function shapesOf(contract: Contract, shape: Shape): string[] {
   const schemas: Record<string, Shape> = Object(contract.components.schemas);
   if (shape.$ref === undefined) return [shapeOf(shape, linkFromOperation)];
@@ -229,7 +229,7 @@ function schemaPage(name: string, schema: Shape): string {
   return [`# ${name}`, ...(description === '' ? [] : [description]), shape].join('\n\n').concat('\n');
 }
 
-/** A response, also where it is one of those that operations share. */
+/** Resolves a response that operations share. */
 function resolved(contract: Contract, response: RawResponse | undefined): RawResponse {
   if (response?.$ref === undefined) return response ?? { description: '' };
   return Object(contract.components.responses?.[schemaName(response.$ref)]);

@@ -1,13 +1,13 @@
 /**
- * The API as a Postman collection (format 2.1) and its environment: a folder per chapter, a request per operation with the
- * contract's examples. The collection gets access tokens by itself.
+ * The API as a Postman collection (format 2.1) and its environment: a folder per chapter, a request per operation with
+ * the contract's examples. The collection gets access tokens automatically.
  */
 import { STATUS_CODES } from 'node:http';
 import { type Contract, type Operation, operationsOf, type Parameter } from '../../packages/mock/src/contract.ts';
 import { operations as index } from '../../packages/spec/src/index.ts';
 import { sampleServer } from './samples.ts';
 
-/** Only what is written here; the format has more. */
+/** Only the used parts of the format. */
 export interface Collection {
   readonly info: { readonly name: string; readonly schema: string; readonly description: string };
   readonly auth: Auth;
@@ -170,7 +170,7 @@ function requestOf(contract: Contract, operation: Operation): Request {
   };
 }
 
-/** A parameter with its example. Those that are optional are there for the reader to switch on. */
+/** A parameter with its example. Optional ones are disabled, for the user to enable. */
 function entryOf(parameter: Parameter): Entry {
   const { description }: { description?: string } = Object(parameter);
   const value = filledIn[parameter.name];

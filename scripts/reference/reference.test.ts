@@ -1,5 +1,5 @@
 /// <reference lib="dom" />
-/** The reference, as somebody reads it in a browser without a network. */
+/** The reference in a browser without a network. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -19,7 +19,7 @@ import { clientSample, curlSample } from './samples.ts';
 
 const contract = await readContract();
 const operations = operationsOf(contract);
-/** One of each chapter and method: opening one in a browser takes a second, and those are alike. */
+/** One operation of each chapter and method: opening one in a browser takes a second, and similar ones look alike. */
 const opened = [...Map.groupBy(operations, ({ id, method }) => `${index[id].tag} ${method}`).values()].flatMap(
   ([first]) => first ?? [],
 );
@@ -70,7 +70,7 @@ describe('the reference', () => {
     expect(stdout).toBe('The reference is up to date.\n');
   });
 
-  it('has a title and an icon of its own', async () => {
+  it('has its own title and icon', async () => {
     expect(await page.title()).toBe(contract.info.title);
     expect(await page.locator('link[rel=icon]').getAttribute('href')).toMatch(/^data:image\/svg\+xml,/);
   });
@@ -81,7 +81,7 @@ describe('the reference', () => {
     }
   });
 
-  it('is given every operation with its roles and limits and its samples', async () => {
+  it('contains every operation with its roles and limits and its samples', async () => {
     const [, definition = ''] = /const __redoc_definition = (.*);$/m.exec(await readFile(file, 'utf8')) ?? [];
     const { paths } = JSON.parse(definition) as Contract;
     for (const operation of operations) {
@@ -111,12 +111,13 @@ describe('the reference', () => {
     const panel = section.locator('.panel-request-samples');
     const code = panel.getByTestId('source-code');
     const languages = panel.getByTestId('dropdown').nth(1);
-    // The page keeps the language from one operation to the next, so the other one is chosen here.
+    // The page keeps the selected language, so the other one is selected here.
     const [shown, other] = ((await languages.textContent()) ?? '').startsWith('curl')
       ? (['curl', 'TypeScript'] as const)
       : (['TypeScript', 'curl'] as const);
     expect(plain((await code.textContent()) ?? '')).toBe(plain(samples[shown]));
-    // Clicks by program, as waiting for animations would take most of the time; a menu that is still closing does not hear them.
+    // Clicks by script, because waiting for animations would take most of the time; a menu that is still closing ignores
+    // them.
     await vi.waitFor(
       async () => {
         await languages.getByRole('button').dispatchEvent('click');
@@ -131,7 +132,7 @@ describe('the reference', () => {
   });
 
   it.each(['light', 'dark'] as const)(
-    'shows a state machine as a whole picture and a table, in %s colors',
+    'shows a state machine as a complete image and a table, in %s colors',
     async (colorScheme) => {
       await page.emulateMedia({ colorScheme });
       await page.evaluate(`document.documentElement.classList.toggle('dark', ${colorScheme === 'dark'})`);
@@ -168,12 +169,12 @@ describe('the reference', () => {
     ['a field of a response', 'overdueBalance', '#/clients/getclient'],
     ['a field of a request', 'billingAddress', '#/clients/onboardclient'],
     ['an operation by its role', 'PAYLNK_C', '#/billing/createquickpaymentlink'],
-    ['what a role allows', 'DINVC_APRV', '#/authentication/role'],
+    ['the permissions of a role', 'DINVC_APRV', '#/authentication/role'],
   ])('finds %s', async (_what, text, target) => {
     await page.getByTestId('search-trigger').getByText('Search').waitFor();
     const dialog = page.getByTestId('search-dialog');
     const result = dialog.locator(`[data-component-name="Search/SearchItem"][href^="${target}"]`).first();
-    // The dialog closes whenever the address changes, and the page adapts the address while it scrolls.
+    // The dialog closes whenever the URL changes, and the page updates the URL while it scrolls.
     await vi.waitFor(
       async () => {
         if (!(await dialog.isVisible())) await page.getByTestId('search-trigger').dispatchEvent('click');
@@ -186,7 +187,7 @@ describe('the reference', () => {
     await page.locator(`[id="${target.slice(2)}"]`).waitFor();
   });
 
-  it('leads from an operation to what the roles allow', async () => {
+  it('links from an operation to the permissions of its roles', async () => {
     const [reading] = operations.filter(({ id }) => id === 'getInvoice');
     if (reading === undefined) throw new Error('The contract has no getInvoice.');
     const section = await open(reading);
@@ -227,7 +228,7 @@ describe('the reference', () => {
     }
   });
 
-  it('leads from a status to its transitions', async () => {
+  it('links from a status to its transitions', async () => {
     const [reading] = operations.filter(({ id }) => id === 'getInvoice');
     if (reading === undefined) throw new Error('The contract has no getInvoice.');
     const section = await open(reading);
@@ -236,7 +237,7 @@ describe('the reference', () => {
     await page.locator('[id="states/invoice"]').waitFor();
   });
 
-  it('offers the contract, the Postman collection and the Markdown pages beside itself for download', async () => {
+  it('links to the contract, the Postman collection and the Markdown pages for download', async () => {
     await page.evaluate("location.hash = '#/'");
     const names = ['openapi.yaml', 'openapi.json', 'postman_collection.json', 'postman_environment.json', 'llms.txt'];
     for (const name of names) {
@@ -245,7 +246,7 @@ describe('the reference', () => {
     }
   });
 
-  it('fits a telephone', async () => {
+  it('fits a phone screen', async () => {
     await page.setViewportSize({ width: 390, height: 844 });
     for (const operation of operations.slice(0, 5)) {
       await open(operation);
@@ -253,7 +254,7 @@ describe('the reference', () => {
     }
   });
 
-  it('works under the headers that the server sends, and a script that is not its own does not run', async () => {
+  it('works with the headers of the server, which block foreign scripts', async () => {
     const html = await readFile(file, 'utf8');
     const inserted = '<script>document.title = "Taken over"</script>';
     const headers = { ...pageHeaders(html), 'Content-Type': 'text/html; charset=utf-8' };
@@ -278,7 +279,7 @@ describe('the reference', () => {
     server.close().closeAllConnections();
   });
 
-  it('has asked no other host for anything, and has complained of nothing', async () => {
+  it('has not accessed other hosts, and logs no errors', async () => {
     expect(foreignRequests).toEqual([]);
     expect(complaints).toEqual([]);
     expect(await readFile(file, 'utf8')).toContain('"disableTelemetry":true');
@@ -293,7 +294,7 @@ function descriptionOf({ path, method }: Operation): string {
     : '';
 }
 
-/** Goes to an operation by its address, as a link from elsewhere would. */
+/** Opens an operation by its URL, like an external link. */
 async function open({ id }: Operation): Promise<Locator> {
   const anchor = `${index[id].tag}/${id.toLowerCase()}`;
   await page.evaluate(`location.hash = '#/${anchor}'`);
@@ -305,11 +306,11 @@ async function open({ id }: Operation): Promise<Locator> {
 function edgesOf(
   box: { x: number; y: number; width: number; height: number } | null,
 ): [number, number, number, number] {
-  if (box === null) throw new Error('It is not shown.');
+  if (box === null) throw new Error('The element is not visible.');
   return [box.x, box.y, box.x + box.width, box.y + box.height];
 }
 
-/** Without what a browser sets as it likes: spaces, and the marks of Markdown. */
+/** Removes spaces and Markdown characters, which depend on rendering. */
 function plain(text: string): string {
   return text.replace(/[*`]/g, '').replace(/\s+/g, ' ').trim();
 }

@@ -1,5 +1,5 @@
 /// <reference path="../../packages/server/src/resources/clients/provinces.d.ts" />
-/** The samples do what they promise: the programs compile, and the commands work as they are pasted. */
+/** The samples work: the programs compile, and the commands succeed when pasted. */
 import { execFile } from 'node:child_process';
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -65,7 +65,7 @@ describe('the samples, in the demo tenant', () => {
   });
   afterAll(() => rm(seeded, { recursive: true }));
 
-  /** A server with the demo tenant, as a newcomer starts it, for as long as the work takes. */
+  /** Starts a server with the demo tenant for the duration of the work. */
   async function withDemo(work: (address: string) => Promise<void>): Promise<void> {
     const dataDir = await mkdtemp(join(tmpdir(), 'samples-demo-'));
     try {
@@ -76,7 +76,7 @@ describe('the samples, in the demo tenant', () => {
     }
   }
 
-  // What takes something away comes last: a reader may start anywhere, but not everywhere.
+  // Samples that remove rows run last, because others use the rows.
   const isLast = ({ id }: { readonly id: string }) => /^(delete|deactivate|remove)/.test(id);
   const inOrder = [...operations.filter((one) => !isLast(one)), ...operations.filter(isLast)];
 
@@ -144,7 +144,7 @@ async function withServer(dataDir: string, work: (running: Running) => Promise<v
 }
 
 describe('a literal', () => {
-  it('means the value that it was written from', () => {
+  it('evaluates to its original value', () => {
     const value = {
       "it's": '"quoted" \\ and\nbroken',
       _eq: [null, true, 1.5, []],

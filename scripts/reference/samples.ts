@@ -5,21 +5,21 @@ import { curl, exampleRequest } from '../../packages/mock/src/requests.ts';
 import { calls } from '../../packages/spec/src/index.ts';
 import { literal } from './literal.ts';
 
-/** Where the samples send their requests: a server on the reader's own machine. */
+/** The server of the samples: on the reader's own machine. */
 export const sampleServer = 'http://127.0.0.1:3000';
 
-/** The operation as a command for a shell that knows `ACCESS_TOKEN`, or `API_KEY` for the token call itself. */
+/** The operation as a shell command that uses `ACCESS_TOKEN`, or `API_KEY` for the token request itself. */
 export function curlSample(operation: Operation): string {
   const request = exampleRequest(operation, { token: '$ACCESS_TOKEN' });
   const repeatable = calls[operation.id][2] === 'key';
   const headers = { ...request.headers, ...(repeatable && { 'Idempotency-Key': '$(uuidgen)' }) };
   const command = curl(sampleServer, { ...request, headers }, 2);
   const apiKey = apiKeyIn(request.body);
-  // Out of the single quotes, into double ones for the variable, and back.
+  // Closes the single quotes, adds the variable in double quotes, and reopens them.
   return apiKey === undefined ? command : command.replace(apiKey, `'"$API_KEY"'`);
 }
 
-/** The operation as a program with the client; the walks of lists by their iterator. */
+/** The operation as a program with the client; lists use its iterator. */
 export function clientSample(operation: Operation): string {
   const { body } = exampleRequest(operation);
   const apiKey = apiKeyIn(body);
@@ -46,7 +46,7 @@ export function clientSample(operation: Operation): string {
     '',
     ...(apiKey === undefined
       ? []
-      : ['// The client makes this call by itself, before the first one that needs a token.']),
+      : ['// The client sends this request automatically, before the first one that requires a token.']),
     ...(isList ? [`${typed})) {`, '  console.log(row);', '}'] : [`${typed}));`, 'console.log(result);']),
     '',
   ].join('\n');
@@ -60,7 +60,7 @@ function isOfRecords(body: unknown): boolean {
   return typeof body === 'object' && body !== null && 'records' in body;
 }
 
-/** The call with the names of custom record types as the client takes them. */
+/** Wraps the names of custom record types in `customType`. */
 function withCustomTypes(call: string): string {
   return call.replace(/\btype: '(\w+)'/g, (all, name) =>
     standardTypes.has(name) ? all : `type: customType('${name}')`,
@@ -72,7 +72,7 @@ function within(place: 'path' | 'query', { parameters }: Operation): Record<stri
   return sent.length === 0 ? {} : { [place]: Object.fromEntries(sent.map(({ name, example }) => [name, example])) };
 }
 
-/** The example's key is not signed, so that readers replace it with their own. */
+/** The example's key is not signed, so readers must replace it with their own. */
 function apiKeyIn(body: unknown): string | undefined {
   return typeof body === 'object' && body !== null && 'apiKey' in body ? String(body.apiKey) : undefined;
 }

@@ -1,5 +1,5 @@
 /// <reference path="../../packages/server/src/resources/clients/provinces.d.ts" />
-/** What stands beside the reference, as the running server serves it: Markdown pages, and the collection for Postman. */
+/** The files next to the reference, as the running server serves them: Markdown pages, and the Postman collection. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -162,7 +162,7 @@ describe('the Postman collection on the server', () => {
     },
   );
 
-  /** Sends the request as Postman does: with all variables replaced, and without what is disabled. */
+  /** Sends the request like Postman: with all variables replaced, and without disabled parts. */
   async function send(item: postman.Item): Promise<Response> {
     const request = new postman.Request(item.request.toObjectResolved({ variables: Object(environment.values) }, []));
     const auth = item.getAuth();

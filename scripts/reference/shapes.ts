@@ -1,6 +1,6 @@
 /** Schemas of the contract as Markdown: a list of properties with types and limits, in which other schemas are links. */
 
-/** What is read here of a JSON Schema of the bundle. */
+/** The used parts of a JSON Schema of the bundle. */
 export interface Shape {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -28,7 +28,7 @@ export interface Shape {
   readonly oneOf?: readonly Shape[];
 }
 
-/** The address of a schema's page, as the page that links to it needs it. */
+/** The URL of a schema's page, relative to the page that links to it. */
 export type SchemaLink = (name: string) => string;
 
 /** A type in words, on one line: "array of [Client](…)", "string (uuid) or null". */
@@ -59,7 +59,7 @@ export function limitsInWords(shape: Shape): string[] {
   ].filter((phrase) => phrase !== '');
 }
 
-/** The properties of an object as a list, those of objects within it as lists within; of any other schema, its type. */
+/** The properties of an object as a list, with nested lists for nested objects; for any other schema, its type. */
 export function shapeOf(shape: Shape, link: SchemaLink, indent = ''): string {
   const properties = Object.entries(propertiesOf(shape));
   if (properties.length === 0) {
@@ -89,7 +89,7 @@ function itemOf(name: string, property: Shape, owner: Shape, link: SchemaLink, i
   return lines.join('\n');
 }
 
-/** The schemas that a schema refers to, other than through further schemas. */
+/** The schemas that a schema directly refers to. */
 export function schemasIn(shape: Shape): Set<string> {
   const names = new Set<string>();
   const visit = (part: Shape): void => {

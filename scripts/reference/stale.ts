@@ -1,4 +1,4 @@
-/** Whether a page is still what its sources make of it, by a mark at its end. */
+/** Detects whether a page is up to date with its sources, by a mark at its end. */
 import { createHash } from 'node:crypto';
 import { glob, open, readFile } from 'node:fs/promises';
 
@@ -21,7 +21,7 @@ export async function markOf(root: string, contract: string): Promise<string> {
   return `<!-- ${hash.digest('hex')} -->`;
 }
 
-/** Whether a page with that mark is there. */
+/** Whether a page with that mark exists. */
 export async function hasMark(file: string, mark: string): Promise<boolean> {
   const page = await open(file).catch(() => undefined);
   if (page === undefined) return false;

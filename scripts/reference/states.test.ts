@@ -1,4 +1,4 @@
-/** What the bundle and the reference say of state machines and of restricted properties. */
+/** State machines and restricted properties in the bundle and the reference. */
 import { describe, expect, it } from 'vitest';
 import { describeMachine, inWords, type Schema } from '../../openapi/rules/described.ts';
 import { readContract } from '../../packages/mock/src/contract.ts';
@@ -36,7 +36,7 @@ describe('describeMachine', () => {
     ]);
   });
 
-  it('leaves out the columns that no transition needs', () => {
+  it('omits columns that no transition uses', () => {
     const [simple] = machine.transitions.slice(1);
     const text = describeMachine({ ...machine, transitions: simple === undefined ? [] : [simple] });
     expect(text).toContain('| From | To | By |\n');
@@ -44,14 +44,14 @@ describe('describeMachine', () => {
 });
 
 describe.each(machines)('$name', ({ name, machine }) => {
-  it('lists its transitions in the description that the bundle has, which fits a field definition', () => {
+  it('lists its transitions in the description of the bundle, which fits in a field definition', () => {
     const description = schemas.find(([one]) => one === name)?.[1].description ?? '';
     expect(description).toContain(describeMachine(machine));
-    // The schema of a record type shows it as `description` of a field.
+    // The schema of a record type returns it as the `description` of a field.
     expect(description.length).toBeLessThanOrEqual(2000);
   });
 
-  it('is drawn with every state, operation and event, named and without colors of its own', () => {
+  it('is drawn with every state, operation and event, with a name and without colors of its own', () => {
     const svg = diagramOf(name, machine);
     const texts = [...svg.matchAll(/<text[^>]*>(.*?)<\/text>/g)].map(([, text = '']) =>
       text.replaceAll('&#160;', ' ').trim(),
@@ -65,7 +65,7 @@ describe.each(machines)('$name', ({ name, machine }) => {
 });
 
 describe('withStates', () => {
-  it('links from each status to its section, where the transitions are', () => {
+  it('links from each status to the section with its transitions', () => {
     const shown = withStates(structuredClone(contract));
     const [chapter] = shown.tags.filter((tag) => 'name' in tag && tag.name === 'states');
     const text = chapter !== undefined && 'description' in chapter ? String(chapter.description) : '';

@@ -1,4 +1,4 @@
-/** A chapter of the reference with every state machine: its picture and its transitions. */
+/** A chapter of the reference with every state machine: its diagram and its transitions. */
 
 import { describeMachine, type Schema } from '../../openapi/rules/described.ts';
 import type { Contract } from '../../packages/mock/src/contract.ts';
@@ -17,7 +17,7 @@ In the diagrams, a dot leads to the states that a new row can have, and a double
 arrows by calling an operation. Only the service causes the dashed ones.
 `;
 
-/** Adds the chapter before the last one. Where a status is described, a link to it takes the place of the table. */
+/** Adds the chapter before the last one. In descriptions of a status, a link to it replaces the table. */
 export function withStates(contract: Contract): Contract {
   const schemas = (Object.entries(contract.components.schemas ?? {}) as [string, Schema][]).sort(([one], [other]) =>
     one.localeCompare(other),

@@ -1,13 +1,13 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /**
- * Files that take a minute or more. Vitest sorts by how long files took before, which a machine that has never run them does
- * not know: one of these, begun last, would keep a single core for as long as it takes.
+ * Files that take a minute or more. Vitest sorts by previous durations, which are unknown on a new machine: one of these,
+ * started last, would run alone at the end.
  */
 const long =
   /\/(contract-check|workflows|drifts|samples|browser|processes|batch-processes|crash|kill)(\.\w+)?\.test\.ts$/;
 
-/** Starts the tests with the files that take longest. */
+/** Starts the tests with the slowest files. */
 export default class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const sorted = await super.sort(files);

@@ -1,7 +1,7 @@
 import { relative } from 'node:path';
 import type { Reporter, TestModule } from 'vitest/node';
 
-/** Names the files that a run of the tests spent most of its time on, with what they do before their first test. */
+/** Lists the slowest files of a test run, including the time before their first test. */
 export default class SlowestFiles implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const files = modules.map((module) => {

@@ -80,7 +80,7 @@ export function createClient(options: ClientOptions): Client {
   const pages = (operationId: ListOperationId, input: AnyInput = {}) => {
     const [method, , , paging] = calls[operationId];
     const walk = paging === 'offset' ? pagesByCursor : pagesByNumber;
-    return walk((asked) => call(operationId, asked), method === 'GET' ? 'query' : 'body', input);
+    return walk((pageInput) => call(operationId, pageInput), method === 'GET' ? 'query' : 'body', input);
   };
   const byPath = (method: Call[0]) => (path: string, input?: AnyInput) => call(operationAt(method, path), input);
 

@@ -3,7 +3,7 @@ import { failureOf } from './problem.ts';
 import type { AnyApiResponse, AnyInput } from './types.ts';
 
 type RequestPage = (input: AnyInput) => Promise<AnyApiResponse>;
-/** Where an operation has its page: GET in the query, POST in the body. */
+/** Where an operation has its page parameters: GET in the query, POST in the body. */
 type Place = 'query' | 'body';
 
 interface AnyPage {
@@ -54,8 +54,8 @@ export async function* rowsOf(pages: AsyncIterable<AnyPage>): AsyncGenerator<unk
 }
 
 function membersOf(input: AnyInput, place: Place): Record<string, unknown> {
-  const given = input[place];
-  return typeof given === 'object' && given !== null ? { ...given } : {};
+  const start = input[place];
+  return typeof start === 'object' && start !== null ? { ...start } : {};
 }
 
 async function pageOf(response: Promise<AnyApiResponse>): Promise<AnyPage> {

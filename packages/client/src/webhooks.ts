@@ -59,9 +59,9 @@ export function verifyWebhook(request: WebhookRequest, secret: string | readonly
 }
 
 function plainHeaders(headers: WebhookRequest['headers']): Record<string, string> {
-  const given = headers instanceof Headers ? Object.fromEntries(headers) : headers;
+  const entries = headers instanceof Headers ? Object.fromEntries(headers) : headers;
   const plain: Record<string, string> = {};
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(entries)) {
     if (typeof value === 'string') plain[name] = value;
   }
   return plain;

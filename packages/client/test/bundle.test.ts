@@ -5,10 +5,12 @@ import { rolldown } from 'rolldown';
 import { describe, expect, it } from 'vitest';
 import { Service } from './service.ts';
 
-/** What `createClient` may weigh with all that it needs, minified and compressed, in bytes. */
+/** Maximum size of `createClient` with all its dependencies, minified and compressed, in bytes. */
 const budget = 8 * 1024;
 
-/** Bundles a line of a program as one for browsers does. A module of Node would remain an import, and be rejected. */
+/**
+ * Bundles a line of a program like a bundler for browsers does. A module of Node would remain an import, and be rejected.
+ */
 async function bundle(program: string) {
   const entry = fileURLToPath(new URL('program.js', import.meta.url));
   const build = await rolldown({
@@ -32,27 +34,27 @@ async function bundle(program: string) {
 const onlyClient = bundle(`export { createClient } from '../src/index.ts';`);
 const onlyWebhooks = bundle(`export { verifyWebhook } from '../src/webhooks.ts';`);
 
-describe('the bundle of a program that only calls', () => {
-  it('has nothing of Node and nothing of webhooks in it', async () => {
+describe('the bundle of a program that only calls the API', () => {
+  it('contains nothing of Node and nothing of webhooks', async () => {
     const { imports, modules } = await onlyClient;
     expect(imports).toEqual([]);
     expect(modules.filter((id) => /standardwebhooks|fast-sha256|stablelib|webhooks\.ts|node:/.test(id))).toEqual([]);
   });
 
-  it('does not carry the index of the server', async () => {
+  it('does not contain the index of the server', async () => {
     const { code } = await onlyClient;
     expect(code).not.toContain('rateLimit');
     expect(code).not.toContain('CLNT_R');
   });
 
-  it(`weighs less than ${budget} bytes`, async () => {
+  it(`is smaller than ${budget} bytes`, async () => {
     const { code } = await onlyClient;
     const size = gzipSync(code).length;
     console.log(`createClient: ${code.length} bytes minified, ${size} compressed`);
     expect(size).toBeLessThan(budget);
   });
 
-  it('calls the service where there is nothing but what browsers and workers have', async () => {
+  it('works with only the globals of browsers and workers', async () => {
     const service = await new Service().start();
     try {
       service.respond = () => ({ body: { name: 'Harbor' } });
@@ -96,7 +98,7 @@ describe('the bundle of a program that only calls', () => {
 });
 
 describe('the bundle of a program that only receives webhooks', () => {
-  it('has nothing of Node and nothing of the client in it', async () => {
+  it('contains nothing of Node and nothing of the client', async () => {
     const { imports, modules } = await onlyWebhooks;
     expect(imports).toEqual([]);
     expect(modules.filter((id) => /openapi-fetch|p-retry|generated/.test(id))).toEqual([]);

@@ -12,7 +12,7 @@ let call: (operationId: string, input: AnyInput) => Promise<AnyApiResponse>;
 beforeAll(async () => {
   mock = await startMock({ port: 0 });
   const api = createClient({ baseUrl: mock.url, tenant: 'hartwell', apiKey: 'header.payload.signature' });
-  // Here the operation is not known to the compiler, so neither is its input.
+  // The operation is not known at compile time, so neither is its input.
   call = api.call as unknown as typeof call;
 });
 afterAll(() => mock.close());

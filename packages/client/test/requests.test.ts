@@ -11,7 +11,7 @@ beforeEach(async () => {
 afterEach(() => service.stop());
 
 describe('a request', () => {
-  it('goes to the method and path of its operation, with path and query written into the address', async () => {
+  it('uses the method and path of its operation, with path and query parameters in the URL', async () => {
     const api = service.client();
     await api.call('getFile', { path: { id }, query: { includeDownloadUrl: true } });
     expect(service.received[0]).toMatchObject({
@@ -33,7 +33,7 @@ describe('a request', () => {
     expect(byPath).toEqual(byId);
   });
 
-  it('knows one path by several methods', async () => {
+  it('distinguishes the methods of one path', async () => {
     const api = service.client();
     await api.GET('/api/v1/records/custom/{name}', { path: { name: 'Opportunity' } });
     await api.PUT('/api/v1/records/custom/{name}', { path: { name: 'Opportunity' }, body: { active: true } });
@@ -48,13 +48,13 @@ describe('a request', () => {
     expect(() => api.GET('/gql/v1/clints')).toThrow('The contract has no GET /gql/v1/clints.');
   });
 
-  it('carries the body of a DELETE', async () => {
+  it('sends the body of a DELETE', async () => {
     const body = { records: [{ type: customType('Opportunity'), systemRef: 'CRM-1' }] };
     await service.client().call('deleteRecords', { body });
     expect(service.received[0]).toMatchObject({ method: 'DELETE', path: '/api/v1/records', body });
   });
 
-  it('carries the headers of the operation, the application and the trace', async () => {
+  it('sends the headers of the operation, the application and the trace', async () => {
     const trace = (digit: string) => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`;
     const api = service.client({ clientId: 'hartwell-crm', traceparent: () => trace('a') });
     await api.call('updateStaff', {
@@ -73,7 +73,7 @@ describe('a request', () => {
   });
 
   describe.each(['call', 'rows', 'pages'] as const)('by %s with an undefined value in where', (way) => {
-    /** As a program without `exactOptionalPropertyTypes` may write it. */
+    /** Simulates a program without `exactOptionalPropertyTypes`. */
     const search = async (body: object) => {
       const api = service.client();
       const input = { body } as { body: Record<never, never> };
@@ -141,7 +141,7 @@ describe('a request', () => {
 });
 
 describe('a response', () => {
-  it('says its status, its body and its headers, and leaves decimal numbers as the strings that they are', async () => {
+  it('has a status, a body and headers, with decimal numbers as strings', async () => {
     service.respond = () => ({ headers: { ETag: '"3"' }, body: { id, outstandingBalance: '9007199254740993.10' } });
     const response = await service.client().call('getClient', { path: { id } });
     if (!response.ok) throw new Error('It is.');
@@ -175,14 +175,14 @@ describe('a response', () => {
     await expect(orThrow(api.call('getClient', { path: { id } }))).rejects.toBeInstanceOf(ProblemError);
   });
 
-  it('that is ok gives its body', async () => {
+  it('that is ok returns its body', async () => {
     service.respond = () => ({ body: { id } });
     await expect(orThrow(service.client().call('getClient', { path: { id } }))).resolves.toEqual({ id });
   });
 });
 
 describe('isProblem', () => {
-  it('knows problem documents, and their codes', async () => {
+  it('recognizes problem documents and their codes', async () => {
     service.respond = () => problem(409, 'LOCKED');
     const { body } = await service.client().call('updateStaff', { path: { staffId: id }, body: { title: 'Partner' } });
     expect(isProblem(body)).toBe(true);
@@ -191,7 +191,7 @@ describe('isProblem', () => {
   });
 
   it.each([null, undefined, 'no', 404, {}, { code: 'NOT_FOUND' }, { code: 'X', status: '404', requestId: 1 }])(
-    'knows that %j is none',
+    'returns false for %j',
     (value) => {
       expect(isProblem(value)).toBe(false);
     },

@@ -64,7 +64,7 @@ describe('a call is retried', () => {
     expect(service.received).toHaveLength(4);
   });
 
-  it('never where a read takes too long: it would take as long again', async () => {
+  it('never if a read times out: it would take as long again', async () => {
     service.respond = () => problem(503, 'READ_TIMEOUT', { 'Retry-After': '1' });
     const response = await service.client().call('searchContacts', { body: {} });
     expect(response).toMatchObject({ status: 503, body: { code: 'READ_TIMEOUT' } });
@@ -79,7 +79,7 @@ describe('a call is retried', () => {
     expect(service.received).toHaveLength(2);
   });
 
-  it('as often as the client or the call says', async () => {
+  it('as often as the client or the call specifies', async () => {
     service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
     const api = service.client({ retries: 1 });
     await api.call('getClient', { path: { id } });
@@ -88,7 +88,7 @@ describe('a call is retried', () => {
     expect(service.received).toHaveLength(3);
   });
 
-  it('after waits that double, with jitter', async () => {
+  it('after delays that double, with jitter', async () => {
     service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
     await service.client().call('getClient', { path: { id } });
     const backoff = waits.filter((wait) => wait > 0);
@@ -118,7 +118,7 @@ describe('a call is retried', () => {
     expect(service.received).toHaveLength(1);
   });
 
-  it('where its body broke off', async () => {
+  it('if its body was interrupted', async () => {
     service.respond = (_, index) =>
       index === 0 ? { headers: { 'Content-Length': '100' }, text: '{"id":' } : { body: { id } };
     const broken = service.client().call('getClient', { path: { id } });
@@ -130,7 +130,7 @@ describe('a call is retried', () => {
 });
 
 describe('a response of a proxy', () => {
-  it('is an error of its own', async () => {
+  it('is a separate error', async () => {
     service.respond = () => page(502);
     const error = await service
       .client({ retries: 0 })
@@ -140,7 +140,7 @@ describe('a response of a proxy', () => {
     expect(error).toMatchObject({ status: 502, body: '<h1>Bad Gateway</h1>' });
   });
 
-  it('is one with status 200 too', async () => {
+  it('is also detected with status 200', async () => {
     service.respond = () => ({ headers: { 'Content-Type': 'text/html' }, text: '<h1>Log in</h1>' });
     const error = await service
       .client()
@@ -151,7 +151,7 @@ describe('a response of a proxy', () => {
 });
 
 describe('the end of a call', () => {
-  it('comes with the time-out', async () => {
+  it('is caused by the timeout', async () => {
     service.respond = () => 'silence';
     const error = await service
       .client({ timeout: 50 })
@@ -160,9 +160,9 @@ describe('the end of a call', () => {
     expect(error).toMatchObject({ name: 'TimeoutError' });
   });
 
-  it('comes with the time-out also while it waits to try again', async () => {
+  it('is caused by the timeout also during a retry delay', async () => {
     vi.unstubAllGlobals();
-    // Almost as long as the wait before the second attempt: a first response that took longer would be another case.
+    // Slightly less than the delay before the second attempt: a slower first response would be another case.
     service.respond = () => problem(503, 'SERVICE_UNAVAILABLE');
     const error = await service
       .client({ timeout: 240 })
@@ -173,7 +173,7 @@ describe('the end of a call', () => {
   });
 
   it.each(['silence', problem(429, 'RATE_LIMITED', { 'Retry-After': '30' })] satisfies Reply[])(
-    'comes with the signal, with its reason: %o',
+    'is caused by the signal, with its reason: %o',
     async (reply) => {
       vi.unstubAllGlobals();
       service.respond = () => reply;
@@ -186,7 +186,7 @@ describe('the end of a call', () => {
     },
   );
 
-  it('comes before its beginning where the signal is aborted already', async () => {
+  it('is immediate if the signal is already aborted', async () => {
     const call = service.client().call('getClient', { path: { id }, signal: AbortSignal.abort() });
     await expect(call).rejects.toMatchObject({ name: 'AbortError' });
     expect(service.received).toHaveLength(0);
@@ -196,7 +196,7 @@ describe('the end of a call', () => {
 describe('the idempotency key', () => {
   const keys = () => service.received.map(({ headers }) => headers['idempotency-key']);
 
-  it('is the same in all tries of a call, and another one in the next call', async () => {
+  it('is the same in all attempts of a call, and different in the next call', async () => {
     service.respond = (_, index) => (index < 2 ? problem(503, 'SERVICE_UNAVAILABLE') : { status: 201, body: {} });
     const api = service.client();
     await calls.key(api);
@@ -207,13 +207,13 @@ describe('the idempotency key', () => {
     expect(other).not.toBe(first);
   });
 
-  it('is the one that the caller gives', async () => {
+  it('can be set by the caller', async () => {
     const headers = { 'Idempotency-Key': 'onboard-harbor' };
     await service.client().call('onboardClient', { headers, body: { name: 'Harbor', address: {} } });
     expect(keys()).toEqual(['onboard-harbor']);
   });
 
-  it('is not sent where the contract knows none', async () => {
+  it('is not sent if the contract does not declare it', async () => {
     await calls.true(service.client());
     await calls.false(service.client());
     expect(keys()).toEqual([undefined, undefined]);

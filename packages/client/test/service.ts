@@ -22,7 +22,7 @@ export type Reply =
 export type Handler = (request: Received, index: number) => Reply | Promise<Reply>;
 
 export class Service {
-  /** What was asked of the product, without the exchanges of tokens. */
+  /** The received requests, without exchanges of tokens. */
   readonly received: Received[] = [];
   readonly exchanges: Received[] = [];
   /** Responds to calls; `index` counts them from 0. */

@@ -16,7 +16,7 @@ afterEach(async () => {
 const authorizations = () => service.received.map((request) => request.headers.authorization);
 
 describe('the access token', () => {
-  it('is exchanged for the API key with the first call, and sent with every call beside the tenant', async () => {
+  it('is exchanged for the API key by the first call, and sent with every call together with the tenant', async () => {
     const api = service.client();
     expect(service.exchanges).toHaveLength(0);
     await api.call('getClient', { path: { id } });
@@ -33,7 +33,7 @@ describe('the access token', () => {
     expect(service.received[0]?.headers.tenant).toBe('hartwell');
   });
 
-  it('is exchanged once for fifty calls at the same time', async () => {
+  it('is exchanged once for fifty concurrent calls', async () => {
     const api = service.client();
     await Promise.all(Array.from({ length: 50 }, () => api.call('getClient', { path: { id } })));
     expect(service.received).toHaveLength(50);
@@ -53,7 +53,7 @@ describe('the access token', () => {
     expect(authorizations().slice(2)).toEqual(Array(50).fill('Bearer token-2'));
   });
 
-  it('is kept for four fifths of a life that is short', async () => {
+  it('is kept for four fifths of a short lifetime', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     service.exchange = (_, index) => ({ body: tokenNamed(`token-${index + 1}`, 10) });
     const api = service.client();
@@ -104,7 +104,7 @@ describe('the access token', () => {
     await expect(api.call('getClient', { path: { id } })).resolves.toMatchObject({ ok: true });
   });
 
-  it('can come from elsewhere', async () => {
+  it('can come from another source', async () => {
     const accessToken = vi.fn(async () => ({ access_token: 'mine', token_type: 'Bearer' as const, expires_in: 900 }));
     const api = createClient({ baseUrl: service.baseUrl, tenant: 'hartwell', accessToken });
     await Promise.all([api.call('getClient', { path: { id } }), api.call('getClient', { path: { id } })]);
@@ -113,7 +113,7 @@ describe('the access token', () => {
     expect(service.exchanges).toHaveLength(0);
   });
 
-  it('goes on for the others where one of those who wait for it gives up', async () => {
+  it('is still awaited by the others if one waiting call is aborted', async () => {
     let release = () => {};
     const released = new Promise<void>((resolve) => {
       release = resolve;

@@ -17,7 +17,7 @@ const api = createClient({ baseUrl: 'https://api.financial-automation.example', 
 const id = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101';
 
 describe('a client', () => {
-  it('needs its address, its tenant, and one way to a token', () => {
+  it('requires its URL, its tenant, and one way to get a token', () => {
     // @ts-expect-error no tenant, which is a required header of every call
     createClient({ baseUrl: '', apiKey: 'key' });
     // @ts-expect-error no address
@@ -30,7 +30,7 @@ describe('a client', () => {
 });
 
 describe('an input', () => {
-  it('is of an operation of the contract', () => {
+  it('is that of an operation of the contract', () => {
     api.call('getClient', { path: { id } });
     api.GET('/gql/v1/client/{id}', { path: { id } });
     api.call('listTaskTypes');
@@ -42,7 +42,7 @@ describe('an input', () => {
     api.PUT('/gql/v1/client/{id}', { path: { id } });
   });
 
-  it('has what is required', () => {
+  it('requires required properties', () => {
     // @ts-expect-error no path
     api.call('getClient');
     // @ts-expect-error no id
@@ -57,7 +57,7 @@ describe('an input', () => {
     api.call('onboardClient', { body: { name: 'Harbor' } });
   });
 
-  it('has nothing else', () => {
+  it('rejects unknown properties', () => {
     // @ts-expect-error unknown query parameter
     api.call('listUnpaidInvoices', { query: { clientRef: 'C-1', sort: 'asc' } });
     // @ts-expect-error a body where there is none
@@ -90,7 +90,7 @@ describe('an input', () => {
     api.call('searchClients', { body: { orderBy: [{ name: 'ascending' }] } });
   });
 
-  it('takes the values of the contract', () => {
+  it('accepts the values of the contract', () => {
     // @ts-expect-error no such status
     api.call('searchClients', { body: { where: { status: { _eq: 'ACTIV' } } } });
     // @ts-expect-error no such status
@@ -102,7 +102,7 @@ describe('an input', () => {
     api.call('searchClients', { body: { where: { outstandingBalance: { _gt: 100 } } } });
   });
 
-  it('leaves out what only the service writes', () => {
+  it('omits fields that only the service writes', () => {
     api.call('onboardClient', { body: { name: 'Harbor', address: {}, taxId: '12-3456789' } });
     // @ts-expect-error read-only
     api.call('onboardClient', { body: { name: 'Harbor', address: {}, outstandingBalance: '0.00' } });
@@ -142,7 +142,7 @@ describe('an input', () => {
     api.call('upsertCodes', { body: { records: [{ type: 'NonWorkCode', systemRef, attributes: { isBillable } }] } });
   });
 
-  it('has the headers of the operation, without those that the client sends by itself', () => {
+  it('has the headers of the operation, without those that the client sends automatically', () => {
     api.call('updateStaff', { path: { staffId: id }, headers: { 'If-Match': '"3"' }, body: { title: 'Partner' } });
     api.call('onboardClient', { headers: { 'Idempotency-Key': 'a' }, body: { name: 'Harbor', address: {} } });
     // @ts-expect-error a client has one tenant
@@ -170,7 +170,7 @@ describe('a response', () => {
     if (!response.ok) response.body.name;
   });
 
-  it('can be a 304 where If-None-Match is sent, and nowhere else', async () => {
+  it('can be a 304 if If-None-Match is sent, and only then', async () => {
     const headers = { 'If-None-Match': '"a-3"' };
     const conditional = await api.call('getClient', { path: { id }, headers });
     if (conditional.status === 304) expectTypeOf(conditional.body).toEqualTypeOf<undefined>();
@@ -185,7 +185,7 @@ describe('a response', () => {
     expectTypeOf(api.GET('/gql/v1/client/{id}', { path: { id } })).resolves.toEqualTypeOf<ApiResponse<'getClient'>>();
   });
 
-  it('knows its headers', async () => {
+  it('has typed headers', async () => {
     const response = await api.call('getClient', { path: { id } });
     if (response.ok) expectTypeOf(response.headers.get('ETag')).toEqualTypeOf<string>();
     if (response.status === 429) expectTypeOf(response.headers.get('Retry-After')).toEqualTypeOf<string>();
@@ -203,7 +203,7 @@ describe('a response', () => {
     client.taxId;
   });
 
-  it('lets a mapped type find its exact numbers', () => {
+  it('allows a mapped type to find its decimal numbers', () => {
     type WithDecimals<Row> = {
       [Name in keyof Row]: '_format' extends keyof NonNullable<Row[Name]>
         ? bigint | Extract<Row[Name], null>
@@ -228,7 +228,7 @@ describe('a response', () => {
     }
   });
 
-  it('gives its problem by code', async () => {
+  it('narrows its problem by code', async () => {
     const response = await api.call('onboardClient', { body: { name: 'Harbor', address: {} } });
     if (response.ok) return;
     if (response.body.code === 'DUPLICATE_REF') expectTypeOf(response.status).toExtend<number>();
@@ -242,7 +242,7 @@ describe('a response', () => {
 });
 
 describe('a walk', () => {
-  it('gives rows of the operation', async () => {
+  it('returns rows of the operation', async () => {
     for await (const client of api.rows('searchClients', { body: { where: { status: { _eq: 'ACTIVE' } } } })) {
       expectTypeOf(client).toEqualTypeOf<Schema<'Client'>>();
     }
@@ -253,7 +253,7 @@ describe('a walk', () => {
     expectTypeOf<Row<'listDeliveries'>>().toEqualTypeOf<Schema<'DeliveryAttempt'>>();
   });
 
-  it('is of an operation that has pages, with what it requires', () => {
+  it('requires an operation with pages and its required input', () => {
     // @ts-expect-error one row
     api.rows('getClient', { path: { id } });
     // @ts-expect-error no path

@@ -12,9 +12,9 @@ afterEach(() => service.stop());
 /** Returns rows 0 to `count` - 1, like a list under `/gql/v1` or a lookup under `/api/v1`. */
 function serve(count: number, paging: 'offset' | 'number') {
   return ({ method, query, body }: Received): Reply => {
-    const asked = method === 'GET' ? query : (body as Record<string, unknown>);
-    const size = Number(asked.pageSize ?? 50);
-    const page = Number(asked.cursor ?? asked.page ?? 0);
+    const received = method === 'GET' ? query : (body as Record<string, unknown>);
+    const size = Number(received.pageSize ?? 50);
+    const page = Number(received.cursor ?? received.page ?? 0);
     const first = paging === 'offset' ? page : page * size;
     const data = Array.from({ length: Math.max(0, Math.min(size, count - first)) }, (_, index) => ({
       id: `${first + index}`,
@@ -22,11 +22,18 @@ function serve(count: number, paging: 'offset' | 'number') {
     const hasMore = first + size < count;
     const nextCursor = hasMore && paging === 'offset' ? String(first + size) : null;
     return {
-      body: { data, page, pageSize: size, hasMore, nextCursor, ...(asked.includeTotal === true && { total: count }) },
+      body: {
+        data,
+        page,
+        pageSize: size,
+        hasMore,
+        nextCursor,
+        ...(received.includeTotal === true && { total: count }),
+      },
     };
   };
 }
-const asked = () => service.received.map(({ body }) => body);
+const received = () => service.received.map(({ body }) => body);
 async function idsOf(rows: AsyncIterable<{ id: string }>): Promise<string> {
   const ids = [];
   for await (const row of rows) ids.push(row.id);
@@ -34,24 +41,24 @@ async function idsOf(rows: AsyncIterable<{ id: string }>): Promise<string> {
 }
 
 describe('the rows of a list', () => {
-  it('are read by cursor, and the query goes with every page', async () => {
+  it('are read by cursor, and the query is sent with every page', async () => {
     service.respond = serve(7, 'offset');
     const where = { status: { _eq: 'ACTIVE' } } as const;
     expect(await idsOf(service.client().rows('searchClients', { body: { where, pageSize: 3 } }))).toBe('0 1 2 3 4 5 6');
-    expect(asked()).toEqual([
+    expect(received()).toEqual([
       { where, pageSize: 3 },
       { where, pageSize: 3, cursor: '3' },
       { where, pageSize: 3, cursor: '6' },
     ]);
   });
 
-  it('need no body where nothing in it is required', async () => {
+  it('require no body if it has no required properties', async () => {
     service.respond = serve(2, 'offset');
     expect(await idsOf(service.client().rows('listClients'))).toBe('0 1');
-    expect(asked()).toEqual([{}]);
+    expect(received()).toEqual([{}]);
   });
 
-  it.each([0, 1, 49, 50, 51, 100])('are all there: %i in pages of 50', async (count) => {
+  it.each([0, 1, 49, 50, 51, 100])('are complete: %i in pages of 50', async (count) => {
     service.respond = serve(count, 'offset');
     const ids = await idsOf(service.client().rows('listClients'));
     expect(ids.split(' ').filter(Boolean)).toHaveLength(count);
@@ -63,7 +70,7 @@ describe('the rows of a list', () => {
     const api = service.client();
     expect(await idsOf(api.rows('listClients', { body: { page: 2, pageSize: 3 } }))).toBe('2 3 4 5 6');
     expect(await idsOf(api.rows('listClients', { body: { cursor: '6', pageSize: 3 } }))).toBe('6');
-    expect(asked()).toEqual([
+    expect(received()).toEqual([
       { page: 2, pageSize: 3 },
       { pageSize: 3, cursor: '5' },
       { pageSize: 3, cursor: '6' },
@@ -76,13 +83,13 @@ describe('the rows of a list', () => {
     expect(service.received.map(({ query }) => query)).toEqual([{ pageSize: '3' }, { pageSize: '3', cursor: '3' }]);
   });
 
-  it('are asked for only as far as they are read', async () => {
+  it('are only requested as far as they are read', async () => {
     service.respond = serve(7, 'offset');
     for await (const row of service.client().rows('listClients', { body: { pageSize: 3 } })) if (row.id === '2') break;
     expect(service.received).toHaveLength(1);
   });
 
-  it('end with the problem of the page that fails, after the rows of those before', async () => {
+  it('end with the problem of the page that fails, after the rows of previous pages', async () => {
     const all = serve(7, 'offset');
     service.respond = (request, index) => (index === 1 ? problem(400, 'INVALID_CURSOR') : all(request));
     const read: string[] = [];
@@ -113,11 +120,11 @@ describe('the rows of a list', () => {
 });
 
 describe('the rows of a look-up', () => {
-  it('are read by the number of the page', async () => {
+  it('are read by page number', async () => {
     service.respond = serve(7, 'number');
     const input = { path: { type: 'WorkCode' }, body: { pageSize: 3 } } as const;
     expect(await idsOf(service.client().rows('lookupCodes', input))).toBe('0 1 2 3 4 5 6');
-    expect(asked()).toEqual([
+    expect(received()).toEqual([
       { pageSize: 3, page: 0 },
       { pageSize: 3, page: 1 },
       { pageSize: 3, page: 2 },
@@ -139,7 +146,7 @@ describe('the rows of a look-up', () => {
     ]);
   });
 
-  it.each([0, 3, 6])('end where the pages end: %i in pages of 3', async (count) => {
+  it.each([0, 3, 6])('end with the last page: %i in pages of 3', async (count) => {
     service.respond = serve(count, 'number');
     await idsOf(service.client().rows('lookupStaffTypes', { body: { pageSize: 3 } }));
     expect(service.received).toHaveLength(Math.max(1, count / 3));
@@ -159,7 +166,7 @@ describe('a list that repeats a page', () => {
 });
 
 describe('the pages', () => {
-  it('come whole, with the total once', async () => {
+  it('are returned whole, with the total once', async () => {
     service.respond = serve(5, 'offset');
     const pages = [];
     for await (const page of service.client().pages('listClients', { body: { pageSize: 3, includeTotal: true } }))
@@ -168,7 +175,7 @@ describe('the pages', () => {
       [3, 5, '3'],
       [2, undefined, null],
     ]);
-    expect(asked()).toEqual([
+    expect(received()).toEqual([
       { pageSize: 3, includeTotal: true },
       { pageSize: 3, cursor: '3' },
     ]);

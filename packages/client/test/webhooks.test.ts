@@ -16,11 +16,11 @@ function sign(text: string, { key = secret, message = id, seconds = Math.floor(D
 }
 
 describe('a webhook', () => {
-  it('that is good gives its event', () => {
+  it('with a valid signature returns its event', () => {
     expect(verifyWebhook({ headers: sign(body), body }, secret)).toEqual(JSON.parse(body));
   });
 
-  it('is read from Headers, from what Node gives, and in any case', () => {
+  it("is read from Headers, from Node's headers, and in any case", () => {
     const signed = sign(body);
     expect(verifyWebhook({ headers: new Headers(signed), body }, secret)).toMatchObject({ id });
     expect(
@@ -30,14 +30,14 @@ describe('a webhook', () => {
     expect(verifyWebhook({ headers: upper, body }, secret)).toMatchObject({ id });
   });
 
-  it('is read from bytes as they came', () => {
+  it('is read from raw bytes', () => {
     const bytes = new TextEncoder().encode(body);
     expect(verifyWebhook({ headers: sign(body), body: bytes }, secret)).toMatchObject({ id });
     expect(verifyWebhook({ headers: sign(body), body: bytes.buffer }, secret)).toMatchObject({ id });
     expect(verifyWebhook({ headers: sign(body), body: Buffer.from(body) }, secret)).toMatchObject({ id });
   });
 
-  it('with two signatures is good by either secret, and with one by any secret of several', () => {
+  it('with two signatures is valid with either secret, and with one signature for any of several secrets', () => {
     const seconds = Math.floor(Date.now() / 1000);
     const both = sign(body, { seconds });
     both['webhook-signature'] += ` ${sign(body, { key: otherSecret, seconds })['webhook-signature']}`;
@@ -76,7 +76,7 @@ describe('a webhook', () => {
     expect(() => verifyWebhook({ headers: sign(body), body }, [])).toThrow(WebhookVerificationError);
   });
 
-  it('finds a secret that is none to be our mistake, not the sender’s', () => {
+  it('reports an invalid secret as an error of the caller, not of the sender', () => {
     expect(() => verifyWebhook({ headers: sign(body), body }, '')).not.toThrow(WebhookVerificationError);
     expect(() => verifyWebhook({ headers: sign(body), body }, '')).toThrow("Secret can't be empty.");
   });

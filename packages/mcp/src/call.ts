@@ -24,7 +24,7 @@ interface Response {
 export type Send = (operationId: OperationId, request: Request) => Promise<Response>;
 
 export function senderOf(client: Client): Send {
-  // The types of the client are for operations that the compiler knows.
+  // The types of the client are for operations that are known at compile time.
   return client.call as unknown as Send;
 }
 
@@ -34,13 +34,13 @@ export function senderOf(client: Client): Send {
  */
 export async function callTool(
   operation: Operation,
-  given: Arguments,
+  args: Arguments,
   { send, limit, signal }: { send: Send; limit: number; signal: AbortSignal },
 ): Promise<CallToolResult> {
-  const mistake = mistakeIn(operation, given);
-  if (mistake !== undefined) return failure(mistake);
+  const error = errorIn(operation, args);
+  if (error !== undefined) return failure(error);
   try {
-    const response = await send(operation.id, { ...requestOf(operation, given), signal });
+    const response = await send(operation.id, { ...requestOf(operation, args), signal });
     if (!response.ok)
       return failure(isProblem(response.body) ? problemText(response.body) : `Status ${response.status}.`);
     return resultOf(operation, response, limit);
@@ -55,25 +55,25 @@ export function failure(text: string): CallToolResult {
 }
 
 /** Arguments that cannot be part of a request. Values are validated by the service. */
-function mistakeIn(operation: Operation, given: Arguments): string | undefined {
+function errorIn(operation: Operation, args: Arguments): string | undefined {
   const parameters = parametersOf(operation);
   const names = [...parameters.map(({ name }) => name), ...(operation.body === undefined ? [] : ['body'])];
-  const unknown = Object.keys(given).filter((name) => !names.includes(name));
+  const unknown = Object.keys(args).filter((name) => !names.includes(name));
   if (unknown.length > 0) {
     const known = names.length === 0 ? 'This tool has no arguments.' : `Its arguments are ${names.join(', ')}.`;
     return `${operation.id} has no argument ${unknown.join(', ')}. ${known}`;
   }
-  const missing = parameters.filter(({ name, required }) => required === true && given[name] === undefined);
+  const missing = parameters.filter(({ name, required }) => required === true && args[name] === undefined);
   if (missing.length > 0) return `${operation.id} requires ${missing.map(({ name }) => name).join(', ')}.`;
   return undefined;
 }
 
-function requestOf(operation: Operation, given: Arguments): Omit<Request, 'signal'> {
+function requestOf(operation: Operation, args: Arguments): Omit<Request, 'signal'> {
   const parameters = parametersOf(operation);
   const within = (place: string) =>
     Object.fromEntries(
       parameters.flatMap(({ name, in: where }) =>
-        where === place && given[name] !== undefined ? [[name, given[name]]] : [],
+        where === place && args[name] !== undefined ? [[name, args[name]]] : [],
       ),
     );
   const pageSize = operation.paging === null ? {} : { pageSize: defaultPageSize };
@@ -81,7 +81,7 @@ function requestOf(operation: Operation, given: Arguments): Omit<Request, 'signa
   if (operation.body === undefined) {
     return { path: within('path'), query: { ...pageSize, ...query }, headers: within('header') };
   }
-  const body = given.body ?? {};
+  const body = args.body ?? {};
   const isObject = typeof body === 'object' && !Array.isArray(body);
   return { path: within('path'), query, headers: within('header'), body: isObject ? { ...pageSize, ...body } : body };
 }

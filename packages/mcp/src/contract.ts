@@ -6,7 +6,7 @@ import { withOpenItems } from '@financial-automation/spec/open-items';
 
 export type OperationId = keyof typeof index;
 
-/** A JSON Schema, as far as it is read here. Everything else of it is passed on. */
+/** A JSON Schema, with the keywords that are read here. All others are passed on. */
 export interface Schema {
   readonly $ref?: string;
   readonly description?: string;
@@ -69,7 +69,7 @@ interface RawOperation {
   readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
 }
 
-/** Reads the bundle. Items of bulk operations are open, as the service validates each item by itself. */
+/** Reads the bundle. Items of bulk operations are open, because the service validates each item separately. */
 export async function readContract(): Promise<Contract> {
   const text = await readFile(fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.json')), 'utf8');
   const bundle: Bundle = withOpenItems(JSON.parse(text));

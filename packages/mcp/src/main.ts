@@ -1,5 +1,8 @@
 #!/usr/bin/env node
-/** `financial-automation-mcp`. Standard output carries the protocol, so messages for people go to standard error. */
+/**
+ * `financial-automation-mcp`. Standard output is used by the protocol, so messages for people are written to standard
+ * error.
+ */
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import { ProblemError } from '../../client/src/index.ts';
 import { senderOf } from './call.ts';

@@ -13,7 +13,7 @@ export async function connect({ baseUrl, tenant, clientId, credentials }: Settin
   const options = { baseUrl, tenant, ...(clientId === undefined ? {} : { clientId }) };
   const exchange = async (): Promise<AccessToken> => {
     if ('accessToken' in credentials) {
-      // How long it is valid is unknown. The client asks again after a 401, and then reports that response.
+      // Its lifetime is unknown. The client requests it again after a 401, and then reports that response.
       return { access_token: credentials.accessToken, token_type: 'Bearer', expires_in: 900 };
     }
     const { apiKey } = credentials;
@@ -29,7 +29,9 @@ export async function connect({ baseUrl, tenant, clientId, credentials }: Settin
   return { client: createClient({ ...options, accessToken }), roles };
 }
 
-/** The claim `roles` of a JWT. It only decides what is offered: the service checks the token with every call. */
+/**
+ * The claim `roles` of a JWT. It only determines which tools are offered: the service checks the token with every call.
+ */
 function rolesIn(accessToken: string): ReadonlySet<string> | undefined {
   try {
     const [, payload = ''] = accessToken.split('.');

@@ -11,7 +11,7 @@ export interface Choice {
   readonly tags: ReadonlySet<string> | undefined;
 }
 
-/** Rows of a page if the model does not ask for another number: a page has to fit into its context. */
+/** Default page size: a page must fit into the context of a model. */
 export const defaultPageSize = 20;
 
 /** The reason that an operation is not offered, for people and models. Undefined if it is offered. */
@@ -27,7 +27,7 @@ export function reasonAgainst(operation: Operation, { roles, allowWrites, tags }
   return isAllowed ? undefined : `${operation.id} requires the role ${operation.roles.join(' or ')}.`;
 }
 
-/** The operation as a tool: path, query and header parameters side by side, and the body as `body`. */
+/** Converts an operation to a tool: path, query and header parameters as arguments, and the body as `body`. */
 export function toolOf(operation: Operation, contract: Contract): Tool {
   const parameters = parametersOf(operation);
   const bodySchema = operation.body === undefined ? undefined : withPageSize(resolve(operation.body, contract));
@@ -51,7 +51,7 @@ export function toolOf(operation: Operation, contract: Contract): Tool {
       ...(operation.isRead
         ? {}
         : {
-            // What is created with an idempotency key only adds; every other write changes or deactivates what exists.
+            // A creation with an idempotency key only adds; every other write changes or deactivates existing rows.
             destructiveHint: operation.idempotent !== 'key',
             idempotentHint: operation.idempotent === true,
           }),
@@ -59,7 +59,7 @@ export function toolOf(operation: Operation, contract: Contract): Tool {
   };
 }
 
-/** Headers that a model does not set: those of this server, and the condition of caches, which it does not have. */
+/** Headers that a model does not set: those that this server sends, and the cache condition, which does not apply. */
 const otherHeaders = ['Tenant', 'X-Client-Id', 'traceparent', 'If-None-Match'];
 
 /** The parameters that a model sets. */
@@ -86,7 +86,7 @@ function resolve(schema: Schema, { schemas }: Contract): Schema {
   return schema.$ref === undefined ? schema : (schemas[nameIn(schema.$ref)] ?? schema);
 }
 
-/** The schema with all schemas that it refers to in its own `$defs`, as a client knows no other document. */
+/** Copies all schemas that the schema refers to into its own `$defs`, because MCP clients have no other document. */
 function selfContained(schema: Schema, { schemas }: Contract): Tool['inputSchema'] {
   const definitions: Record<string, unknown> = {};
   const copy = (value: unknown): unknown => {
@@ -110,7 +110,7 @@ function selfContained(schema: Schema, { schemas }: Contract): Tool['inputSchema
   return Object.keys(definitions).length === 0 ? copied : { ...copied, $defs: definitions };
 }
 
-/** Keywords of OpenAPI that are not part of JSON Schema, or that say nothing to a model. */
+/** Keywords of OpenAPI that are not part of JSON Schema, or not useful to a model. */
 function isForOthers(keyword: string): boolean {
   return keyword.startsWith('x-') || ['discriminator', 'example', 'examples'].includes(keyword);
 }

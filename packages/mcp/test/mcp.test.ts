@@ -48,7 +48,7 @@ interface Start {
   readonly roles?: readonly string[];
   readonly tenant?: string;
   readonly words?: readonly string[];
-  /** With an access token instead of an API key. */
+  /** Uses an access token instead of an API key. */
   readonly withToken?: boolean;
 }
 
@@ -68,8 +68,8 @@ async function start({ roles = ['API_ADMIN'], tenant = 'firm', words = [], withT
       },
     }),
   );
-  const call = async (name: string, given: Record<string, unknown> = {}) => {
-    const { isError = false, content } = await client.callTool({ name, arguments: given });
+  const call = async (name: string, args: Record<string, unknown> = {}) => {
+    const { isError = false, content } = await client.callTool({ name, arguments: args });
     const texts = content.map((part) => (part.type === 'text' ? part.text : part.type));
     return { isError, texts, json: () => JSON.parse(texts[0] ?? '') };
   };
@@ -105,7 +105,7 @@ describe('the tools', () => {
     expect(await namesOf(client)).toEqual(expected);
   });
 
-  it('are only those of the given tags', async () => {
+  it('are only those with the specified tags', async () => {
     const { client } = await start({ words: ['--tags', 'files, contacts'] });
     expect(await namesOf(client)).toEqual([
       'listContacts',
@@ -173,9 +173,9 @@ describe('a call', () => {
 
   it('repeats a write with the same Idempotency-Key without a second effect', async () => {
     const { call } = await start({ words: ['--allow-writes'] });
-    const given = { 'Idempotency-Key': 'onboard-pine', body: { ...harbor, name: 'Pine' } };
-    const first = await call('onboardClient', given);
-    expect((await call('onboardClient', given)).texts[0]).toBe(first.texts[0]);
+    const args = { 'Idempotency-Key': 'onboard-pine', body: { ...harbor, name: 'Pine' } };
+    const first = await call('onboardClient', args);
+    expect((await call('onboardClient', args)).texts[0]).toBe(first.texts[0]);
     const found = await call('searchClients', { body: { where: { name: { _eq: 'Pine' } } } });
     expect(found.json().data).toHaveLength(1);
   });
@@ -198,22 +198,22 @@ describe('a call', () => {
 
   it('passes on problems with their code, detail and pointers', async () => {
     const { call } = await start();
-    const answer = await call('searchClients', { body: { where: { nothing: { _eq: 'x' } }, pageSize: 5000 } });
-    expect(answer.isError).toBe(true);
-    expect(answer.json()).toMatchObject({ status: 400, code: 'VALIDATION_ERROR', detail: expect.any(String) });
-    expect(answer.json().errors.map(({ pointer }: { pointer: string }) => pointer)).toContain('/pageSize');
+    const response = await call('searchClients', { body: { where: { nothing: { _eq: 'x' } }, pageSize: 5000 } });
+    expect(response.isError).toBe(true);
+    expect(response.json()).toMatchObject({ status: 400, code: 'VALIDATION_ERROR', detail: expect.any(String) });
+    expect(response.json().errors.map(({ pointer }: { pointer: string }) => pointer)).toContain('/pageSize');
   });
 
-  it('does not reach rows of another tenant', async () => {
+  it('cannot access rows of another tenant', async () => {
     const rival = await start({ tenant: 'rival', words: ['--allow-writes'] });
     const { clientId } = (await rival.call('onboardClient', { body: { ...harbor, name: 'Secret' } })).json();
     const { call } = await start();
-    const answer = await call('getClient', { id: clientId });
-    expect(answer.isError).toBe(true);
-    expect(answer.json()).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+    const response = await call('getClient', { id: clientId });
+    expect(response.isError).toBe(true);
+    expect(response.json()).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
 
-  it('says which arguments are unknown or missing', async () => {
+  it('reports unknown and missing arguments', async () => {
     const { call } = await start();
     expect(await call('getClient', { clientId: 'x' })).toMatchObject({
       isError: true,
@@ -223,7 +223,7 @@ describe('a call', () => {
     expect(await call('doNothing')).toMatchObject({ isError: true, texts: ['The tool doNothing does not exist.'] });
   });
 
-  it('says how to get the next rows, and limits the size of a result', async () => {
+  it('explains how to get the next rows, and limits the size of a result', async () => {
     const { call } = await start({ words: ['--allow-writes', '--max-output', '9000'] });
     for (const number of [1, 2, 3, 4, 5, 6, 7, 8, 9]) {
       await call('onboardClient', { body: { ...harbor, name: `Page ${number}` } });
@@ -259,7 +259,7 @@ describe('the command', () => {
     }
   });
 
-  it('says that the service rejected the API key', async () => {
+  it('reports that the service rejected the API key', async () => {
     const env = { BASE_URL: running.address, TENANT: 'firm', API_KEY: 'not.a.key' };
     await expect(promisify(execFile)(process.execPath, [main], { env })).rejects.toMatchObject({
       code: 1,
@@ -268,7 +268,7 @@ describe('the command', () => {
     });
   });
 
-  it('says what is wrong with its settings, and serves nothing', () => {
+  it('reports invalid settings, and exits', () => {
     const failed = (sentence: string) => ({ status: 1, stdout: '', stderr: expect.stringContaining(sentence) });
     expect(run([])).toEqual(failed('BASE_URL must be the URL of the service'));
     expect(run([], { ...settings(), TENANT: '' })).toEqual(failed('TENANT must be the name of your tenant.'));

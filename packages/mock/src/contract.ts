@@ -84,8 +84,8 @@ export function operationsOf(contract: Contract): Operation[] {
       path,
       summary,
       secured: (raw.security ?? contract.security ?? []).length > 0,
-      parameters: parameters.map((given) => {
-        const parameter = resolve<Parameter>(contract, given);
+      parameters: parameters.map((reference) => {
+        const parameter = resolve<Parameter>(contract, reference);
         // All types share the parameter `id` and its example. The example of the response has an id of the right type.
         const example = (parameter.name === 'id' ? idInResponse(responses) : undefined) ?? parameter.example;
         return { ...parameter, example, required: parameter.required ?? false };
@@ -115,15 +115,15 @@ function bodyOf(contract: Contract, { requestBody }: RawOperation): Operation['b
 }
 
 function examplesOf(contract: Contract, media: MediaType): Example[] {
-  return Object.entries(media.examples ?? {}).map(([name, given]) => ({
+  return Object.entries(media.examples ?? {}).map(([name, example]) => ({
     name,
-    value: resolve<{ value: unknown }>(contract, given).value,
+    value: resolve<{ value: unknown }>(contract, example).value,
   }));
 }
 
 /** Resolves a reference to `components`; the bundle has no other references. */
-function resolve<Target extends object>(contract: Contract, given: Reference | Target): Target {
-  if (!('$ref' in given)) return given;
-  const [, , kind = '', name = ''] = given.$ref.split('/');
+function resolve<Target extends object>(contract: Contract, target: Reference | Target): Target {
+  if (!('$ref' in target)) return target;
+  const [, , kind = '', name = ''] = target.$ref.split('/');
   return contract.components[kind]?.[name] as Target;
 }

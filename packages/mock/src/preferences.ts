@@ -11,13 +11,13 @@ export class UnknownPreference extends Error {}
 
 /** Parses the header. Other preferences are ignored, as the RFC requires. */
 export function preferenceOf(header: string | undefined): Preference {
-  const given = new Map<string, string>();
+  const preferences = new Map<string, string>();
   for (const part of header?.split(/[,;]/) ?? []) {
     const [name = '', value = ''] = part.split('=').map((text) => text.trim());
-    given.set(name.toLowerCase(), value.replace(/^"(.*)"$/, '$1'));
+    preferences.set(name.toLowerCase(), value.replace(/^"(.*)"$/, '$1'));
   }
-  const code = given.get('code');
-  const example = given.get('example');
+  const code = preferences.get('code');
+  const example = preferences.get('example');
   return { ...(code !== undefined && { code: Number(code) }), ...(example !== undefined && { example }) };
 }
 

@@ -142,8 +142,8 @@ function resourceAt(resources: Resource[], method: (typeof methods)[number], pat
   return found._tag === 'Right' ? found.right : undefined;
 }
 
-function headersOf(given: Record<string, unknown> = {}): Record<string, string> {
-  const headers = Object.entries(given).filter(([name, value]) => value !== null && name !== 'Idempotency-Replayed');
+function headersOf(values: Record<string, unknown> = {}): Record<string, string> {
+  const headers = Object.entries(values).filter(([name, value]) => value !== null && name !== 'Idempotency-Replayed');
   // `Idempotency-Replayed` has an example, like every header, but a mock without state never replays a response.
   return Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)]));
 }

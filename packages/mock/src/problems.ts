@@ -64,8 +64,8 @@ function describe(reason: Reason): { status: number; code: string; title: string
  * they describe the actual request. Responses that `Prefer` selected are not changed.
  */
 export function withViolations(body: unknown, violations: IPrismDiagnostic[], operation: Operation): unknown {
-  const refusals = operation.responses.find(({ status }) => status === 400)?.examples ?? [];
-  const validation = refusals.map(({ value }) => value).find(isValidationProblem);
+  const rejections = operation.responses.find(({ status }) => status === 400)?.examples ?? [];
+  const validation = rejections.map(({ value }) => value).find(isValidationProblem);
   if (violations.length === 0 || validation === undefined) return body;
   const errors = violations.map((violation) => problemError(violation, operation));
   const detail = `${errors.length === 1 ? 'One value' : `${errors.length} values`} of the request ${errors.length === 1 ? 'is' : 'are'} invalid.`;

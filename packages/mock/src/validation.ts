@@ -47,9 +47,9 @@ export function requestValidation(contract: Contract, operations: Operation[]): 
       const unknown: unknown = params.additionalProperty ?? params.unevaluatedProperty;
       const name: unknown = unknown ?? params.missingProperty;
       const path = [...instancePath.split('/').slice(1), ...(name === undefined ? [] : [String(name)])];
-      const what =
+      const reason =
         unknown === undefined ? (name === undefined ? `${message}` : 'is missing') : 'is not in the contract';
-      return diagnostic(['body', ...path], keyword, what);
+      return diagnostic(['body', ...path], keyword, reason);
     });
   };
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Directory } from '../src/auth/directory.ts';
 import { Vault } from '../src/auth/vault.ts';
 import { readConfig } from '../src/config.ts';
-import { makeDemoTenants } from '../src/demo-data/profiles/make-demo-tenants.ts';
+import { createDemoTenants } from '../src/demo-data/profiles/make-demo-tenants.ts';
 import { isProfile } from '../src/demo-data/profiles/profile.ts';
 import { onDatabase } from '../src/operator/run-commands.ts';
 import { tenantNamed } from '../src/operator/tenants.ts';
@@ -42,7 +42,7 @@ export async function openMidFirm(database: string | undefined, profile: string)
   };
 }
 
-async function fillDatabase(profile: Parameters<typeof makeDemoTenants>[0]['profile']) {
+async function fillDatabase(profile: Parameters<typeof createDemoTenants>[0]['profile']) {
   const postgres = await findServer();
   const name = `bench_firm_${process.pid}`;
   await runOn(postgres.url, `create database ${name} template template0`);
@@ -50,7 +50,7 @@ async function fillDatabase(profile: Parameters<typeof makeDemoTenants>[0]['prof
   const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-bench-'));
   const config = readConfig({ DATABASE_URL: url, DATA_DIR: dataDir, MASTER_KEY: randomBytes(32).toString('base64') });
   const wanted = { databaseUrl: url, profile, name: `demo_${profile}`, log: console.log };
-  await onDatabase(config, (operator) => makeDemoTenants({ operator, ...wanted }));
+  await onDatabase(config, (operator) => createDemoTenants({ operator, ...wanted }));
   return {
     url,
     async drop() {

@@ -1,7 +1,7 @@
 /**
- * Bundles the server and its dependencies into `dist`: 1,700 modules become a few files, which load in a third of the time and
- * take less memory. With `--if-stale` it does nothing if the bundle comes from these sources. What a test or a benchmark
- * imports stays unbundled.
+ * Bundles the server and its dependencies into `dist`: 1,700 modules become a few files, which load in a third of the
+ * time and use less memory. With `--if-stale` it does nothing if the bundle is up to date. Modules that a test or a
+ * benchmark imports remain unbundled.
  */
 import { createHash } from 'node:crypto';
 import { glob, readFile, rename, rm, writeFile } from 'node:fs/promises';
@@ -14,7 +14,7 @@ const output = join(root, 'packages/server/dist');
 const sources = ['packages/server/{src,scripts}/**/*.ts', 'packages/spec/src/*.ts', 'pnpm-lock.yaml'];
 const markFile = join(output, 'sources.sha256');
 
-/** Makes the bundle that belongs to the sources as they are, if it is not there. @returns whether it had to */
+/** Creates the bundle of the current sources if it does not exist. @returns whether it was created */
 export async function ensureBundle(): Promise<boolean> {
   const mark = await markOfSources();
   if ((await readFile(markFile, 'utf8').catch(() => '')) === mark) return false;
@@ -23,15 +23,15 @@ export async function ensureBundle(): Promise<boolean> {
 }
 
 async function bundle(mark: string): Promise<void> {
-  // Loaded here: it takes longer to load than it takes to see that the bundle is up to date.
+  // Loaded lazily: loading it takes longer than checking that the bundle is up to date.
   const { rolldown } = await import('rolldown');
   const build = await rolldown({
     input: { cli: join(root, 'packages/server/src/cli.ts') },
     platform: 'node',
-    // These load files or modules that are beside their own. pg tries pg-native, and does without.
+    // These load files or modules next to their own. pg tries to load pg-native, which is optional.
     external: [/^@electric-sql\/pglite/, 'file-type', 'pg-native'],
   });
-  // A process that runs keeps loading chunks, so the old ones are replaced at once and not written over.
+  // A running process still loads chunks, so the old ones are replaced atomically and not overwritten.
   const unfinished = `${output}.${process.pid}`;
   await build.write({ dir: unfinished, format: 'esm' });
   await build.close();

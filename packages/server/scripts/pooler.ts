@@ -1,6 +1,7 @@
 /**
- * Holds the service to its tenants behind PgBouncer, in session and in transaction mode: two tenants, 8 connections, 10,000
- * calls of several kinds, every response compared with what was stored. It takes the package `pgbouncer` of Debian or the like.
+ * Tests the isolation of tenants behind PgBouncer, in session and in transaction mode: two tenants, 8 connections, 10,000
+ * calls of several kinds, every response compared with the stored data. It requires PgBouncer, such as the Debian package
+ * `pgbouncer`.
  */
 
 import { mixedCalls } from '../test/mixed-calls.ts';

@@ -9,7 +9,7 @@ import { findUnstorable } from './http/body.ts';
 import { checkRequest } from './http/check-request.ts';
 import { deprecationHeaders } from './http/deprecation.ts';
 import { checkAccept, hasTag } from './http/headers.ts';
-import { type Claim, claimKey, isKept, type KeptAnswer } from './http/idempotency.ts';
+import { type Claim, claimKey, isReplay, type StoredResponse } from './http/idempotency.ts';
 import { bodyReader, cleanParameters } from './http/input.ts';
 import { checkLargeRequest, largeBody } from './http/large-bodies.ts';
 import { withPacedBodies } from './http/paced-body.ts';
@@ -24,18 +24,17 @@ import type { Service } from './service.ts';
 import { type Credentials, signIn } from './sign-in.ts';
 import { systemRoutes } from './system-routes.ts';
 
-/** An answer on its way out. */
-interface Answer {
+interface HandlerResult {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body: unknown;
 }
 
 /**
- * The service over HTTP: the way of a request, in order. This is the only place that knows requests and responses; every
- * step works on values, and a step that refuses throws a `Problem`.
+ * The service over HTTP: the steps of a request, in order. Only this module handles requests and responses; every step
+ * works on values and throws a `Problem` to reject the request.
  *
- * @throws Error at start where an operation of the contract names no role.
+ * @throws Error at start if an operation of the contract names no role.
  */
 export function createApp(service: Service): RequestListener {
   checkRoles();
@@ -43,27 +42,27 @@ export function createApp(service: Service): RequestListener {
   const readBody = bodyReader();
   const app = express();
   app.disable('x-powered-by');
-  // Handlers set the ETag; one that Express calculates would be another.
+  // Handlers set the ETag; the one that Express calculates would differ.
   app.disable('etag');
   app.set('trust proxy', service.config.trustProxy);
   app.use(systemRoutes(service));
   app.use(paymentPages(service));
   app.all(contentPath, contentRoute(service));
-  app.use((request, response) => answer(request, response));
+  app.use((request, response) => handle(request, response));
   return withPacedBodies((request, response) =>
-    app(request as Request, response as Response, (error) => last(response as Response, error)),
+    app(request as Request, response as Response, (error) => sendFallback(response as Response, error)),
   );
 
-  async function answer(request: Request, response: Response): Promise<void> {
+  async function handle(request: Request, response: Response): Promise<void> {
     const started = process.hrtime.bigint();
     const requestId = uuidv7();
     const traceparent = readTraceparent(request.get('traceparent'));
-    // Made when somebody has something to say: most requests end with the one line below.
-    const log = once(() => service.log.child({ requestId, ...(traceparent === undefined ? {} : { traceparent }) }));
+    // Created lazily: most requests log only the one line below.
+    const log = lazily(() => service.log.child({ requestId, ...(traceparent === undefined ? {} : { traceparent }) }));
     const headers: Record<string, string> = { 'X-Request-Id': requestId };
     let operation: Operation | undefined;
     let tenant: string | undefined;
-    let outcome: Answer;
+    let result: HandlerResult;
     try {
       const route = findRoute(request.method, request.path);
       operation = route.operation;
@@ -74,18 +73,19 @@ export function createApp(service: Service): RequestListener {
       const tenantName = request.get('tenant');
       const open: PublicContext = { service, operation, requestId, traceparent, address, tenantName };
       const context: PublicContext | Context = isPublic(operation) ? open : await signIn(open, credentials(request));
-      // Without a caller there is nobody to limit yet: the operation does so when it knows whose key it has.
+      // A request without a caller has no user to limit yet: the operation applies the limit once it has verified the
+      // key.
       if (context.caller !== undefined) {
         tenant = context.tenant.name;
-        const who = `${context.tenant.id}/${context.caller.apiUserId}`;
-        Object.assign(headers, await service.rateLimit.take(operation, who));
+        const user = `${context.tenant.id}/${context.caller.apiUserId}`;
+        Object.assign(headers, await service.rateLimit.take(operation, user));
         authorize(operation, context.caller.roles);
       }
 
       const bytes = await readBody(operation, request, response);
       const path = cleanParameters('path', route.path);
       const query = cleanParameters('query', request.query);
-      // Only whole requests wait for their turn: a slow sender must not hold a place.
+      // Only complete requests wait for their turn: a slow sender must not occupy a place.
       const leave = await service.shares.enter(tenant ?? '', context.caller?.apiUserId ?? address);
       try {
         const raw = { path, query, headers: request.headers, bytes };
@@ -95,8 +95,8 @@ export function createApp(service: Service): RequestListener {
           : checkRequest(service.validator, operation, raw));
 
         const input = { path, ...checked, bytes };
-        outcome = await (isKeyed(context, request)
-          ? onlyOnce(context, request.get('idempotency-key') ?? '', input)
+        result = await (isKeyed(context, request)
+          ? handleOnce(context, request.get('idempotency-key') ?? '', input)
           : handlerOf(operation)(context, input));
       } finally {
         leave();
@@ -105,70 +105,70 @@ export function createApp(service: Service): RequestListener {
       const problem = toProblem(error, log());
       if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(request.ip ?? '');
       Object.assign(headers, problem.headers);
-      outcome = { status: problem.status, body: problemDocument(problem, requestId) };
+      result = { status: problem.status, body: problemDocument(problem, requestId) };
     }
     if (operation !== undefined) {
-      outcome = await checkAnswer(operation, outcome, requestId, log);
-      if (isKnown(operation, outcome, request.get('if-none-match')))
-        outcome = { status: 304, headers: outcome.headers, body: undefined };
+      result = await checkResult(operation, result, requestId, log);
+      if (isNotModified(operation, result, request.get('if-none-match')))
+        result = { status: 304, headers: result.headers, body: undefined };
     }
-    send(response, outcome, headers);
+    send(response, result, headers);
 
     const seconds = Number(process.hrtime.bigint() - started) / 1e9;
-    service.metrics.answered(operation?.id ?? 'none', outcome.status, seconds);
+    service.metrics.responded(operation?.id ?? 'none', result.status, seconds);
     service.log.info({
       requestId,
       ...(traceparent === undefined ? {} : { traceparent }),
       operation: operation?.id,
       tenant,
       method: request.method,
-      status: outcome.status,
+      status: result.status,
       milliseconds: Math.round(seconds * 1e5) / 100,
     });
   }
 
-  /** What no step has answered: a request for something that is no path, or a fault of the steps themselves. */
-  function last(response: Response, error: unknown): void {
+  /** Sends the response if no route did: an unknown path, or an error in the steps themselves. */
+  function sendFallback(response: Response, error: unknown): void {
     if (response.headersSent) return void response.destroy();
     const problem =
       error === undefined ? new Problem('NOT_FOUND', 'This path does not exist.') : toProblem(error, service.log);
     send(response, { status: problem.status, headers: problem.headers, body: problemDocument(problem, uuidv7()) }, {});
   }
 
-  /** Runs a handler under an `Idempotency-Key`: its answer is kept in the transaction that does its work. */
-  async function onlyOnce(context: Context, key: string, input: Parameters<AnyHandler>[1]): Promise<Answer> {
-    // The key goes with a hash of the input, and what cannot be stored has none.
+  /** Runs a handler under an `Idempotency-Key`: its response is stored in the same transaction as its changes. */
+  async function handleOnce(context: Context, key: string, input: Parameters<AnyHandler>[1]): Promise<HandlerResult> {
+    // The key is stored with a hash of the input, and values that cannot be stored cannot be hashed.
     const unstorable = findUnstorable(input.body);
     if (unstorable !== undefined) throw invalid(unstorable.pointer, 'UNSTORABLE', unstorable.detail);
     const claim = await claimKey(service.store, context, context.operation, key, input);
-    if (isKept(claim)) return { ...claim, headers: { ...claim.headers, 'Idempotency-Replayed': 'true' } };
-    // A key that stays claimed is free again after a minute.
+    if (isReplay(claim)) return { ...claim, headers: { ...claim.headers, 'Idempotency-Replayed': 'true' } };
+    // A key that remains claimed becomes available again after a minute.
     const release = () =>
       claim.release().catch((error: unknown) => service.log.warn({ err: error }, 'A key was not released.'));
     try {
-      const outcome = await handlerOf(context.operation)({ ...context, write: keeping(context, claim) }, input);
-      if (!claim.isKept()) await release();
-      return outcome;
+      const result = await handlerOf(context.operation)({ ...context, write: storingResult(context, claim) }, input);
+      if (!claim.isStored()) await release();
+      return result;
     } catch (error) {
       await release();
       throw error;
     }
   }
 
-  /** In an answer that breaks the contract, the caller hears of our fault instead; we hear of it loudly. */
-  async function checkAnswer(
+  /** Replaces a response that violates the contract with an `INTERNAL_ERROR` problem, and logs the findings. */
+  async function checkResult(
     operation: Operation,
-    outcome: Answer,
+    result: HandlerResult,
     requestId: string,
     log: () => Service['log'],
-  ): Promise<Answer> {
-    const isProblem = outcome.status >= 400;
-    if (!isProblem && Math.random() >= service.config.answerValidation) return outcome;
-    const findings = await service.validator.answer(operation, outcome.status, mediaType(outcome.status), outcome.body);
-    if (findings.length === 0) return outcome;
-    service.metrics.wrongAnswers.inc({ operation: operation.id, status: outcome.status });
+  ): Promise<HandlerResult> {
+    const isProblem = result.status >= 400;
+    if (!isProblem && Math.random() >= service.config.responseValidation) return result;
+    const findings = await service.validator.response(operation, result.status, mediaType(result.status), result.body);
+    if (findings.length === 0) return result;
+    service.metrics.invalidResponses.inc({ operation: operation.id, status: result.status });
     log().error(
-      { operation: operation.id, status: outcome.status, findings },
+      { operation: operation.id, status: result.status, findings },
       'A response violates the contract and was not sent.',
     );
     const fault = new Problem(
@@ -179,12 +179,12 @@ export function createApp(service: Service): RequestListener {
   }
 }
 
-/** What is made the first time that it is asked for. */
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
+/** Returns a function that calls `create` once and then returns the same value. */
+function lazily<T>(create: () => T): () => T {
+  let value: T | undefined;
   return () => {
-    made ??= make();
-    return made;
+    value ??= create();
+    return value;
   };
 }
 
@@ -200,14 +200,14 @@ function isKeyed(context: PublicContext | Context, request: Request): context is
   );
 }
 
-function keeping(context: Context, claim: Claim): Context['write'] {
+function storingResult(context: Context, claim: Claim): Context['write'] {
   return (work) =>
     context.write(async (unit) => {
       const result = await work(unit);
-      const { status, headers = {}, body } = result as Partial<KeptAnswer>;
+      const { status, headers = {}, body } = result as Partial<StoredResponse>;
       if (status === undefined)
-        throw new Error(`${context.operation.id} takes an Idempotency-Key: its write must return its result.`);
-      await claim.keep(unit.transaction, { status, headers, body });
+        throw new Error(`${context.operation.id} accepts an Idempotency-Key: its write must return its result.`);
+      await claim.store(unit.transaction, { status, headers, body });
       return result;
     });
 }
@@ -216,8 +216,12 @@ function handlerOf(operation: Operation): AnyHandler {
   return handlers[operation.id] as AnyHandler;
 }
 
-/** Whether the caller of a read has what it would get, by the tag that it sent. */
-function isKnown(operation: Operation, { status, headers }: Answer, ifNoneMatch: string | undefined): boolean {
+/** Whether the caller already has the current representation, by its `If-None-Match`. */
+function isNotModified(
+  operation: Operation,
+  { status, headers }: HandlerResult,
+  ifNoneMatch: string | undefined,
+): boolean {
   const tag = headers?.ETag;
   return status === 200 && tag !== undefined && operation.statuses.includes(304) && hasTag(ifNoneMatch, tag);
 }
@@ -226,14 +230,14 @@ function mediaType(status: number): string {
   return status >= 400 ? 'application/problem+json' : 'application/json';
 }
 
-function send(response: Response, answer: Answer, headers: Readonly<Record<string, string>>): void {
-  const common = { ...dataHeaders, ...headers, ...answer.headers };
-  if (answer.status === 304) return void response.writeHead(304, common).end();
-  const body = JSON.stringify(answer.body);
-  // Not `json`: it would compare the tag, too, and return 304 where the contract does not declare it.
-  response.writeHead(answer.status, {
+function send(response: Response, result: HandlerResult, headers: Readonly<Record<string, string>>): void {
+  const common = { ...dataHeaders, ...headers, ...result.headers };
+  if (result.status === 304) return void response.writeHead(304, common).end();
+  const body = JSON.stringify(result.body);
+  // Not `json`: it would also compare ETags, and return 304 where the contract does not declare it.
+  response.writeHead(result.status, {
     ...common,
-    'Content-Type': `${mediaType(answer.status)}; charset=utf-8`,
+    'Content-Type': `${mediaType(result.status)}; charset=utf-8`,
     'Content-Length': Buffer.byteLength(body),
   });
   response.end(body);

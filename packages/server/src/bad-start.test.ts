@@ -12,7 +12,7 @@ import { type Environment, processEnvironment, runCli } from '../test/process.ts
 import { openPglite } from './store/pglite.ts';
 
 const environment = await processEnvironment();
-// What the first start creates: the signing key, encrypted with the master key.
+// The first start creates the signing key, encrypted with the master key.
 await runCli(environment, 'tenant', 'create', 'hartwell');
 
 async function listener(): Promise<Server> {
@@ -22,20 +22,20 @@ async function listener(): Promise<Server> {
   return server;
 }
 const takenPort = String(portOf(await listener()));
-/** It accepts connections and never says anything. */
+/** A port that accepts connections and never sends anything. */
 const silentPort = String(portOf(await listener()));
 
 interface BadStart {
   readonly name: string;
-  /** What is different from the settings of a good start. */
+  /** The settings that differ from those of a valid start. */
   readonly settings: () => Environment | Promise<Environment>;
   readonly says: RegExp;
 }
 
 const onBothEngines: BadStart[] = [
-  { name: 'a port that is no number', settings: () => ({ PORT: 'x' }), says: /PORT: .*"x"/ },
+  { name: 'a port that is not a number', settings: () => ({ PORT: 'x' }), says: /PORT: .*"x"/ },
   {
-    name: 'a port that is taken',
+    name: 'a port that is in use',
     settings: () => ({ PORT: takenPort }),
     says: new RegExp(`^Port ${takenPort} is in use. Stop the program that uses it, or set PORT to another port.$`),
   },
@@ -45,22 +45,22 @@ const onBothEngines: BadStart[] = [
     says: /^This machine does not have the address 203\.0\.113\.1\. Set HOST to one of its addresses/,
   },
   {
-    name: 'a master key of another length',
+    name: 'a master key of the wrong length',
     settings: () => ({ MASTER_KEY: 'c2hvcnQ=' }),
     says: /^The master key must be 32 bytes in base64\./,
   },
   {
-    name: 'a master key that the database does not know',
+    name: 'a master key that does not match the database',
     settings: () => ({ MASTER_KEY: Buffer.alloc(32, 1).toString('base64') }),
     says: /^MASTER_KEY is not the key with which this database was set up\./,
   },
   {
-    name: 'a database that a later version has been at',
+    name: 'a database of a later version',
     settings: async () => {
       const changed = engineName === 'pglite' ? { DATA_DIR: await copyOfData() } : {};
-      const spoilt = { ...environment, ...changed };
-      await runAsOwner(spoilt, `insert into schema_migration (name, timestamp) values ('9999_later', '')`);
-      onTestFinished(() => runAsOwner(spoilt, `delete from schema_migration where name = '9999_later'`));
+      const damaged = { ...environment, ...changed };
+      await runAsOwner(damaged, `insert into schema_migration (name, timestamp) values ('9999_later', '')`);
+      onTestFinished(() => runAsOwner(damaged, `delete from schema_migration where name = '9999_later'`));
       return changed;
     },
     says: /^The database is newer than this program: it has 9999_later\./,
@@ -88,7 +88,7 @@ const onPglite: BadStart[] = [
     says: /^Users other than its owner may write to .+ Run: chmod go-w '.+'$/,
   },
   {
-    name: 'a data directory of another user',
+    name: 'a data directory that belongs to another user',
     settings: async () => {
       if (process.geteuid?.() !== 0) return { DATA_DIR: '/' };
       const folder = await copyOfData();
@@ -107,7 +107,7 @@ const onPglite: BadStart[] = [
     says: /^Users other than its owner may read or write .+ Run: chmod 600 '.+'$/,
   },
   {
-    name: 'a database that is broken',
+    name: 'a corrupt database',
     settings: async () => {
       const folder = await copyOfData();
       await writeFile(join(folder, 'database/database/global/pg_control'), 'spoilt');
@@ -119,12 +119,12 @@ const onPglite: BadStart[] = [
 
 const onPostgres: BadStart[] = [
   {
-    name: 'an address that is none',
+    name: 'an invalid URL',
     settings: () => ({ DATABASE_URL: 'localhost' }),
     says: /DATABASE_URL: .*postgres:/,
   },
   {
-    name: 'a server that is not there',
+    name: 'a server that is not running',
     settings: () => ({ DATABASE_URL: changedUrl({ port: '1' }) }),
     says: /^The PostgreSQL server cannot be reached \(ECONNREFUSED\)\.$/,
   },
@@ -147,7 +147,7 @@ const onPostgres: BadStart[] = [
 ];
 
 test.each([...onBothEngines, ...(engineName === 'pglite' ? onPglite : onPostgres)])(
-  'the process ends with a sentence and exit code 1: $name',
+  'the process prints one sentence and exits with code 1: $name',
   async ({ settings, says }) => {
     const { code, out, error } = await runCli({ ...environment, ...(await settings()) }, 'serve');
     expect(error.trim()).toMatch(says);
@@ -157,7 +157,7 @@ test.each([...onBothEngines, ...(engineName === 'pglite' ? onPglite : onPostgres
   },
 );
 
-/** A copy of the data directory that a test may spoil. */
+/** Copies the data directory, so that a test can modify it. */
 async function copyOfData(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-spoilt-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

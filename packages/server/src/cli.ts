@@ -1,12 +1,12 @@
 import { enableCompileCache } from 'node:module';
 import { fileURLToPath } from 'node:url';
 
-// Whatever this process writes is for its user alone.
+// Files that this process writes are readable by its user only.
 process.umask(0o077);
 
-// Node says nothing of what dependencies use that is deprecated, but in the bundle it takes them for ours.
+// Node hides deprecation warnings of dependencies, but treats bundled dependencies as our own code.
 process.noDeprecation = true;
 
-// Compiling the sources takes a second of a start. What was compiled is kept beside the dependencies.
+// Compiling the sources takes a second at each start. The compiled code is cached next to the dependencies.
 enableCompileCache(fileURLToPath(new URL('../../../node_modules/.cache/node', import.meta.url)));
 await import('./program.ts');

@@ -17,12 +17,12 @@ function listed(text: string): string[] {
   return [...commands.matchAll(/^ {2}([a-z-]+)/gm)].map(([, name]) => name ?? '').filter((name) => name !== 'help');
 }
 
-test('every command says what it is for and what it takes', async () => {
+test('every command has a help text with its purpose and its arguments', async () => {
   const found: string[] = [];
   const explore = async (...command: string[]): Promise<void> => {
     const text = await help(...command);
     expect(text).toMatch(/^Usage: /);
-    // A sentence of its own, between the usage and the options.
+    // A sentence between the usage and the options.
     expect(text).toMatch(/\n\n[A-Z][\s\S]+?\.\n\n/);
     const inner = listed(text);
     if (inner.length === 0) found.push(command.join(' '));

@@ -10,15 +10,15 @@ import { ensurePrivateDirectory, NotPrivate, readSecretFile } from './store/priv
 export interface Config {
   readonly host: string;
   readonly port: number;
-  /** Where browsers reach this service, without a slash at the end: links to payment pages start with it. */
+  /** The URL at which browsers reach this service, without a trailing slash. Links to payment pages start with it. */
   readonly publicUrl: string;
-  /** PostgreSQL; without it the embedded database in `dataDir`. */
+  /** URL of PostgreSQL; undefined selects the embedded database in `dataDir`. */
   readonly databaseUrl: string | undefined;
   readonly dataDir: string;
-  /** Where the content of files is kept; in `dataDir`, if undefined. */
+  /** The bucket that stores the content of files; undefined stores it in `dataDir`. */
   readonly s3: S3Settings | undefined;
   readonly poolSize: number;
-  /** `transaction`, where PostgreSQL is reached through a pooler in that mode. */
+  /** `transaction` if PostgreSQL is reached through a pooler in that mode. */
   readonly pooler: 'transaction' | undefined;
   /** How long PostgreSQL may take to accept the first connection, in milliseconds. */
   readonly firstConnect: number;
@@ -29,21 +29,21 @@ export interface Config {
   readonly maxConnectionsPerAddress: number;
   readonly masterKey: Buffer;
   readonly logLevel: string;
-  /** The share of answers that are validated before they are sent, from 0 to 1. Problems are always validated. */
-  readonly answerValidation: number;
-  /** What the contract's rate limits are multiplied with; 0 switches them off. */
+  /** Share of responses that are validated before they are sent, from 0 to 1. Problems are always validated. */
+  readonly responseValidation: number;
+  /** Factor for the contract's rate limits; 0 disables them. */
   readonly rateLimitFactor: number;
-  /** Which proxies' `X-Forwarded-For` is believed: how many before this process, or the networks that they are in. */
+  /** Proxies whose `X-Forwarded-For` is trusted: the number of proxies in front of this process, or their networks. */
   readonly trustProxy: number | readonly string[];
-  /** Where `/metrics` is served; with the rest, if undefined. */
+  /** Separate port for `/metrics`; undefined serves it with everything else. */
   readonly metricsPort: number | undefined;
-  /** What `/metrics` asks for as a bearer token; nothing, if undefined. */
+  /** Bearer token that `/metrics` requires; undefined requires none. */
   readonly metricsToken: string | undefined;
   /** Whether this process runs background jobs and the clock. */
   readonly background: boolean;
-  /** Whether events can be delivered to this machine, over HTTP too. For development only. */
+  /** Whether events can be delivered to this machine, also over HTTP. For development only. */
   readonly webhookAllowLoopback: boolean;
-  /** Who processes payments through links; undefined where nobody does. */
+  /** The payment processor of payment links; undefined if payments are disabled. */
   readonly payments: PaymentSettings | undefined;
 }
 
@@ -65,18 +65,18 @@ const atLeast = (smallest: number) =>
   });
 
 const databaseAddress = makeValidator<string>((text) => {
-  // The text has a password in it, so no message repeats it.
+  // The text contains a password, so no message repeats it.
   if (text !== '' && !(/^postgres(ql)?:/.test(text) && URL.canParse(text))) {
     throw new Error('an address such as postgres://user:password@host:5432/database');
   }
   return text;
 });
 
-/** Trusting every proxy would let each caller choose an address: `X-Forwarded-For` is what the caller sends, and more. */
+/** Trusting every proxy would let callers choose their address: `X-Forwarded-For` includes what the caller sends. */
 const trustedProxies = makeValidator<number | readonly string[]>((text) => {
   if (/^\d$/.test(text)) return Number(text);
   const networks = text.split(',').map((network) => network.trim());
-  // A longer number would pass for an address of version 4.
+  // A larger number would pass for an IPv4 address.
   if (!/^\d+$/.test(text) && areNetworks(networks)) return networks;
   throw new Error(
     'the number of proxies before this process, or their networks, such as "1" or "10.0.0.0/8, 127.0.0.1"',
@@ -93,9 +93,9 @@ function areNetworks(networks: string[]): boolean {
 }
 
 /**
- * The settings of the process, from environment variables.
+ * Reads the settings of the process from environment variables.
  *
- * @throws Error that names each variable that is wrong, and what it should be.
+ * @throws Error that lists each invalid variable and its valid values.
  */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
   const faults: string[] = [];
@@ -155,7 +155,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     maxConnectionsPerAddress: read.MAX_CONNECTIONS_PER_ADDRESS,
     masterKey: decodeMasterKey(read.MASTER_KEY === '' ? keyBeside(databaseUrl, dataDir) : read.MASTER_KEY),
     logLevel: read.LOG_LEVEL,
-    answerValidation: read.VALIDATE_RESPONSES,
+    responseValidation: read.VALIDATE_RESPONSES,
     rateLimitFactor: read.RATE_LIMIT_FACTOR,
     trustProxy: read.TRUST_PROXY,
     metricsPort: read.METRICS_PORT === 0 ? undefined : read.METRICS_PORT,
@@ -166,7 +166,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
   };
 }
 
-/** The sandbox moves no money, so it is only taken by itself where payers cannot be: on this machine. */
+/** The sandbox moves no money, so it is the default only where the service is reachable from this machine alone. */
 function paymentSettings(
   read: { PAYMENT_PROCESSOR: string; STRIPE_SECRET_KEY: string; STRIPE_WEBHOOK_SECRET: string },
   publicUrl: string,
@@ -175,7 +175,7 @@ function paymentSettings(
   if (processor === 'sandbox') return { processor };
   if (processor !== 'stripe') return processor === '' && isLoopback(publicUrl) ? { processor: 'sandbox' } : undefined;
   const [secretKey, webhookSecret] = [read.STRIPE_SECRET_KEY, read.STRIPE_WEBHOOK_SECRET];
-  // No message repeats what was set: it is, or is almost, a secret.
+  // No message repeats the value: it is a secret, or nearly one.
   if (!/^(sk|rk)_/.test(secretKey))
     throw new Error('PAYMENT_PROCESSOR is stripe: set STRIPE_SECRET_KEY to a key that begins with sk_ or rk_.');
   if (!/^whsec_/.test(webhookSecret))
@@ -197,7 +197,10 @@ function s3Settings(bucket: string, region: string, endpoint: string): S3Setting
   );
 }
 
-/** Systems allow about a hundred bytes for the path of a socket, and the server listens on one in the data directory. */
+/**
+ * Operating systems limit the path of a socket to about a hundred bytes, and the server listens on one in the data
+ * directory.
+ */
 const longestDataDir = 90;
 
 function prepareDataDirectory(dataDir: string): void {
@@ -214,19 +217,19 @@ function prepareDataDirectory(dataDir: string): void {
   }
 }
 
-/** On the embedded database, a key that is created once and kept beside the data, readable by its owner only. */
+/** The master key of the embedded database: created once and stored in the data directory, readable by its owner only. */
 function keyBeside(databaseUrl: string | undefined, dataDir: string): string {
   if (databaseUrl !== undefined) {
     throw new Error(
-      'MASTER_KEY is missing. It encrypts what must not be readable in the database. Make one with: openssl rand -base64 32',
+      'MASTER_KEY is missing. It encrypts what must not be readable in the database. Generate one with: openssl rand -base64 32',
     );
   }
   return readSecretFile(join(dataDir, 'master.key'), () => `${randomBytes(32).toString('base64')}\n`);
 }
 
-/** @throws Error where it has another length than keys have; whatever is no base64 is left out by Node. */
+/** @throws Error if the key has the wrong length. Node ignores characters that are not base64. */
 function decodeMasterKey(text: string): Buffer {
   const key = Buffer.from(text, 'base64');
   if (key.length === 32) return key;
-  throw new Error('The master key must be 32 bytes in base64. Make one with: openssl rand -base64 32');
+  throw new Error('The master key must be 32 bytes in base64. Generate one with: openssl rand -base64 32');
 }

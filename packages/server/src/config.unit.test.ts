@@ -8,7 +8,7 @@ test.each([
   ['2', 2],
   ['10.0.0.0/8', ['10.0.0.0/8']],
   ['loopback, 192.168.1.7', ['loopback', '192.168.1.7']],
-])('TRUST_PROXY takes a number of proxies or their networks: %s', (text, expected) => {
+])('TRUST_PROXY accepts a number of proxies or their networks: %s', (text, expected) => {
   expect(readConfig({ ...good, TRUST_PROXY: text }).trustProxy).toEqual(expected);
 });
 
@@ -16,7 +16,7 @@ test.each(['true', 'false', 'yes', '-1', '99', '10.0.0.0/40', '*'])('TRUST_PROXY
   expect(() => readConfig({ ...good, TRUST_PROXY: text })).toThrow(/TRUST_PROXY: .*the number of proxies/s);
 });
 
-test('a fault never shows the password of the database', () => {
+test('no error message contains the password of the database', () => {
   expect(() => readConfig({ ...good, DATABASE_URL: 'http://owner:secret@localhost/db' })).toThrow(
     /^(?!.*secret).*DATABASE_URL/s,
   );

@@ -5,10 +5,10 @@ import { wire } from '../test/wire.ts';
 const environment = await processEnvironment();
 const json = { 'Content-Type': 'application/json' };
 const crashes = 3;
-/** How many onboardings are answered before the process is killed in the midst of more. */
-const answeredBefore = 12;
+/** Number of onboardings that succeed before the process is killed during further ones. */
+const confirmedBefore = 12;
 
-test('a server that is killed again and again loses no client that it has answered for', async () => {
+test('a server that is killed repeatedly loses no client that it has confirmed', async () => {
   await runCli(environment, 'tenant', 'create', 'hartwell');
   const { out } = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'CLNT_R,CLNT_C');
   const apiKey = out.trim();
@@ -36,19 +36,19 @@ test('a server that is killed again and again loses no client that it has answer
     }
 
     const enough = Promise.withResolvers<void>();
-    let answered = 0;
+    let confirmed = 0;
     const onboard = async (name: string): Promise<void> => {
-      const answer = await post('/api/v1/clients/v1/onboard', {
+      const response = await post('/api/v1/clients/v1/onboard', {
         name,
         address: {},
         preferredContact: { lastName: name },
       });
-      if (answer.status !== 201) return;
-      acknowledged.push((answer.json as { clientId: string }).clientId);
-      answered += 1;
-      if (answered === answeredBefore) enough.resolve();
+      if (response.status !== 201) return;
+      acknowledged.push((response.json as { clientId: string }).clientId);
+      confirmed += 1;
+      if (confirmed === confirmedBefore) enough.resolve();
     };
-    // Four at a time, until the process is gone.
+    // Four callers at a time, until the process has exited.
     const callers = [1, 2, 3, 4].map(async (caller) => {
       for (let number = 1; ; number++) await onboard(`Client ${crash} ${caller} ${number}`);
     });
@@ -57,5 +57,5 @@ test('a server that is killed again and again loses no client that it has answer
     await Promise.allSettled(callers);
     await server.finished;
   }
-  expect(acknowledged.length).toBeGreaterThanOrEqual(crashes * answeredBefore);
+  expect(acknowledged.length).toBeGreaterThanOrEqual(crashes * confirmedBefore);
 });

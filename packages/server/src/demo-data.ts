@@ -8,13 +8,14 @@ import { asOperator, tenantNamed } from './operator/tenants.ts';
 import type { Service } from './service.ts';
 
 /**
- * The firm of the contract's examples, with their ids and references: clients and contacts, jobs with time and expenses in every
- * status, bills and payments, letters and files, and what a CRM keeps here. The people and firms are invented.
+ * Creates the firm of the contract's examples, with their IDs and references: clients and contacts, jobs with time and
+ * expenses in every status, bills and payments, letters and files, and custom records of a CRM. All people and firms are
+ * fictitious.
  */
 export async function seedDemoData({ service }: { readonly service: Service }, tenantName: string): Promise<void> {
   const tenant = await tenantNamed({ service }, tenantName);
   const work = await asOperator(service, tenant, 'demo data', (unit) => unit.plan(planFirm));
-  // Only this operation moves entries from one status to another.
+  // Only this operation changes the status of entries.
   const entries = await asOperator(service, tenant, 'upsertEntries', (unit) =>
     unit.plan((plan) => planEntries(plan, work)),
   );

@@ -7,13 +7,13 @@ import type { Service } from './service.ts';
 
 const tenant = 'hartwell';
 
-/** Serves with a demo tenant, and prints what to open and requests to paste. */
+/** Serves with a demo tenant, and prints URLs to open and requests to paste. */
 export async function demo(environment: NodeJS.ProcessEnv): Promise<void> {
   console.log('Opening the database …');
   const { service, address } = await serve({ LOG_LEVEL: 'error', WEBHOOK_ALLOW_LOOPBACK: 'on', ...environment });
   const operator = { service };
   if ((await service.directory.tenant(tenant)) === undefined) {
-    console.log('Making the demo tenant, first start only …');
+    console.log('Creating the demo tenant, first start only …');
     await createDemoTenant(operator);
   }
   const key = await createDemoKey(operator);
@@ -47,21 +47,21 @@ Stop with Ctrl+C. What you write is kept in ${service.config.dataDir}, also when
 power failure: the embedded database does not flush to disk. Run on PostgreSQL where that matters (README).`);
 }
 
-/** Creates the firm of the contract's examples. The requests that the reference prints succeed there. */
+/** Creates the firm of the contract's examples. The requests printed in the reference succeed for this tenant. */
 export async function createDemoTenant(operator: { readonly service: Service }): Promise<void> {
   const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
   await createTenant(operator, { name: tenant, displayName: 'Hartwell & Oakes LLP', ...place });
   await seedDemoData(operator, tenant);
   const { store, storage, config } = operator.service;
-  const made = await tenantNamed(operator, tenant);
+  const created = await tenantNamed(operator, tenant);
   const crm = { user: 'hartwell-crm', roles: ['API_ADMIN'] };
-  const apiUserId = await store.write(made.id, (transaction) => ensureApiUser(transaction, made, crm));
-  await loadProfile({ store, storage, databaseUrl: config.databaseUrl }, made.id, 'tiny', apiUserId);
+  const apiUserId = await store.write(created.id, (transaction) => ensureApiUser(transaction, created, crm));
+  await loadProfile({ store, storage, databaseUrl: config.databaseUrl }, created.id, 'tiny', apiUserId);
 }
 
-/** Creates an API key of a user who may do everything in the demo tenant. @returns the key */
+/** Creates an API key with all roles in the demo tenant, and returns it. */
 export async function createDemoKey(operator: { readonly service: Service }): Promise<string> {
   const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
-  const wanted = { tenant, user: 'demo', roles, days: 7, description: 'printed at start' };
-  return (await createApiKey(operator, wanted)).key;
+  const options = { tenant, user: 'demo', roles, days: 7, description: 'printed at start' };
+  return (await createApiKey(operator, options)).key;
 }

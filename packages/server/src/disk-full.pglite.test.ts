@@ -7,7 +7,7 @@ import { wire } from '../test/wire.ts';
 
 const json = { 'Content-Type': 'application/json' };
 
-test('a full disk loses nothing, is named in a 503, and writes succeed again when there is space', async (context) => {
+test('a full disk loses no data, is reported as 503, and writes succeed again once there is space', async (context) => {
   const environment = await processEnvironment();
   await runCli(environment, 'tenant', 'create', 'hartwell');
   const { out } = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'CLNT_R,CLNT_C');
@@ -25,19 +25,19 @@ test('a full disk loses nothing, is named in a 503, and writes succeed again whe
   let number = 0;
   const onboard = async () => {
     number += 1;
-    const answer = await post('/api/v1/clients/v1/onboard', { name: `Client ${number}`, address: {} });
-    if (answer.status === 201) acknowledged.push((answer.json as { clientId: string }).clientId);
-    return answer;
+    const response = await post('/api/v1/clients/v1/onboard', { name: `Client ${number}`, address: {} });
+    if (response.status === 201) acknowledged.push((response.json as { clientId: string }).clientId);
+    return response;
   };
 
   for (const left of [0, 300_000]) {
     expect(await onboard()).toMatchObject({ status: 201 });
     fillDisk(filler, left);
     for (let rejected = 0; rejected < 20; ) {
-      const answer = await onboard();
-      if (answer.status === 201) continue;
+      const response = await onboard();
+      if (response.status === 201) continue;
       const detail = expect.stringMatching(/^The disk of the database is full/);
-      expect(answer).toMatchObject({ status: 503, json: { code: 'SERVICE_UNAVAILABLE', detail } });
+      expect(response).toMatchObject({ status: 503, json: { code: 'SERVICE_UNAVAILABLE', detail } });
       rejected += 1;
     }
     expect(await wire(server.address, { path: '/healthz' })).toMatchObject({ status: 200 });

@@ -3,7 +3,9 @@ import { problemOfViolations, Violation } from './entity/violation.ts';
 import { Problem } from './http/problem.ts';
 import { DatabaseUnavailable, DiskFull, TimeBudgetExceeded, TransactionConflict } from './store/errors.ts';
 
-/** Whatever a step threw, as the problem that the caller is told. What we did not foresee is logged, and told as our fault. */
+/**
+ * Converts an error to the problem that the caller receives. Unexpected errors are logged and become `INTERNAL_ERROR`.
+ */
 export function toProblem(error: unknown, log: Logger): Problem {
   if (error instanceof Problem) return error;
   if (error instanceof Violation) return problemOfViolations([error]);
@@ -19,7 +21,7 @@ export function toProblem(error: unknown, log: Logger): Problem {
   );
 }
 
-/** Repeating the read at once would cost the same and end the same way, so it is to wait longer than for other failures. */
+/** An immediate retry would cost the same and fail again, so `Retry-After` is longer than for other failures. */
 function readTimeout(seconds: number): Problem {
   return new Problem(
     'READ_TIMEOUT',
@@ -28,7 +30,7 @@ function readTimeout(seconds: number): Problem {
   );
 }
 
-/** What a caller may know of a database that is not available: nothing of its address or its statements. */
+/** Describes an unavailable database to callers, without its address or statements. */
 export function unavailability(error: unknown): string {
   if (error instanceof DiskFull) {
     return 'The disk of the database is full, and nothing was written. Try again after the operator has freed space.';

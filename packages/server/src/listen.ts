@@ -1,9 +1,9 @@
 import type { Server } from 'node:http';
 
 /**
- * Begins to listen.
+ * Starts listening.
  *
- * @param setting the name of the variable that the port comes from
+ * @param setting the environment variable that sets the port
  * @throws Error with a sentence for the operator
  */
 export function listen(server: Server, host: string, port: number, setting: string): Promise<void> {

@@ -1,6 +1,6 @@
 import type { LoggerOptions } from 'pino';
 
-/** Structured logs, one JSON object a line. Whatever could hold a secret is cut out before it is written. */
+/** Options for structured logs, one JSON object per line. Fields that could contain secrets are redacted. */
 export function logOptions(level: string): LoggerOptions {
   return {
     level,

@@ -22,29 +22,29 @@ async function tokenFor(address: string, apiKey: string): Promise<string> {
   return (exchanged.json as { access_token: string }).access_token;
 }
 
-test('the operator does things with the server running or not, and the server knows of them', async () => {
-  // Nobody serves yet: the commands work on the database themselves.
+test('operator commands work with and without a running server, which notices their changes', async () => {
+  // No server is running yet: the commands open the database themselves.
   expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
   const again = await runCli(environment, 'tenant', 'create', 'hartwell');
   expect(again).toMatchObject({ code: 1, out: '', error: 'The tenant hartwell already exists.\n' });
 
   const server = await startServer(environment);
-  const made = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
-  expect(made).toMatchObject({ code: 0, error: expect.stringContaining('valid until') });
-  const token = await tokenFor(server.address, made.out.trim());
+  const created = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'REF_R,CLNT_R');
+  expect(created).toMatchObject({ code: 0, error: expect.stringContaining('valid until') });
+  const token = await tokenFor(server.address, created.out.trim());
   const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'hartwell' };
   expect(await wire(server.address, { method: 'POST', path: '/gql/v1/orgs', headers, body: '{}' })).toMatchObject({
     status: 200,
     json: { data: [{ name: 'hartwell' }] },
   });
 
-  const [rotated, refused, listed] = await Promise.all([
+  const [rotated, rejected, listed] = await Promise.all([
     runCli(environment, 'signing-key', 'rotate'),
     runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'ROOT'),
     runCli(environment, 'api-key', 'list', 'hartwell'),
   ]);
   expect(rotated).toMatchObject({ code: 0, error: '' });
-  expect(refused).toMatchObject({ code: 1, error: expect.stringMatching(/^Unknown role: ROOT\./) });
+  expect(rejected).toMatchObject({ code: 1, error: expect.stringMatching(/^Unknown role: ROOT\./) });
   expect(listed.out).toContain('crm');
   expect(listed.out).not.toContain('eyJ');
 
@@ -65,10 +65,10 @@ test('the operator does things with the server running or not, and the server kn
   expect(await server.finished).toMatchObject({ code: 0 });
 });
 
-/** Serves in both of the following tests; a start is what takes time here. */
+/** Shared by the following two tests, because starting a server is slow. */
 let running: TestProcess | undefined;
 
-test('a server that cannot start says so in one sentence', async () => {
+test('a server that cannot start prints the reason in one sentence', async () => {
   running = await startServer({ ...environment, MAX_CONNECTIONS_PER_ADDRESS: '5' });
   const wrong = runCli({ ...environment, PORT: 'x', VALIDATE_RESPONSES: '2', READ_BUDGET_MS: '0' }, 'serve');
   if (engineName === 'pglite') {
@@ -90,7 +90,7 @@ test('a server that cannot start says so in one sentence', async () => {
   expect(await wire(running.address, { path: '/readyz' })).toMatchObject({ status: 200 });
 });
 
-test('a server closes the connections of an address beyond the limit, and serves those within it', async () => {
+test('a server closes connections of an address beyond the limit, and serves those within it', async () => {
   const { hostname, port } = new URL(running?.address ?? '');
   const sockets = await Promise.all(
     Array.from({ length: 6 }, async () => {
@@ -108,7 +108,7 @@ test('a server closes the connections of an address beyond the limit, and serves
   }
 });
 
-test('a server that is told to stop answers what is under way, takes nothing new and ends well', async () => {
+test('a server that receives a stop signal finishes requests in progress, accepts no new ones and exits with code 0', async () => {
   const server = running;
   if (server === undefined) throw new Error('The test before this one starts it.');
   const { hostname, port } = new URL(server.address);
@@ -120,20 +120,20 @@ test('a server that is told to stop answers what is under way, takes nothing new
     path: '/v1/auth/token',
     headers: { ...json, 'Content-Length': body.length },
   });
-  const answered = once(outgoing, 'response');
+  const responded = once(outgoing, 'response');
   outgoing.write(body.slice(0, 5));
-  // Once another request is answered, the first one has been taken in too.
+  // Once another request has a response, the server has received the first one too.
   expect(await wire(server.address, { path: '/healthz' })).toMatchObject({ status: 200 });
   server.kill('SIGINT');
-  // A connection that the kernel had taken in already may still be broken off; after that none is.
-  const refused = () =>
+  // The kernel may have accepted one more connection, which is then reset; later ones are rejected.
+  const rejected = () =>
     wire(server.address, { path: '/healthz' }).then(
       () => false,
       (error: unknown) => error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED',
     );
-  while (!(await refused()));
+  while (!(await rejected()));
   outgoing.end(body.slice(5));
-  const [incoming] = await answered;
+  const [incoming] = await responded;
   expect(incoming.statusCode).toBe(401);
   expect(JSON.parse(await text(incoming))).toMatchObject({ code: 'UNAUTHENTICATED' });
   const { code, out, error } = await server.finished;

@@ -11,7 +11,7 @@ import { logOptions } from './log.ts';
 import type { Service } from './service.ts';
 import { openStore, type StoreOptions } from './store/store.ts';
 
-/** How long requests and jobs that are under way may take to end after a signal to stop, in milliseconds. */
+/** Time that requests and jobs in progress have to finish after a stop signal, in milliseconds. */
 const graceMilliseconds = 10_000;
 
 const loopbackWarning =
@@ -24,22 +24,21 @@ export interface Running {
 }
 
 /**
- * Opens the database, serves, and stops in order on SIGTERM or SIGINT: requests that are under way are answered, and jobs
- * end or are given back.
+ * Opens the database and serves. On SIGTERM or SIGINT, it finishes requests in progress, and finishes or releases jobs.
  *
- * @param work what runs in the background; the jobs of the service, if left out.
- * @throws Error with a sentence where it cannot start; what was opened by then is closed again.
+ * @param work background jobs; by default those of the service.
+ * @throws Error with a sentence if the service cannot start; everything opened until then is closed.
  */
 export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWork): Promise<Running> {
   const config = readConfig(environment);
   const log = pino(logOptions(config.logLevel));
   let handle: RequestListener = rejectWhileStarting;
   const server = createServer(arrivalLimits, (request, response) => handle(request, response));
-  // First, because a port that is taken shows at once, and the rest of the start takes a second.
+  // First, because a port in use is detected at once, and the rest of the start takes a second.
   await listen(server, config.host, config.port, 'PORT');
-  // Closed in the opposite order.
+  // Resources are closed in the opposite order.
   const opened = new AsyncDisposableStack();
-  // Loading blocks this thread for a second or more, and a connection to PostgreSQL must not wait for that.
+  // Loading modules blocks this thread for a second or more, which must not delay a connection to PostgreSQL.
   if (config.databaseUrl !== undefined) await import('./serving.ts');
   const opening = openStore({ ...databaseOf(config), log });
   opening.then(
@@ -47,7 +46,7 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
     () => undefined,
   );
   try {
-    // Loading the rest takes as long as opening the embedded database, which has a thread of its own.
+    // Loading the rest takes as long as opening the embedded database, which runs in its own thread.
     const { prepareServing } = await import('./serving.ts');
     const { service, listener, startBackground } = await prepareServing(server, config, opening, log, opened, work);
     handle = listener;
@@ -67,7 +66,7 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
     };
     const end = async () => {
       await stop();
-      // A job that ignores that it was told to end would keep the process for as long as it likes.
+      // A job that ignores its abort signal must not keep the process alive.
       setTimeout(() => process.exit(), 1_000).unref();
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => void end());
@@ -80,7 +79,7 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
   }
 }
 
-/** What callers get between the beginning of a start and its end. */
+/** Responds to requests while the service starts. */
 async function rejectWhileStarting(_request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { Problem, problemDocument } = await import('./http/problem.ts');
   const problem = new Problem('SERVICE_UNAVAILABLE', 'The service is starting. Try again in a second.');
@@ -97,7 +96,7 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(forced);
 }
 
-/** Which database the settings name. The embedded one has a folder of its own, beside what else is in the data directory. */
+/** The database that the settings select. The embedded one has its own folder in the data directory. */
 export function databaseOf(config: Config): StoreOptions {
   const { databaseUrl, dataDir, poolSize, pooler, readBudget, firstConnect } = config;
   const limits = { read: readBudget, firstConnect };

@@ -2,28 +2,28 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 
 export interface Metrics {
   readonly registry: Registry;
-  /** Counts an answer, by operation and status, and how long it took. */
-  answered(operation: string, status: number, seconds: number): void;
-  /** Answers that broke the contract; each is a defect of ours. */
-  readonly wrongAnswers: Counter<'operation' | 'status'>;
-  /** Counts a job as running, and how long after it was due it started. */
+  /** Counts a response by operation and status, and records its duration. */
+  responded(operation: string, status: number, seconds: number): void;
+  /** Responses that violated the contract; each one is a defect of the service. */
+  readonly invalidResponses: Counter<'operation' | 'status'>;
+  /** Counts a job as running, and records the delay between its due time and its start. */
   jobStarted(job: string, lagSeconds: number): void;
-  /** Counts the end of a job that was started. */
+  /** Counts the end of a job. */
   jobEnded(job: string, outcome: string): void;
-  /** Counts a task of the clock for one tenant. */
+  /** Counts a run of a clock task for one tenant. */
   clockTaskRan(task: string, outcome: 'completed' | 'failed'): void;
-  /** Counts an attempt to deliver an event, and how long it took. */
+  /** Counts an attempt to deliver an event, and records its duration. */
   deliveryAttempted(outcome: string, seconds: number): void;
-  /** Records how long after its transaction the first attempt to deliver an event ended. */
+  /** Records the time from the transaction of an event to the end of the first attempt to deliver it. */
   eventArrived(seconds: number): void;
-  /** Records for how long deliveries have been due that no process has begun. */
+  /** Records how long deliveries have been due without a process that sends them. */
   deliveriesWait(seconds: number): void;
 }
 
 export function createMetrics(): Metrics {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const answers = new Histogram({
+  const durations = new Histogram({
     name: 'http_server_answer_seconds',
     help: 'Response time, in seconds.',
     labelNames: ['operation', 'status'],
@@ -73,15 +73,15 @@ export function createMetrics(): Metrics {
     help: 'For how long the deliveries of a subscription have been due that no process has begun, in seconds.',
     registers: [registry],
   });
-  // Finding the series of two labels costs more than counting in it; operations and statuses are few.
-  const series = new Map<string, ReturnType<typeof answers.labels>>();
+  // Looking up the series of two labels costs more than counting; operations and statuses are few.
+  const series = new Map<string, ReturnType<typeof durations.labels>>();
   return {
     registry,
-    answered(operation, status, seconds) {
+    responded(operation, status, seconds) {
       const name = `${operation} ${status}`;
       let one = series.get(name);
       if (one === undefined) {
-        one = answers.labels(operation, String(status));
+        one = durations.labels(operation, String(status));
         series.set(name, one);
       }
       one.observe(seconds);
@@ -98,7 +98,7 @@ export function createMetrics(): Metrics {
     deliveryAttempted: (outcome, seconds) => deliveries.observe({ outcome }, seconds),
     eventArrived: (seconds) => deliveryLag.observe(seconds),
     deliveriesWait: (seconds) => deliveryWait.set(seconds),
-    wrongAnswers: new Counter({
+    invalidResponses: new Counter({
       name: 'contract_wrong_answers_total',
       help: 'Responses that violated the contract.',
       labelNames: ['operation', 'status'],

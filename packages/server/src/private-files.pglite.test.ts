@@ -8,7 +8,7 @@ import { runCli, startServer } from '../test/process.ts';
 const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-private-'));
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
-test('nobody but its owner can read or write what the first start puts into a directory that was there', async () => {
+test('only the owner can read or write the files that the first start creates in an existing directory', async () => {
   await chmod(dataDir, 0o755);
   const environment = { DATA_DIR: dataDir, PORT: String(await freePort()) };
   const server = await startServer(environment);
@@ -17,7 +17,7 @@ test('nobody but its owner can read or write what the first start puts into a di
   const open: string[] = [];
   for (const name of names) {
     const { mode } = await stat(join(dataDir, name));
-    // PostgreSQL caches parts of its catalogue in readable files, in a folder that nobody else can enter.
+    // PostgreSQL caches parts of its catalogue in readable files, in a folder that only the owner can enter.
     const forbidden = name.startsWith('database/') ? 0o022 : 0o077;
     if (mode & forbidden) open.push(`${name} ${(mode & 0o777).toString(8)}`);
   }

@@ -7,7 +7,7 @@ import type { CommandName, Commands } from './operator/commands.ts';
 import type { ImportOptions } from './operator/import-folder.ts';
 import { triggerEvent, triggers } from './operator/webhook-trigger.ts';
 
-// What a command needs is loaded when it runs, so that a server begins to open its database before the rest is loaded.
+// Each command loads its modules when it runs, so that a server starts to open its database before the rest is loaded.
 const program = new Command('financial-automation')
   .description('The server of the Financial Automation API, and the commands of its operator.')
   .showHelpAfterError('Run the command with --help to see its arguments.');
@@ -36,10 +36,10 @@ program
   .action(async ({ profile, tenant: name }: { profile: string; tenant?: string }) => {
     if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
     const config = readConfig(process.env);
-    const wanted = { databaseUrl: config.databaseUrl, profile, name: name ?? `demo_${profile}`, log: console.log };
-    const { makeDemoTenants } = await import('./demo-data/profiles/make-demo-tenants.ts');
+    const options = { databaseUrl: config.databaseUrl, profile, name: name ?? `demo_${profile}`, log: console.log };
+    const { createDemoTenants } = await import('./demo-data/profiles/make-demo-tenants.ts');
     const { onDatabase } = await import('./operator/run-commands.ts');
-    await onDatabase(config, (operator) => makeDemoTenants({ operator, ...wanted }));
+    await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));
   });
 
 const tenant = program.command('tenant').description('Tenants, which are firms.');
@@ -89,14 +89,16 @@ apiKey
   .option('--days <number>', 'days of validity', wholeNumber, 365)
   .option('--description <text>', 'purpose of the key')
   .action(async (name: string, user: string, options: { roles: string[]; days: number; description?: string }) => {
-    const made = await doCommand('api-key create', {
+    const created = await doCommand('api-key create', {
       ...options,
       tenant: name,
       user,
       description: options.description,
     });
-    console.log(`${made.key}\n`);
-    console.error(`Key ${made.id} of ${user}, valid until ${made.expiresAt}. It is not shown again: store it now.`);
+    console.log(`${created.key}\n`);
+    console.error(
+      `Key ${created.id} of ${user}, valid until ${created.expiresAt}. It is not shown again: store it now.`,
+    );
   });
 apiKey
   .command('list')
@@ -172,7 +174,7 @@ program
     const { differences, breaches } = await doCommand('books check', { tenant: name, repair });
     const { describeBooks } = await import('./operator/books.ts');
     for (const line of describeBooks(name, { differences, breaches }, repair)) console.log(line);
-    // Whoever runs it every night hears of it by the exit code.
+    // A nightly run detects breaches by the exit code.
     if (breaches.length > 0 || (differences.length > 0 && !repair)) process.exitCode = 1;
   });
 
@@ -249,7 +251,7 @@ files
       importFolder(
         folder,
         options,
-        (takes) => run('files import', takes),
+        (input) => run('files import', input),
         (text) => process.stderr.write(text),
       ),
     );
@@ -261,26 +263,31 @@ try {
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));
   process.exitCode = 1;
-  // Everything is closed by now. Should something be left open, it does not keep the process.
+  // Everything is closed by now. A handle that is still open must not keep the process alive.
   setTimeout(() => process.exit(), 1_000).unref();
 }
 
-/** An API key for the time of a command, and calls of the running server with it. */
+/** Creates an API key for the duration of a command, and sends requests to the running server with it. */
 async function visit(tenantName: string, url: string | undefined, user: string) {
   const { host, port } = readConfig(process.env);
   const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
-  const made = await doCommand('api-key create', { tenant: tenantName, user, roles, days: 1, description: undefined });
+  const created = await doCommand('api-key create', {
+    tenant: tenantName,
+    user,
+    roles,
+    days: 1,
+    description: undefined,
+  });
   const { signInTo } = await import('./operator/firm-calls.ts');
-  return { id: made.id, calls: await signInTo(url ?? `http://${host}:${port}`, tenantName, made.key) };
+  return { id: created.id, calls: await signInTo(url ?? `http://${host}:${port}`, tenantName, created.key) };
 }
 
-/** Does one command. */
 async function doCommand<Name extends CommandName>(
   name: Name,
-  takes: Commands[Name]['takes'],
-): Promise<Commands[Name]['gives']> {
+  input: Commands[Name]['input'],
+): Promise<Commands[Name]['result']> {
   const { withOperator } = await import('./operator/run-commands.ts');
-  return withOperator((run) => run(name, takes));
+  return withOperator((run) => run(name, input));
 }
 
 function wholeNumber(text: string): number {
@@ -290,7 +297,7 @@ function wholeNumber(text: string): number {
   return value;
 }
 
-/** A setting as it is typed. */
+/** Formats the value of a setting as it is written on the command line. */
 function settingText(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off';
   if (Array.isArray(value)) return value.length === 0 ? 'none' : value.join(',');

@@ -17,7 +17,7 @@ import { openStorage } from './storage/open-storage.ts';
 import type { ContentStorage } from './storage/storage.ts';
 import type { Store } from './store/store.ts';
 
-/** What lives as long as the process, and every request shares. */
+/** State that lives as long as the process and is shared by all requests. */
 export interface Service {
   readonly config: Config;
   readonly log: Logger;
@@ -33,14 +33,14 @@ export interface Service {
   readonly shares: Shares;
   readonly metrics: Metrics;
   readonly deliveryAddresses: DeliveryAddresses;
-  /** Undefined where payment links cannot be paid. */
+  /** Undefined if payment links cannot be paid. */
   readonly processor: PaymentProcessor | undefined;
 }
 
-/** How many requests work on PGlite at the same time, as if it had so many connections. */
+/** Number of requests that use PGlite concurrently, as if it had this many connections. */
 const pgliteRequests = 4;
 
-/** @param validator one that is compiled already; it takes half a second */
+/** @param validator a compiled validator; compiling one takes half a second */
 export async function createService(
   config: Config,
   store: Store,
@@ -50,7 +50,7 @@ export async function createService(
   const vault = new Vault(config.masterKey);
   const keys = await KeyRing.open(store, vault);
   const metrics = createMetrics();
-  // PGlite has one connection: a few requests may line up for it, so that it does not idle between them.
+  // PGlite has one connection: a few requests queue for it, so that it is never idle between them.
   const connections = store.engine === 'pglite' ? pgliteRequests : config.poolSize;
   return {
     config,

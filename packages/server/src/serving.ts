@@ -21,16 +21,16 @@ const purgeInterval = 3_600_000;
 export interface Serving {
   readonly service: Service;
   readonly listener: RequestListener;
-  /** Runs jobs, the clock and deliveries. @returns what ends them */
+  /** Runs jobs, the clock and deliveries. @returns a function that stops them */
   startBackground(): (grace: number) => Promise<unknown>;
 }
 
 /**
- * Everything that serves on an open database.
+ * Creates everything that serves on an open database.
  *
- * @param opening the database. It is waited for when all that needs no database is done.
- * @param opened takes what has to be closed again.
- * @param work what runs in the background; the jobs of the service, if left out.
+ * @param opening the database, awaited after everything that does not need it.
+ * @param opened collects resources to close.
+ * @param work background jobs; by default those of the service.
  */
 export async function prepareServing(
   server: Server,
@@ -47,7 +47,7 @@ export async function prepareServing(
     const commands = await listenForCommands(config.dataDir, { service });
     opened.defer(() => void commands.close());
   }
-  // Also where no jobs run here, since requests add them.
+  // Also if no jobs run here, because requests enqueue them.
   await ensureQueues(store, queuesOf(work), log);
   const purge = () =>
     purgeExpiredKeys(store).catch((error: unknown) => log.warn({ err: error }, 'Expired keys were not deleted.'));
@@ -70,7 +70,7 @@ export async function prepareServing(
   };
 }
 
-/** Behind a proxy all connections are the proxy's. */
+/** Behind a proxy, all connections come from the proxy's address. */
 function connectionBounds({ maxConnections, maxConnectionsPerAddress, trustProxy }: Config): ConnectionBounds {
   return { total: maxConnections, perAddress: trustProxy === 0 ? maxConnectionsPerAddress : undefined };
 }

@@ -11,7 +11,7 @@ afterAll(async () => {
   holder.release();
 });
 
-test('while reads of one tenant hang in the database, others are served and the service is ready', async () => {
+test('reads of one tenant that hang in the database do not block other tenants or the readiness check', async () => {
   const { body } = await handle('onboardClient', { body: { name: 'Quiet', address: {} } });
   const noisy = await signIn({ roles: ['CNTCT_R'], tenant: await addTenant('noisy') });
   await holder.query('begin; lock table contact in access exclusive mode');

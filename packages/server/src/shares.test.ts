@@ -3,7 +3,7 @@ import { type TestCaller, testService } from '../test/service.ts';
 import { withReads } from '../test/with-reads.ts';
 import type { Store } from './store/store.ts';
 
-/** Reads of this tenant wait until the latch is opened. */
+/** Reads of this tenant block until the latch is opened. */
 let slowTenant = -1;
 let reading = 0;
 let open: () => void = () => {};
@@ -30,7 +30,7 @@ const metric = async (name: string) => {
   return Number(text.match(new RegExp(`^${name.replaceAll(/[{}"]/g, '\\$&')} (.+)$`, 'm'))?.[1]);
 };
 
-test('while one tenant has its share in progress it is rejected, and others are served', async () => {
+test('a tenant at its concurrency limit is rejected while other tenants are served', async () => {
   const noisy = await addTenant('noisy');
   const first = await signIn({ roles: ['API_ADMIN'], tenant: noisy });
   const second = await signIn({ roles: ['CLNT_R'], tenant: noisy });
@@ -41,7 +41,7 @@ test('while one tenant has its share in progress it is rejected, and others are 
   const admitted = clients(first);
   await expect.poll(() => reading).toBe(1);
   const others = Promise.all([clients(first), clients(second), clients(first), clients(second)]);
-  // What the attacked tenant sends is at once admitted, or waits in vain; the other tenant never waits for it.
+  // Requests of the busy tenant start at once or time out; the other tenant never waits for it.
   for (let round = 0; round < 5; round++) {
     expect(await call('POST', '/gql/v1/clients', {})).toMatchObject({ status: 200 });
   }
@@ -61,6 +61,6 @@ test('while one tenant has its share in progress it is rejected, and others are 
   expect(statuses.filter((status) => status === 429)).toHaveLength(3);
   expect(await clients(second)).toMatchObject({ status: 200 });
   expect(await metric('requests_in_progress')).toBe(0);
-  expect(await fetch(`${address}/metrics`).then((answer) => answer.text())).not.toContain(noisy.name);
+  expect(await fetch(`${address}/metrics`).then((response) => response.text())).not.toContain(noisy.name);
   expect(tenant.name).toBe('firm');
 });

@@ -4,16 +4,16 @@ import type { Context, PublicContext } from './context.ts';
 import { transact } from './entity/transact.ts';
 import { readBearer, readIfMatch } from './http/headers.ts';
 
-/** The headers that tell who calls, as they came. */
+/** Request headers that identify the caller. */
 export interface Credentials {
   readonly authorization: string | undefined;
   readonly ifMatch: string | undefined;
 }
 
 /**
- * Who calls, for which tenant, by the access token of the call.
+ * Authenticates the caller and its tenant by the access token.
  *
- * @throws Problem `UNAUTHENTICATED`, `TENANT_MISMATCH`, or `RATE_LIMITED` where the address has failed too often.
+ * @throws Problem `UNAUTHENTICATED`, `TENANT_MISMATCH`, or `RATE_LIMITED` if the address has failed too often.
  */
 export async function signIn(open: PublicContext, { authorization, ifMatch }: Credentials): Promise<Context> {
   const { tokens, directory, failureLimit } = open.service;
@@ -22,7 +22,7 @@ export async function signIn(open: PublicContext, { authorization, ifMatch }: Cr
   return contextOf(open, tenant, caller, readIfMatch(ifMatch));
 }
 
-/** What a handler works with: data of this tenant alone, and changes that are audited and announced as this caller's. */
+/** Creates the context of a handler, bound to one tenant. Changes are audited under this caller. */
 export function contextOf(
   open: PublicContext,
   tenant: Tenant,

@@ -11,15 +11,15 @@ import { Problem, problemDocument } from './http/problem.ts';
 import type { Service } from './service.ts';
 import { sourceFile } from './source-file.ts';
 
-/** Where `pnpm reference` puts the page, and beside it the reference in other formats. */
+/** Folder that `pnpm reference` writes the page to, with the reference in other formats. */
 const referenceFolder = fileURLToPath(new URL('../../../dist', sourceFile('system-routes.ts')));
 const referenceFile = join(referenceFolder, 'reference.html');
-const besideReference =
+const nextToReference =
   /^\/(?:llms\.txt|postman_(?:collection|environment)\.json|reference\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md)$/;
 
 type Page = (request: Request, response: Response) => Promise<void> | void;
 
-/** What the process serves beside the contract: its state, the contract itself, and the keys that verify tokens. */
+/** Endpoints outside the contract: health, the contract itself, and the public keys that verify tokens. */
 export function systemRoutes(service: Service): RequestHandler {
   return serve(
     {
@@ -31,16 +31,16 @@ export function systemRoutes(service: Service): RequestHandler {
       '/reference': referencePage(),
       '/.well-known/jwks.json': async (_request, response) => void current(response).json(await service.keys.jwks()),
     },
-    (path) => (besideReference.test(path) ? fileBesideReference : undefined),
+    (path) => (nextToReference.test(path) ? alternateFormat : undefined),
   );
 }
 
-/** The metrics alone, for a port of their own. */
+/** Only the metrics, for a separate port. */
 export function metricsApp(service: Service): Express {
   const app = express();
   app.disable('x-powered-by');
   app.use(serve(metricsPages(service)));
-  app.use((_request, response) => refuse(response, new Problem('NOT_FOUND', 'Only /metrics is served here.')));
+  app.use((_request, response) => reject(response, new Problem('NOT_FOUND', 'Only /metrics is served here.')));
   return app;
 }
 
@@ -50,14 +50,14 @@ function serve(pages: Readonly<Record<string, Page>>, otherPage?: (path: string)
     if (page === undefined) return next();
     response.set(documentHeaders);
     if (request.method === 'GET' || request.method === 'HEAD') return page(request, response);
-    refuse(
+    reject(
       response,
       new Problem('METHOD_NOT_ALLOWED', 'This path supports only GET.', { headers: { Allow: 'GET, HEAD' } }),
     );
   };
 }
 
-/** A response that is right for this moment only. */
+/** Marks a response that must not be cached. */
 function current(response: Response): Response {
   return response.set('Cache-Control', 'no-store');
 }
@@ -68,7 +68,7 @@ async function ready({ store, log }: Service, response: Response): Promise<void>
     current(response).json({ status: 'ready' });
   } catch (error) {
     log.warn({ err: error }, 'The service is not ready.');
-    refuse(response, new Problem('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } }));
+    reject(response, new Problem('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } }));
   }
 }
 
@@ -77,7 +77,7 @@ function metricsPages({ config, metrics: { registry } }: Service): Readonly<Reco
     '/metrics': async (request, response) => {
       if (config.metricsToken !== undefined && !isBearer(request, config.metricsToken)) {
         const headers = { 'WWW-Authenticate': 'Bearer realm="metrics"' };
-        return refuse(response, new Problem('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers }));
+        return reject(response, new Problem('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers }));
       }
       current(response)
         .type(registry.contentType)
@@ -92,7 +92,7 @@ function isBearer(request: Request, token: string): boolean {
   return sent.length === expected.length && timingSafeEqual(sent, expected);
 }
 
-/** Compressed forms of the page, which `pnpm reference` writes beside it. */
+/** Compressed variants of the page, written by `pnpm reference`. */
 const compressed: Readonly<Record<string, string>> = { br: `${referenceFile}.br`, gzip: `${referenceFile}.gz` };
 
 function referencePage(): Page {
@@ -103,7 +103,7 @@ function referencePage(): Page {
       () => undefined,
     );
     if (changedAt === undefined) {
-      return refuse(response, new Problem('NOT_FOUND', 'The reference is not built. Run "pnpm reference".'));
+      return reject(response, new Problem('NOT_FOUND', 'The reference is not built. Run "pnpm reference".'));
     }
     if (known?.changedAt !== changedAt) {
       known = { changedAt, headers: pageHeaders(await readFile(referenceFile, 'utf8')) };
@@ -116,15 +116,15 @@ function referencePage(): Page {
   };
 }
 
-/** The reference as Markdown, and the collection for Postman. */
-function fileBesideReference(request: Request, response: Response): void {
+/** Serves the reference as Markdown and the Postman collection. */
+function alternateFormat(request: Request, response: Response): void {
   response.sendFile(request.path, { root: referenceFolder }, (error) => {
     if (error === undefined || error === null || response.headersSent) return;
-    refuse(response, new Problem('NOT_FOUND', 'This page does not exist. /llms.txt lists all pages.'));
+    reject(response, new Problem('NOT_FOUND', 'This page does not exist. /llms.txt lists all pages.'));
   });
 }
 
-function refuse(response: Response, problem: Problem): void {
+function reject(response: Response, problem: Problem): void {
   current(response)
     .status(problem.status)
     .set({ ...problem.headers, 'Content-Type': 'application/problem+json; charset=utf-8' })

@@ -9,7 +9,7 @@ import {
 } from '../test/isolation/foreign-requests.ts';
 import { mark, markTenant } from '../test/isolation/marked-tenant.ts';
 import { digestOf, storesAny, TenantValues } from '../test/isolation/tenant-values.ts';
-import { type HttpAnswer, type TestCaller, testService } from '../test/service.ts';
+import { type HttpResponse, type TestCaller, testService } from '../test/service.ts';
 import type { Tenant } from './auth/caller.ts';
 import { allOperations, type Operation } from './contract/contract.ts';
 import { loadProfile } from './demo-data/profiles/load-profile.ts';
@@ -17,25 +17,25 @@ import { Random } from './demo-data/profiles/random.ts';
 import { seedDemoData } from './demo-data.ts';
 import { createApiKey, ensureApiUser } from './operator/api-keys.ts';
 
-/** How many requests have values of another tenant. Each is compared with one that has values that nobody has. */
+/** Number of requests with values of another tenant. Each one is compared with a request that has unknown values. */
 const isSample = process.env.ISOLATION_REQUESTS === undefined;
-const wanted = Number(process.env.ISOLATION_REQUESTS ?? '300');
+const requestCount = Number(process.env.ISOLATION_REQUESTS ?? '300');
 const seed = Number(process.env.ISOLATION_SEED ?? '1');
-/** Off, to see that the queries keep tenants apart by themselves. */
+/** Disabled to verify that the queries alone isolate tenants. */
 const hasPolicies = process.env.ISOLATION_POLICIES !== 'off';
 
 const { service, store, address, addTenant, signIn } = await testService();
 const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
-const ours = await signIn({ roles, tenant: await furnish('hartwell') });
-const theirs = await signIn({ roles, tenant: await furnish('zyzzyva_firm') });
+const ours = await signIn({ roles, tenant: await createTenantWithData('hartwell') });
+const theirs = await signIn({ roles, tenant: await createTenantWithData('zyzzyva_firm') });
 await markTenant(store, theirs.tenant.id);
 const own = await TenantValues.read(store, ours.tenant.id);
 const marks = await leaveMarks(theirs);
 const others = await TenantValues.read(store, theirs.tenant.id);
 if (!hasPolicies) await dropPolicies();
 
-/** A tenant with the firm of the examples, and with three years of a small firm where there is time for it. */
-async function furnish(name: string): Promise<Tenant> {
+/** Creates a tenant with the firm of the examples and, in a full run, with three years of a small firm. */
+async function createTenantWithData(name: string): Promise<Tenant> {
   const tenant = await addTenant(name);
   await seedDemoData({ service }, name);
   if (isSample) return tenant;
@@ -45,7 +45,10 @@ async function furnish(name: string): Promise<Tenant> {
   return tenant;
 }
 
-/** What a tenant gets from the service and another one must not use: cursors, tags, keys that were used, URLs, a secret. */
+/**
+ * Collects values that a tenant receives and another one must not be able to use: cursors, ETags, used keys, URLs, a
+ * secret.
+ */
 async function leaveMarks({ call }: TestCaller) {
   const cursors: string[] = [];
   for (const { path, paging } of allOperations) {
@@ -69,7 +72,7 @@ async function leaveMarks({ call }: TestCaller) {
   return { cursors, tags, secret: secret.body.secret, url };
 }
 
-/** The first file that can be downloaded. */
+/** URL of the first downloadable file. */
 async function downloadUrlOf({ call }: Pick<TestCaller, 'call'>): Promise<URL> {
   const { body } = await call<{ data: { id: string }[] }>('GET', '/api/v1/files?status=AVAILABLE');
   const path = `/api/v1/files/${body.data[0]?.id}?includeDownloadUrl=true`;
@@ -86,17 +89,17 @@ async function dropPolicies(): Promise<void> {
   );
 }
 
-/** What gives away that a response has something of the other tenant. */
+/** Detects data of the other tenant in responses. */
 class Watch {
   readonly #foreignIds = new Set([...others.tableOf.keys()].filter((id) => !own.tableOf.has(id)));
   readonly #sent = new Set<string>();
 
-  /** What was sent may come back, also later: it can be stored. */
+  /** Allows values that were sent, because they can be stored and returned later. */
   allow(values: readonly string[]): void {
     for (const value of values) this.#sent.add(value);
   }
 
-  leakOf({ headers, body }: HttpAnswer<unknown>): string | undefined {
+  leakOf({ headers, body }: HttpResponse<unknown>): string | undefined {
     const text = JSON.stringify([[...headers], body]);
     for (const [id] of text.matchAll(/[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}/g))
       if (this.#foreignIds.has(id) && !this.#sent.has(id)) return `${others.tableOf.get(id)} ${id}`;
@@ -109,12 +112,12 @@ class Watch {
   }
 }
 
-/** What a response says, without what differs from one request to the next. */
-function outcomeOf({ path, method }: Operation, { status, body }: HttpAnswer<unknown>): string {
+/** The content of a response without the parts that differ between requests. */
+function outcomeOf({ path, method }: Operation, { status, body }: HttpResponse<unknown>): string {
   const isRead = method === 'GET' || /^\/(gql\/v1|v1)\/|lookup$|\/batch\/\{type\}$|\/test\//.test(path);
-  const told = JSON.stringify(body, (key, value) => (passing.includes(key) ? undefined : value)) ?? '';
-  if (isRead || status >= 400) return `${status} ${told}`;
-  const words = [...told.matchAll(/"(code|status|created|index|failed|succeeded)":("[^"]*"|\d+|true|false)/g)];
+  const content = JSON.stringify(body, (key, value) => (passing.includes(key) ? undefined : value)) ?? '';
+  if (isRead || status >= 400) return `${status} ${content}`;
+  const words = [...content.matchAll(/"(code|status|created|index|failed|succeeded)":("[^"]*"|\d+|true|false)/g)];
   return `${status} ${words.map(([word]) => word).join(' ')}`;
 }
 
@@ -135,31 +138,32 @@ const send = ({ method, path, body, headers }: WireRequest) => ours.call(method,
 
 interface Run {
   readonly findings: string[];
-  /** Operations whose responses differ because of rows that earlier requests have made. */
+  /** Operations whose responses differ because of rows that earlier requests created. */
   readonly ambiguous: string[];
   readonly accepted: Map<string, number>;
   readonly sent: Map<string, number>;
 }
 
-/** Sends requests with foreign values, and compares each response with that to the same request with unknown values. */
+/** Sends requests with foreign values, and compares each response with that of the same request with unknown values. */
 async function attack(run: Run, base: BaseRequests, foreign: ForeignRequests, operation: Operation): Promise<void> {
   const [request, next] = prepared(base, foreign, operation);
   if (next === undefined) {
     const plain = { method: operation.method, path: operation.path, body: request.body, headers: {} };
-    const answer = await send(plain);
-    judge(run, operation, plain, answer);
+    const response = await send(plain);
+    judge(run, operation, plain, response);
     return;
   }
   let difference: string | undefined;
   const tried: string[] = [];
-  // What a request changes can make the other one fail. A difference counts if other values make it again, in either order.
+  // A change by one request can make the other one fail. A difference counts if other values reproduce it in either
+  // order.
   for (let attempt = 0; attempt < 4; attempt++) {
     const pair = next();
     tried.push(...pair.sent, ...pair.unknownSent);
     difference = await differenceOf(run, operation, pair, foreign, attempt % 2 === 0);
     if (difference === undefined) return;
   }
-  // A text that one's own rows have by now, from a request before, is neither foreign nor unknown.
+  // A text that an earlier request stored in this tenant is neither foreign nor unknown.
   const texts = tried.filter((value) => value.toLowerCase().includes(mark.slice(0, -1).toLowerCase()));
   if (await storesAny(store, ours.tenant.id, texts)) run.ambiguous.push(operation.id);
   else run.findings.push(difference ?? '');
@@ -185,24 +189,24 @@ async function differenceOf(
   isForeignFirst: boolean,
 ): Promise<string | undefined> {
   watch.allow(sent);
-  // That the request would succeed but for the foreign values is seen once for each operation.
+  // Once per operation, verifies that the request succeeds without the foreign values.
   if (!run.accepted.has(operation.id)) judge(run, operation, own, await send(own));
   const before = isForeignFirst ? undefined : await send(unknown);
-  const answer = await send(foreign);
+  const response = await send(foreign);
   const other = before ?? (await send(unknown));
-  judge(run, operation, foreign, answer);
+  judge(run, operation, foreign, response);
   judge(run, operation, unknown, other);
-  const [one, two] = [answer, other].map((each) => asForeign(outcomeOf(operation, each), requests.foreignOf));
+  const [one, two] = [response, other].map((each) => asForeign(outcomeOf(operation, each), requests.foreignOf));
   if (one === two) return undefined;
   return `${describeRequest(operation, foreign)}\n  foreign: ${one?.slice(0, 600)}\n  unknown: ${two?.slice(0, 600)}`;
 }
 
-function judge(run: Run, operation: Operation, request: WireRequest, answer: HttpAnswer<unknown>): void {
+function judge(run: Run, operation: Operation, request: WireRequest, response: HttpResponse<unknown>): void {
   run.sent.set(operation.id, (run.sent.get(operation.id) ?? 0) + 1);
-  if (answer.status < 300) run.accepted.set(operation.id, (run.accepted.get(operation.id) ?? 0) + 1);
-  if (answer.status >= 500)
-    run.findings.push(`${describeRequest(operation, request)}\n  ${answer.status} ${JSON.stringify(answer.body)}`);
-  const leak = watch.leakOf(answer);
+  if (response.status < 300) run.accepted.set(operation.id, (run.accepted.get(operation.id) ?? 0) + 1);
+  if (response.status >= 500)
+    run.findings.push(`${describeRequest(operation, request)}\n  ${response.status} ${JSON.stringify(response.body)}`);
+  const leak = watch.leakOf(response);
   if (leak !== undefined) run.findings.push(`${describeRequest(operation, request)}\n  shows ${leak}`);
 }
 
@@ -210,17 +214,17 @@ function describeRequest({ id }: Operation, { method, path, body, headers }: Wir
   return `${id}: ${method} ${path} ${JSON.stringify(headers)} ${JSON.stringify(body)?.slice(0, 1_500)}`;
 }
 
-test(`${wanted} requests with values of another tenant find and change nothing there`, async () => {
+test(`${requestCount} requests with values of another tenant neither find nor change anything there`, async () => {
   const run: Run = { findings: [], ambiguous: [], accepted: new Map(), sent: new Map() };
   const base = new BaseRequests(new Random(seed), own);
   const foreign = new ForeignRequests(new Random(seed + 1), own, others, marks);
   const before = await digestOf(store, theirs.tenant.id);
   const operations = allOperations.filter(({ id }) => id !== 'createToken');
-  // A few findings say enough.
-  for (let number = 0; number < wanted && run.findings.length < 20; number++) {
+  // A few findings are enough.
+  for (let number = 0; number < requestCount && run.findings.length < 20; number++) {
     const operation = operations[number % operations.length];
     if (operation !== undefined) await attack(run, base, foreign, operation);
-    if (number === Math.floor(wanted / 2)) expect(await digestOf(store, theirs.tenant.id)).toEqual(before);
+    if (number === Math.floor(requestCount / 2)) expect(await digestOf(store, theirs.tenant.id)).toEqual(before);
   }
   expect(run.findings.slice(0, 20)).toEqual([]);
   expect(await digestOf(store, theirs.tenant.id)).toEqual(before);
@@ -235,7 +239,7 @@ function report({ sent, accepted, ambiguous }: Run, reached: number, operations:
   const sum = (counts: ReadonlyMap<string, number>) => [...counts.values()].reduce((all, count) => all + count, 0);
   const never = [...sent.keys()].filter((id) => !accepted.has(id));
   console.log(
-    `${wanted} requests with foreign values, ${sum(sent)} in all: ${sum(accepted)} succeeded, in ${reached} of ${operations} operations. None in: ${never.join(', ')}. ${ambiguous.length} ambiguous: ${ambiguous.join(', ')}`,
+    `${requestCount} requests with foreign values, ${sum(sent)} in all: ${sum(accepted)} succeeded, in ${reached} of ${operations} operations. None in: ${never.join(', ')}. ${ambiguous.length} ambiguous: ${ambiguous.join(', ')}`,
   );
 }
 
@@ -253,10 +257,10 @@ describe('credentials and signed URLs of another tenant', () => {
   });
 
   test('createToken rejects the API key of another tenant', async () => {
-    const wantedKey = { tenant: theirs.tenant.name, user: 'sync', roles, days: 1, description: undefined };
-    const { key } = await createApiKey({ service }, wantedKey);
-    const answer = await ours.call('POST', '/v1/auth/token', { apiKey: key }, { Authorization: null });
-    expect(answer).toMatchObject({ status: 403 });
+    const newKey = { tenant: theirs.tenant.name, user: 'sync', roles, days: 1, description: undefined };
+    const { key } = await createApiKey({ service }, newKey);
+    const response = await ours.call('POST', '/v1/auth/token', { apiKey: key }, { Authorization: null });
+    expect(response).toMatchObject({ status: 403 });
   });
 
   test('a download URL is valid for its file and its tenant alone', async () => {

@@ -8,11 +8,11 @@ import { clientType } from './resources/clients/reference-data.ts';
 
 const { service, store, signIn, addTenant } = await testService();
 
-/** Stands in every text of the one tenant, and nowhere else. */
+/** Part of every text of one tenant, and of no other text. */
 const mark = 'Zyzzyva';
 
-/** A tenant with the same references as the other one has. */
-async function furnish(name: string, word: string) {
+/** Creates a tenant with the same references as the other one. */
+async function createTenantWithData(name: string, word: string) {
   const tenant = await addTenant(name);
   const caller = await signIn({ roles: ['API_ADMIN'], tenant });
   const [typeId, groupId] = await asOperator(service, tenant, 'test', (unit) =>
@@ -29,14 +29,13 @@ async function furnish(name: string, word: string) {
     address: { line1: `${word} street` },
     preferredContact: { lastName: `${word} contact`, email: 'same@x.example' },
   };
-  const made = await caller.call<{ clientId: string; clientContactInfoId: string; contacts: { contactId: string }[] }>(
-    'POST',
-    '/api/v1/clients/v1/onboard',
-    body,
-    { 'Idempotency-Key': 'same' },
-  );
-  expect(made.status).toBe(201);
-  const { clientId, clientContactInfoId, contacts } = made.body;
+  const created = await caller.call<{
+    clientId: string;
+    clientContactInfoId: string;
+    contacts: { contactId: string }[];
+  }>('POST', '/api/v1/clients/v1/onboard', body, { 'Idempotency-Key': 'same' });
+  expect(created.status).toBe(201);
+  const { clientId, clientContactInfoId, contacts } = created.body;
   return {
     tenant,
     caller,
@@ -49,10 +48,10 @@ async function furnish(name: string, word: string) {
   };
 }
 
-const ours = await furnish('ours', mark);
-const theirs = await furnish('theirs', 'Plain');
+const ours = await createTenantWithData('ours', mark);
+const theirs = await createTenantWithData('theirs', 'Plain');
 
-/** Everything that the tables hold of a tenant. */
+/** All rows of a tenant in all tables, as text. */
 async function everything(tenantId: number): Promise<string> {
   const tables = await store.system((transaction) =>
     transaction.all<{ name: string }>(sql`select table_name as name from information_schema.columns
@@ -74,7 +73,7 @@ beforeAll(async () => {
 
 const ids = [ours.clientId, ours.contactId, ours.typeId, ours.groupId, ours.clientContactInfoId];
 
-/** The examples of an operation's body, with every id replaced. */
+/** The request examples of an operation, with every ID replaced. */
 function bodies(operation: Operation, id: string): unknown[] {
   const described = contract.paths[operation.path] as Readonly<
     Record<
@@ -97,26 +96,26 @@ function bodies(operation: Operation, id: string): unknown[] {
 const implemented = allOperations.filter((operation) => operation.id !== 'createToken');
 
 test.each(implemented.map((operation) => [operation.id, operation] as const))(
-  '%s shows and changes nothing of another tenant',
+  '%s neither returns nor changes data of another tenant',
   async (_id, operation) => {
     for (const id of ids) {
       const path = operation.path.replaceAll(/\{(id|[a-zA-Z]+Id)\}/g, id).replaceAll(/\{(type|name)\}/g, 'Client');
       const some = operation.bodyLimit === null ? [undefined] : [{ pageSize: 100 }, ...bodies(operation, id)];
       for (const body of some) {
-        const answer = await theirs.caller.call(operation.method, path, body);
-        expect(answer.status).toBeLessThan(500);
-        expect(JSON.stringify(answer.body)).not.toContain(mark);
+        const response = await theirs.caller.call(operation.method, path, body);
+        expect(response.status).toBeLessThan(500);
+        expect(JSON.stringify(response.body)).not.toContain(mark);
       }
     }
     expect((await everything(ours.tenant.id)) === before).toBe(true);
   },
 );
 
-describe('what is another tenant`s', () => {
+describe('a row of another tenant', () => {
   const search = (caller: TestCaller, where: object) =>
     caller.call<{ data: unknown[] }>('POST', '/gql/v1/clients/search', { where });
 
-  test('is not found by its id', async () => {
+  test('is not found by its ID', async () => {
     for (const path of [
       `/gql/v1/client/${ours.clientId}`,
       `/gql/v1/contact/${ours.contactId}`,
@@ -135,26 +134,26 @@ describe('what is another tenant`s', () => {
     }
   });
 
-  test('cannot be referred to', async () => {
+  test('cannot be referenced', async () => {
     for (const wrong of [
       { clientTypeId: ours.typeId },
       { clientGroupId: ours.groupId },
       { parentClientId: ours.clientId },
       { orgId: ours.clientId },
     ]) {
-      const answer = await theirs.caller.call('POST', '/api/v1/clients/v1/onboard', {
+      const response = await theirs.caller.call('POST', '/api/v1/clients/v1/onboard', {
         name: 'x',
         address: {},
         ...wrong,
       });
-      expect(answer).toMatchObject({ status: 400, body: { code: 'REFERENCE_NOT_FOUND' } });
+      expect(response).toMatchObject({ status: 400, body: { code: 'REFERENCE_NOT_FOUND' } });
     }
     const info = { contacts: [{ lastName: 'x', primaryContactInfoId: ours.clientContactInfoId }] };
     const upserted = await theirs.caller.call('POST', '/api/v1/contacts/upsert', info);
     expect(upserted.body).toMatchObject({ succeeded: [], failed: [{ code: 'REFERENCE_NOT_FOUND' }] });
   });
 
-  test('does not stand in the way of the same references and keys, which mean one`s own', async () => {
+  test('does not prevent the same references and keys, which refer to the caller`s own rows', async () => {
     const [mine, other] = [ours, theirs].map((side) => side.clientId);
     expect(mine).not.toBe(other);
     const link = { contacts: [{ lastName: 'Linked', clients: [{ clientRef: 'SAME' }] }] };

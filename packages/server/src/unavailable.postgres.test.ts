@@ -6,7 +6,7 @@ import { pino } from 'pino';
 import { afterAll, expect, test } from 'vitest';
 import { testDatabase } from '../test/database.ts';
 import { openProxy } from '../test/severable-proxy.ts';
-import { type WireAnswer, wire } from '../test/wire.ts';
+import { type WireResponse, wire } from '../test/wire.ts';
 import { createApp } from './app.ts';
 import { readConfig } from './config.ts';
 import { createApiKey } from './operator/api-keys.ts';
@@ -54,19 +54,19 @@ const headers = {
   Tenant: 'hartwell',
 };
 
-const post = (path: string, body: object): Promise<WireAnswer> =>
+const post = (path: string, body: object): Promise<WireResponse> =>
   wire(address, { method: 'POST', path, headers, body: JSON.stringify(body) });
 const onboard = (name: string) => post('/api/v1/clients/v1/onboard', { name, address: {} });
 const names = async () =>
   ((await post('/gql/v1/clients', {})).json as { data: { name: string }[] }).data.map((client) => client.name);
 
-function expectUnavailable(answer: WireAnswer): void {
-  expect(answer).toMatchObject({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } });
-  expect(answer.headers['retry-after']).toMatch(/^\d+$/);
-  expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+function expectUnavailable(response: WireResponse): void {
+  expect(response).toMatchObject({ status: 503, json: { code: 'SERVICE_UNAVAILABLE' } });
+  expect(response.headers['retry-after']).toMatch(/^\d+$/);
+  expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8');
 }
 
-test('while the database is away the service says so, and when it is back nothing is lost', async () => {
+test('reports a database that is unavailable, and loses nothing once it is back', async () => {
   expect(await onboard('Before')).toMatchObject({ status: 201 });
   expect(await wire(address, { path: '/readyz' })).toMatchObject({ status: 200 });
   await proxy.sever();

@@ -26,13 +26,13 @@ afterAll(() => background.stop(0));
 const delivery = await startDelivery(service);
 afterAll(() => delivery.stop(0));
 const keyOf = async (user: string) => {
-  const wanted = { tenant: tenant.name, user, roles: ['API_ADMIN'], days: 1, description: undefined };
-  return (await createApiKey({ service }, wanted)).key;
+  const options = { tenant: tenant.name, user, roles: ['API_ADMIN'], days: 1, description: undefined };
+  return (await createApiKey({ service }, options)).key;
 };
 
-test('every workflow goes through', async () => {
+test('every workflow succeeds', async () => {
   const environment = { ...process.env, API_KEY: await keyOf('importer'), APPROVER_API_KEY: await keyOf('approver') };
-  // All of them on PostgreSQL; on PGlite the longest, which pays and delivers, since the others take the same ways.
+  // All of them on PostgreSQL. On PGlite only the longest, which covers payment and delivery like the others.
   const chosen = service.store.engine === 'pglite' ? ['w1'] : [];
   const words = [script, '--server', address, '--tenant', tenant.name, ...chosen];
   const clock = new AbortController();
@@ -47,7 +47,7 @@ test('every workflow goes through', async () => {
   expect(stdout).toContain('✓ w1-quote-to-cash');
 });
 
-/** Follows payments, as the clock does each minute. */
+/** Follows up on payments, as the clock does each minute. */
 async function tick(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     await followAttempts.run(tickOf(server));

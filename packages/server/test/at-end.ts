@@ -1,6 +1,6 @@
 import { afterAll, onTestFinished, TestRunner } from 'vitest';
 
-/** Runs this after the test that calls it, or else after the file. A hook that a test registers for its file never runs. */
+/** Runs this after the calling test, or else after the file. A hook that a test registers for its file never runs. */
 export function atEnd(work: () => unknown): void {
   const run = async () => {
     await work();

@@ -5,8 +5,8 @@ import { serve } from '../src/main.ts';
 import { count } from './rows.ts';
 
 /**
- * A server with jobs that tests watch from outside. With arguments it also adds jobs at the start:
- * `background-server.ts <tenant> <job> <how many> <milliseconds that each takes>`.
+ * A server with jobs that tests observe from outside. With arguments it also adds jobs at the start:
+ * `background-server.ts <tenant> <job> <count> <milliseconds of each>`.
  */
 const work = defineJob({
   name: 'work',
@@ -17,7 +17,7 @@ const work = defineJob({
   run: async ({ tenant, data, attempt, signal, write, finish }) => {
     await write(({ transaction }) => transaction.all(count(tenant.id, `begun ${data.key}`)));
     console.log(`begun ${data.key} ${attempt}`);
-    // The first run is the one to be interrupted.
+    // The first run is the one to interrupt.
     if (attempt === 1) await pause(data.milliseconds, undefined, { signal });
     await finish(({ transaction }) => transaction.all(count(tenant.id, `finished ${data.key}`)));
   },
@@ -36,7 +36,7 @@ const [tenantName, jobs, milliseconds] = process.argv.slice(2);
 if (tenantName !== undefined) {
   const { store } = service;
   const tenant = await service.directory.tenant(tenantName);
-  if (tenant === undefined) throw new Error(`There is no tenant ${tenantName}.`);
+  if (tenant === undefined) throw new Error(`The tenant ${tenantName} does not exist.`);
   await store.write(tenant.id, async (transaction) => {
     for (let key = 1; key <= Number(jobs); key++) {
       await enqueue(transaction, work, { key: String(key), milliseconds: Number(milliseconds) });

@@ -19,7 +19,7 @@ export interface TestBackground extends Background {
   readonly service: BackgroundService;
 }
 
-/** The parts of a service that work in the background has. */
+/** The parts of a service that background work requires. */
 export function backgroundService(store: Store): BackgroundService {
   const dataDir = join(tmpdir(), `financial-automation-test-${randomUUID()}`);
   atEnd(() => rm(dataDir, { recursive: true, force: true }));
@@ -34,7 +34,7 @@ export function backgroundService(store: Store): BackgroundService {
   };
 }
 
-/** Runs work in the background until it is stopped, or the file ends. */
+/** Runs background work until it is stopped, or the file ends. */
 export async function runBackground(
   store: Store,
   work: Partial<BackgroundWork>,
@@ -48,7 +48,7 @@ export async function runBackground(
   return { ...background, service };
 }
 
-/** How often each thing was done, of those whose name begins so. */
+/** Returns how often each action was done, for names with this prefix. */
 export async function counted(store: Store, tenantId: number, prefix: string): Promise<Record<string, number>> {
   const rows = await store.read(tenantId, (session) =>
     session.all(sql<{ name: string; value: number }>`
@@ -57,7 +57,7 @@ export async function counted(store: Store, tenantId: number, prefix: string): P
   return Object.fromEntries(rows.map(({ name, value }) => [name.slice(prefix.length), value]));
 }
 
-/** The jobs of a queue by their state. */
+/** Returns the number of jobs of a queue by state. */
 export async function jobStates(store: Store, queue: string): Promise<Record<string, number>> {
   const { rows } = await store.ownerStatements(
     'select state, count(*)::integer as jobs from pgboss.job where name = $1 group by state order by state',
@@ -66,7 +66,7 @@ export async function jobStates(store: Store, queue: string): Promise<Record<str
   return Object.fromEntries(rows.map(({ state, jobs }) => [String(state), Number(jobs)]));
 }
 
-/** Waits, or until the signal is aborted. */
+/** Waits until the time has passed or the signal is aborted. */
 export async function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
   await pause(milliseconds, undefined, { signal });
 }

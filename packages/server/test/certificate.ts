@@ -1,6 +1,6 @@
 import { generate } from 'selfsigned';
 
-/** A key and a certificate that it signed itself, for names such as `hooks.example.com`. */
+/** Creates a key and a self-signed certificate, for names such as `hooks.example.com`. */
 export async function selfSigned(...names: string[]): Promise<{ readonly key: string; readonly cert: string }> {
   const altNames = names.map((value) => ({ type: 2, value }) as const);
   const { private: key, cert } = await generate([{ name: 'commonName', value: names[0] }], {

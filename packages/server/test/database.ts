@@ -13,25 +13,25 @@ import { patientLimits } from './patient-limits.ts';
 import { databaseUrl, dropDatabase, runOn } from './postgres-server.ts';
 import './provided.ts';
 
-/** The engine that this run is about. */
+/** The engine of this test run. */
 export const engineName = inject('databases').engine;
 
 /**
- * A store on a database of this file's own, or on the one that the options name, with two tenants and nothing else. Call it at the top level of the test
- * file; it is closed after the file's last test.
+ * Opens a store on a separate database for this file, or on the one in the options, with two tenants and no other rows.
+ * Call it at the top level of the test file; it is closed after the file's last test.
  */
 export async function testStore(
   options: StoreOptions = {},
 ): Promise<{ store: Store; tenantId: number; otherTenantId: number }> {
   const limits = { ...patientLimits, ...options.limits };
-  const isGiven = options.databaseUrl !== undefined || options.dataDir !== undefined;
-  const database = isGiven ? {} : await testDatabase();
+  const isProvided = options.databaseUrl !== undefined || options.dataDir !== undefined;
+  const database = isProvided ? {} : await testDatabase();
   const store = await openStore({ ...database, ...options, limits });
   atEnd(() => store.close());
   return { store, tenantId: await addTenant(store, 'alpha'), otherTenantId: await addTenant(store, 'beta') };
 }
 
-/** A tenant with default settings. @returns its id */
+/** Creates a tenant with default settings. @returns its ID */
 export async function addTenant(store: Store, name: string): Promise<number> {
   const tenant = await store.system((transaction) =>
     transaction.first<{ id: number }>(sql`
@@ -41,7 +41,7 @@ export async function addTenant(store: Store, name: string): Promise<number> {
   return tenant.id;
 }
 
-/** Where to open a database of this file's own: migrated, or as the engine makes it. It is gone after the file. */
+/** Creates a separate database for this file: migrated, or as the engine creates it. It is dropped after the file. */
 export async function testDatabase(state: 'migrated' | 'empty' = 'migrated'): Promise<StoreOptions> {
   const databases = inject('databases');
   if (databases.engine === 'pglite') {
@@ -57,7 +57,7 @@ export async function testDatabase(state: 'migrated' | 'empty' = 'migrated'): Pr
   return { databaseUrl: databaseUrl(serverUrl, name) };
 }
 
-/** The engine under a store, for tests that need a connection of the owner. It is closed after the file. */
+/** Opens the engine of a store, for tests that require a connection of the owner. It is closed after the file. */
 export async function testEngine(options: StoreOptions): Promise<Engine> {
   const log = { info() {}, warn() {} };
   const engine =

@@ -29,7 +29,7 @@ export interface DeliveryRow {
 
 const path = '/api/v1/event-subscriptions';
 
-/** A service that delivers events to this machine. */
+/** Starts a service that delivers events to this machine. */
 export async function deliveringService(
   options: TestServiceOptions & { readonly sending?: Omit<SenderOptions, 'addresses'> } = {},
 ): Promise<TestService & ReturnType<typeof helpers> & { start(): Promise<Delivery> }> {
@@ -53,12 +53,12 @@ function helpers({ call, service, store, tenant }: TestService) {
     store.write(tenant.id, (transaction) => transaction.all(statement));
   return {
     async subscribe(receiver: Pick<Receiver, 'url'>, body: object = {}, caller: Pick<TestCaller, 'call'> = { call }) {
-      const wanted = {
+      const options = {
         deliveryUrl: receiver.url,
         entityType: 'ClientGroup',
         operations: ['CREATE', 'UPDATE', 'DELETE'],
       };
-      const created = await caller.call<Subscription>('POST', path, { ...wanted, ...body });
+      const created = await caller.call<Subscription>('POST', path, { ...options, ...body });
       if (created.status !== 201) throw new Error(`No subscription: ${JSON.stringify(created.body)}`);
       return created.body;
     },
@@ -74,7 +74,7 @@ function helpers({ call, service, store, tenant }: TestService) {
       return (await call<{ secret: string }>('GET', `${path}/webhook/secret`)).body.secret;
     },
     change,
-    /** As if the time for all retries and pauses had come. */
+    /** Makes all retries and pauses due. */
     async passTime() {
       await change(sql`update delivery_retry set due_at = now() where due_at < 'infinity'`);
       await change(sql`update delivery_lane set due_at = now(), paused_until = null`);

@@ -4,7 +4,7 @@ import type { Receiver } from './receiver.ts';
 
 const json = { 'Content-Type': 'application/json' };
 
-/** A tenant in a database of its own, which API calls write to over HTTP. @returns the API key */
+/** Creates a tenant in a separate database, for API calls over HTTP. @returns the API key */
 export async function createFirm(environment: Environment): Promise<string> {
   await runCli(environment, 'tenant', 'create', 'firm');
   const { out, error } = await runCli(environment, 'api-key', 'create', 'firm', 'crm', '--roles', 'API_ADMIN');
@@ -14,7 +14,7 @@ export async function createFirm(environment: Environment): Promise<string> {
 
 export type Call = <Body>(method: string, path: string, body?: object) => Promise<Body>;
 
-/** Calls of the firm. They fail where the response is not a success, or the server is gone. */
+/** Sends requests of the firm. They fail if the response is not a success, or the server is down. */
 export async function signInTo({ address }: TestProcess, apiKey: string): Promise<Call> {
   const exchange = await fetch(`${address}/v1/auth/token`, {
     method: 'POST',
@@ -34,7 +34,7 @@ export async function signInTo({ address }: TestProcess, apiKey: string): Promis
   };
 }
 
-/** A subscription to everything that happens to client groups. @returns its ID */
+/** Creates a subscription to all events of client groups. @returns its ID */
 export async function subscribeTo(call: Call, deliveryUrl: string): Promise<string> {
   const { id } = await call<{ id: string }>('POST', '/api/v1/event-subscriptions', {
     deliveryUrl,
@@ -44,7 +44,10 @@ export async function subscribeTo(call: Call, deliveryUrl: string): Promise<stri
   return id;
 }
 
-/** Creates client groups one after the other, and changes each of them twice, until the server is gone or the signal is aborted. */
+/**
+ * Creates client groups one after the other, and updates each of them twice, until the server is down or the signal is
+ * aborted.
+ */
 export async function writeGroups(call: Call, prefix: string, signal?: AbortSignal): Promise<void> {
   for (let number = 1; signal?.aborted !== true; number++) {
     for (let version = 1; version <= 3; version++) {
@@ -58,7 +61,7 @@ export async function writeGroups(call: Call, prefix: string, signal?: AbortSign
   }
 }
 
-/** Every client group by its ID, and its version: each version has an event. */
+/** Returns the version of every client group by its ID: each version has an event. */
 export async function writtenGroups(call: Call): Promise<Map<string, number>> {
   const versions = new Map<string, number>();
   let cursor: string | null = null;
@@ -77,7 +80,7 @@ export async function writtenGroups(call: Call): Promise<Map<string, number>> {
   return versions;
 }
 
-/** The versions of each row in the order in which they arrived, repetitions left out. */
+/** Returns the versions of each row in the order of their arrival, without repetitions. */
 export function arrivedVersions({ arrivals }: Receiver): Map<string, number[]> {
   const versions = new Map<string, number[]>();
   for (const { event } of arrivals) {
@@ -88,7 +91,7 @@ export function arrivedVersions({ arrivals }: Receiver): Map<string, number[]> {
   return versions;
 }
 
-/** What should have arrived of the written groups: all versions, in their order. */
+/** Returns the expected versions of the written groups: all of them, in their order. */
 export function expectedVersions(written: ReadonlyMap<string, number>): Map<string, number[]> {
   const all = [...written].map(
     ([id, version]) => [id, Array.from({ length: version }, (_, index) => index + 1)] as const,

@@ -8,8 +8,8 @@ import { insertOrg } from './rows.ts';
 import { fillDisk } from './small-disk.ts';
 
 /**
- * A process that writes rows, fills the disk so that PostgreSQL cannot write its log, and goes on when there is space again.
- * Prints the names of what failed, and the rows before and after.
+ * A process that writes rows, fills the disk so that PostgreSQL cannot write its log, and continues once there is space
+ * again. Prints the names of the errors, and the rows before and after.
  */
 const [folder = ''] = process.argv.slice(2);
 const tenantId = 1;
@@ -33,7 +33,7 @@ for (let round = 1; round <= 3; round++) {
 await store.close();
 console.log(JSON.stringify({ rows, failures, warnings }));
 
-/** More than what is left of the disk. */
+/** Writes more than the disk has left. */
 function writeLog(): Promise<unknown> {
   return store.write(tenantId, (transaction) =>
     transaction.all(sql`select pg_logical_emit_message(true, '', repeat('x', 20000000))`),

@@ -1,6 +1,6 @@
 import { lockDirectory } from '../src/store/lock.ts';
 
-/** A process that takes a directory, says so, and holds it until it is killed. */
+/** A process that locks a directory, reports it, and holds the lock until it is killed. */
 const [directory = ''] = process.argv.slice(2);
 try {
   lockDirectory(directory);

@@ -10,7 +10,7 @@ import { createService } from '../src/service.ts';
 import { openStore } from '../src/store/store.ts';
 import { portOf } from './free-port.ts';
 
-/** A tenant, and what it has stored: ids and names of clients. */
+/** A tenant with the IDs and names of its stored clients. */
 interface Firm {
   readonly name: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,11 +18,12 @@ interface Firm {
 }
 
 /**
- * Serves a database to two tenants and sends calls of several kinds at the same time, each response compared with what the
- * tenant has stored.
+ * Serves a database to two tenants and sends several kinds of calls concurrently. Each response is compared with the
+ * stored data of the tenant.
+ *
  * @param settings the environment of the service
- * @param run what the names of the tenants end with
- * @returns a sentence for each response that was wrong
+ * @param run the suffix of the names of the tenants
+ * @returns a sentence for each wrong response
  */
 export async function mixedCalls(
   settings: Readonly<Record<string, string>>,
@@ -63,8 +64,8 @@ export async function mixedCalls(
   async function openFirm(name: string): Promise<Firm> {
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
     await createTenant({ service }, { name, displayName: name, ...place });
-    const wanted = { tenant: name, user: 'crm', roles: ['API_ADMIN'], days: 1, description: undefined };
-    const { key } = await createApiKey({ service }, wanted);
+    const options = { tenant: name, user: 'crm', roles: ['API_ADMIN'], days: 1, description: undefined };
+    const { key } = await createApiKey({ service }, options);
     const json = { 'Content-Type': 'application/json' };
     const { body } = await send('POST', '/v1/auth/token', json, { apiKey: key });
     const firm: Firm = {
@@ -76,7 +77,7 @@ export async function mixedCalls(
     return firm;
   }
 
-  /** One call of a kind that its number chooses. */
+  /** Sends one call, whose kind depends on its number. */
   async function call(own: Firm, other: Firm, number: number): Promise<void> {
     const known = own.clients[Math.floor(Math.random() * own.clients.length)];
     const foreign = other.clients[Math.floor(Math.random() * other.clients.length)];
@@ -126,7 +127,7 @@ export async function mixedCalls(
   }
 }
 
-/** The fields that are looked at, whatever the operation. */
+/** The compared fields of all operations. */
 interface Body {
   readonly access_token?: string;
   readonly clientId?: string;

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Store } from '../src/store/store.ts';
 
-/** What a contact of `insertContacts` has; the rest is empty. */
+/** The fields of a contact for `insertContacts`; the others are empty. */
 export interface ContactSeed {
   readonly firstName: string | null;
   readonly lastName: string | null;
@@ -12,7 +12,7 @@ export interface ContactSeed {
   readonly createdAt: string;
 }
 
-/** What a client of `insertClients` has; the rest is empty. */
+/** The fields of a client for `insertClients`; the others are empty. */
 export interface ClientSeed {
   readonly name: string;
   readonly legalName: string | null;
@@ -22,7 +22,7 @@ export interface ClientSeed {
   readonly fiscalYearEndMonth: number | null;
 }
 
-/** Contacts straight into the table, many at once: no rule of the service looks at them. @returns their ids */
+/** Inserts contacts directly into the table, bypassing the rules of the service. @returns their IDs */
 export async function insertContacts(store: Store, tenantId: number, seeds: readonly ContactSeed[]): Promise<string[]> {
   const rows = seeds.map((seed) => ({ id: uuidv7(), ...seed }));
   await store.write(tenantId, (transaction) =>
@@ -37,7 +37,7 @@ export async function insertContacts(store: Store, tenantId: number, seeds: read
   return rows.map((row) => row.id);
 }
 
-/** Clients straight into the table, billed by the tenant's only org. @returns their ids */
+/** Inserts clients directly into the table, billed by the tenant's only org. @returns their IDs */
 export async function insertClients(store: Store, tenantId: number, seeds: readonly ClientSeed[]): Promise<string[]> {
   const rows = seeds.map((seed) => ({ id: uuidv7(), ...seed }));
   await store.write(tenantId, (transaction) =>
@@ -53,7 +53,10 @@ export async function insertClients(store: Store, tenantId: number, seeds: reado
   return rows.map((row) => row.id);
 }
 
-/** Staff members of one new staff type straight into the table, each the partner of a client, by the id of the client. */
+/**
+ * Inserts staff members of one new staff type directly into the table, each the partner of a client, by the ID of the
+ * client.
+ */
 export async function insertPartners(
   store: Store,
   tenantId: number,
@@ -78,7 +81,7 @@ export async function insertPartners(
   });
 }
 
-/** Links between contacts and clients straight into the table. */
+/** Inserts links between contacts and clients directly into the table. */
 export async function insertLinks(
   store: Store,
   tenantId: number,

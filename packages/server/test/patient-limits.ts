@@ -1,6 +1,6 @@
 import { type Limits, standardLimits } from '../src/store/engine.ts';
 
-/** For tests that are not about limits: a machine with much other work must not fail them. */
+/** For tests of other features, which must not fail on a busy machine. */
 export const patientLimits: Limits = {
   ...standardLimits,
   connect: 60_000,

@@ -10,19 +10,19 @@ import { freePort } from './free-port.ts';
 export type PoolMode = 'session' | 'transaction' | 'statement';
 
 export interface Pgbouncer {
-  /** The database as it is reached through the pooler. */
+  /** URL of the database through the pooler. */
   readonly url: string;
   stop(): Promise<void>;
 }
 
-/** Debian keeps it where the PATH of a user does not lead. */
+/** Debian installs it outside of the PATH of users. */
 const searchPath = `${process.env.PATH}:/usr/sbin`;
 
 export function isPgbouncerInstalled(): boolean {
   return spawnSync('pgbouncer', ['--version'], { env: { PATH: searchPath } }).status === 0;
 }
 
-/** A PgBouncer of its own before a database, with fewer connections to the server than it accepts. */
+/** Starts a PgBouncer in front of a database, with fewer connections to the server than it accepts. */
 export async function startPgbouncer(databaseUrl: string, mode: PoolMode, poolSize: number): Promise<Pgbouncer> {
   const { hostname, port, pathname, username, password } = new URL(databaseUrl);
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-pgbouncer-'));
@@ -41,13 +41,13 @@ export async function startPgbouncer(databaseUrl: string, mode: PoolMode, poolSi
   ];
   await writeFile(join(folder, 'pgbouncer.ini'), settings.join('\n'));
   await writeFile(join(folder, 'users'), `"${decodeURIComponent(username)}" "${decodeURIComponent(password)}"\n`);
-  // It does not run as root, so the user who runs it instead has to reach its files.
+  // It does not run as root, so another user needs access to its files.
   await chmod(folder, 0o755);
-  const asNobody = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
   const child = spawn('pgbouncer', ['--quiet', join(folder, 'pgbouncer.ini')], {
     env: { PATH: searchPath },
     stdio: ['ignore', 'inherit', 'inherit'],
-    ...asNobody,
+    ...unprivileged,
   });
   const ended = once(child, 'exit');
   while (!(await accepts(listenPort))) {

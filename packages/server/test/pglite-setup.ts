@@ -8,7 +8,7 @@ import { openStore } from '../src/store/store.ts';
 import { patientLimits } from './patient-limits.ts';
 import './provided.ts';
 
-/** Makes one empty and one migrated data directory; making them is slow, copying is not. */
+/** Creates one empty and one migrated data directory; creating them is slow, copying is not. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await ensureBundle();
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-pglite-'));

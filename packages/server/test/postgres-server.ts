@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
-/** Runs statements on a server, one by one, outside of any transaction: databases are made and dropped so. */
+/** Runs statements on a server one by one, outside of any transaction, which creating and dropping databases requires. */
 export async function runOn(serverUrl: string, ...statements: string[]): Promise<void> {
   const client = new pg.Client({ connectionString: serverUrl });
   await client.connect();
@@ -14,20 +14,20 @@ export async function runOn(serverUrl: string, ...statements: string[]): Promise
 
 const insufficientPrivilege = '42501';
 
-/** Ends the connections of a database and drops it. */
+/** Closes the connections of a database and drops it. */
 export async function dropDatabase(serverUrl: string, database: string): Promise<void> {
   for (let attempts = 1; ; attempts++) {
     try {
       return await runOn(serverUrl, `drop database ${database} with (force)`);
     } catch (error) {
-      // While the server vacuums the database, only a superuser may end that. It takes moments.
+      // While the server vacuums the database, only a superuser can interrupt it. It takes a short time.
       if (!(error instanceof pg.DatabaseError && error.code === insufficientPrivilege) || attempts === 50) throw error;
       await pause(200);
     }
   }
 }
 
-/** The address of another database on the same server. */
+/** URL of another database on the same server. */
 export function databaseUrl(serverUrl: string, database: string): string {
   const url = new URL(serverUrl);
   url.pathname = `/${database}`;

@@ -10,7 +10,7 @@ import { databaseUrl, dropDatabase, runOn } from './postgres-server.ts';
 import './provided.ts';
 
 /**
- * Makes one empty and one migrated database to copy, on the server of `TEST_DATABASE_URL` (its user must be allowed to
+ * Creates one empty and one migrated database to copy, on the server of `TEST_DATABASE_URL` (its user must be allowed to
  * create databases and roles) or else on one that is started for this run.
  */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
@@ -37,7 +37,7 @@ interface Server {
   stop(): Promise<void>;
 }
 
-/** The server of `TEST_DATABASE_URL`, or one that is started for now. */
+/** The server of `TEST_DATABASE_URL`, or one that is started temporarily. */
 export async function findServer(): Promise<Server> {
   const url = process.env.TEST_DATABASE_URL;
   if (url !== undefined) return { url, stop: async () => {} };
@@ -46,7 +46,7 @@ export async function findServer(): Promise<Server> {
 
 async function startServer(): Promise<Server> {
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-postgres-'));
-  // PostgreSQL refuses to run as root; the user who runs it instead has to reach its data.
+  // PostgreSQL does not run as root; the other user that runs it needs access to its data.
   await chmod(folder, 0o755);
   const port = await freePort();
   const output: string[] = [];
@@ -57,7 +57,7 @@ async function startServer(): Promise<Server> {
     password: 'postgres',
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
-    // Another order of text than PGlite has, so that a column without `collate "C"` shows.
+    // Another text order than in PGlite, to detect a column without `collate "C"`.
     initdbFlags: ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en-US'],
     postgresFlags: ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'synchronous_commit=off'],
     onLog: (line) => output.push(String(line)),

@@ -14,7 +14,7 @@ const children = new Set<ChildProcess>();
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** The settings of a process of its own on a database of this file's own. */
+/** Creates the settings of a separate process on a separate database for this file. */
 export async function processEnvironment(): Promise<Environment> {
   const database = await testDatabase();
   atEnd(endAll);
@@ -24,7 +24,7 @@ export async function processEnvironment(): Promise<Environment> {
     DATA_DIR: dataDir,
     PORT: String(await freePort()),
     RATE_LIMIT_FACTOR: '0',
-    // A machine with much other work must not fail what is not about limits.
+    // Tests of other features must not fail on a busy machine.
     CONNECT_TIMEOUT_MS: '60000',
     READ_BUDGET_MS: '60000',
   };
@@ -36,7 +36,7 @@ export async function processEnvironment(): Promise<Environment> {
 }
 
 export interface Finished {
-  /** The exit code; null where a signal ended the process. */
+  /** The exit code; null if a signal ended the process. */
   readonly code: number | null;
   readonly out: string;
   readonly error: string;
@@ -46,33 +46,34 @@ export interface TestProcess {
   readonly pid: number | undefined;
   readonly address: string;
   readonly finished: Promise<Finished>;
-  /** Waits until the process has written this to its output. @throws Error where it ended before */
+  /** Waits until the output of the process contains the text. @throws Error if it ends before */
   wrote(text: string): Promise<void>;
   kill(signal: NodeJS.Signals): void;
 }
 
-/** A command that has not ended by itself after this time, in milliseconds, hangs: it is killed, and so has no exit code. */
+/** A command that has not ended after this time, in milliseconds, is killed, and has no exit code. */
 const longestCommand = 60_000;
 
-/** What an operator types, to its end. */
-export async function runCli(environment: Environment, ...given: string[]): Promise<Finished> {
-  const child = start(environment, [cli, ...given]);
+/** Runs a command of the operator, and waits for its end. */
+export async function runCli(environment: Environment, ...args: string[]): Promise<Finished> {
+  const child = start(environment, [cli, ...args]);
   const hanging = setTimeout(() => child.kill('SIGKILL'), longestCommand);
   return finish(child).finally(() => clearTimeout(hanging));
 }
 
 /**
- * A server that has begun to serve.
- * @param through the words of a program that becomes the server, which it is given after them
- * @throws Error with what it said, where it did not.
+ * Starts a server, and waits until it serves.
+ *
+ * @param through the command line of a program that executes the command after it
+ * @throws Error with its output if it does not start.
  */
 export function startServer(environment: Environment, through: readonly string[] = []): Promise<TestProcess> {
   return startScript(environment, [cli, 'serve'], through);
 }
 
-/** A server with jobs and a clock to watch. With arguments it adds jobs when it has begun to serve. */
-export function startBackgroundServer(environment: Environment, ...given: string[]): Promise<TestProcess> {
-  return startScript(environment, [fileURLToPath(new URL('background-server.ts', import.meta.url)), ...given]);
+/** Starts a server with jobs and a clock to observe. With arguments it adds jobs after it has started. */
+export function startBackgroundServer(environment: Environment, ...args: string[]): Promise<TestProcess> {
+  return startScript(environment, [fileURLToPath(new URL('background-server.ts', import.meta.url)), ...args]);
 }
 
 async function startScript(
@@ -113,7 +114,7 @@ function start(environment: Environment, command: readonly string[], through: re
   return child;
 }
 
-/** No process outlives its database, also where a test fails. */
+/** Processes must end before their database is dropped, also if a test fails. */
 function endAll(): void {
   for (const child of children) child.kill('SIGKILL');
   children.clear();

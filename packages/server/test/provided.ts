@@ -1,4 +1,4 @@
-/** What the set-up of a test run has made, for the test files to copy. */
+/** The databases that the setup of a test run creates, for the test files to copy. */
 export type PreparedDatabases =
   | {
       readonly engine: 'pglite';
@@ -8,9 +8,9 @@ export type PreparedDatabases =
     }
   | {
       readonly engine: 'postgres';
-      /** The server, as a user who may create databases and is no superuser, as in production. */
+      /** URL of the server, with a user who may create databases and is not a superuser, as in production. */
       readonly serverUrl: string;
-      /** Names of databases that nobody is connected to. */
+      /** Names of databases without connections. */
       readonly empty: string;
       readonly migrated: string;
     };

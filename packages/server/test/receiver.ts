@@ -8,7 +8,7 @@ import { contract } from '../src/contract/contract.ts';
 import { atEnd } from './at-end.ts';
 import { portOf } from './free-port.ts';
 
-/** An event as it came. */
+/** An event as it was received. */
 export interface Received {
   readonly id: string;
   readonly entityType: string;
@@ -30,27 +30,27 @@ export interface Arrival {
   readonly at: number;
 }
 
-/** What a receiver responds with. It sends 200 by itself where this returns without having ended the response. */
+/** Defines the response of a receiver. If this returns without ending the response, the receiver sends 200. */
 export type Respond = (arrival: Arrival, response: ServerResponse) => unknown;
 
 export interface Receiver {
   readonly url: string;
   readonly port: number;
   readonly arrivals: Arrival[];
-  /** Faults of arrivals: a wrong signature, or a body that breaks the contract. */
+  /** Errors of received events: an invalid signature, or a body that violates the contract. */
   readonly faults: string[];
   respond: Respond;
-  /** The secrets that are accepted. Nothing is verified without one. */
+  /** The accepted secrets. Without one, signatures are not verified. */
   secrets: readonly string[];
   close(): Promise<void>;
 }
 
 const ajv = new Ajv2020({ strict: false, formats: { decimal: true } });
 addFormats.default(ajv);
-// A copy: the validator of requests hides parts of every schema that an Ajv of this process gets.
+// A copy, because the request validator hides parts of every schema that an Ajv of this process gets.
 ajv.addSchema(structuredClone(contract), 'contract');
 
-/** Why a body is no event of the contract, or undefined. */
+/** Returns the reason that a body is not an event of the contract, or undefined. */
 export function eventFault({ entityType, operation, ...event }: Received): string | undefined {
   const declared = Object.values(contract.webhooks).filter(({ post }) => post['x-event'].operation === operation);
   const webhook =
@@ -63,7 +63,7 @@ export function eventFault({ entityType, operation, ...event }: Received): strin
   return validate({ entityType, operation, ...event }) ? undefined : ajv.errorsText(validate.errors);
 }
 
-/** Receives events until the test file ends, and holds each of them against the contract. */
+/** Receives events until the test file ends, and validates each of them against the contract. */
 export async function startReceiver(tls?: { readonly key: string; readonly cert: string }): Promise<Receiver> {
   const receiver: Pick<Receiver, 'arrivals' | 'faults' | 'respond' | 'secrets'> = {
     arrivals: [],

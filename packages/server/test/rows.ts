@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 
-/** An insert of an org, the smallest row of a tenant that refers to nothing. */
+/** Inserts an org, the smallest row of a tenant without references. */
 export function insertOrg(tenantId: number, name: string, id: string = uuidv7()): RawBuilder<{ id: string }> {
   return sql`
     insert into org (tenant_id, id, system_ref, name, legal_name, code, currency, country, time_zone,
@@ -10,9 +10,9 @@ export function insertOrg(tenantId: number, name: string, id: string = uuidv7())
     returning id`;
 }
 
-/** Counts that something was done, in the caller's transaction. */
-export function count(tenantId: number, what: string): RawBuilder<unknown> {
+/** Increments a counter in the caller's transaction. */
+export function count(tenantId: number, name: string): RawBuilder<unknown> {
   return sql`
-    insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${what}, 1)
+    insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${name}, 1)
     on conflict (tenant_id, name) do update set value = tenant_counter.value + 1`;
 }

@@ -11,21 +11,22 @@ export interface S3Server {
   readonly endpoint: string;
   /** By bucket and key. */
   readonly objects: Map<string, Buffer>;
-  /** Breaks off the next upload after half of its bytes. */
+  /** Interrupts the next upload after half of its bytes. */
   breakNextUpload(): void;
 }
 
 /**
- * A server with the part of the S3 protocol that the service uses, written from the public description of AWS Signature Version
- * 4: every request must be signed with the credentials, over its method, path, query, signed headers and content.
+ * Starts a server with the part of the S3 protocol that the service uses, written from the public description of AWS
+ * Signature Version 4: every request must be signed with the credentials, over its method, path, query, signed headers
+ * and content.
  */
 export async function startS3(bucket: string): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   let breaksNext = false;
   const server = createServer((request, response) => {
-    answer(request, response).catch((error: unknown) => fail(response, 500, 'InternalError', String(error)));
+    respond(request, response).catch((error: unknown) => fail(response, 500, 'InternalError', String(error)));
   });
-  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     if (request.method === 'PUT' && breaksNext) {
       breaksNext = false;
       request.once('data', () => request.destroy());
@@ -74,7 +75,7 @@ function fail(response: ServerResponse, status: number, code: string, message: s
 const header =
   /^AWS4-HMAC-SHA256 Credential=(?<id>[^/]+)\/(?<day>\d{8})\/(?<region>[^/]+)\/s3\/aws4_request, SignedHeaders=(?<names>[^,]+), Signature=(?<signature>[0-9a-f]{64})$/;
 
-/** What is wrong with the signature of a request, or undefined. */
+/** Returns the error of a request's signature, or undefined. */
 function faultOf(request: IncomingMessage, body: Buffer): string | undefined {
   const parts = header.exec(request.headers.authorization ?? '')?.groups;
   if (parts === undefined) return 'The request is not signed.';

@@ -25,25 +25,27 @@ import type { Store, StoreOptions } from '../src/store/store.ts';
 import { atEnd } from './at-end.ts';
 import { testStore } from './database.ts';
 
-/** An answer as it came over the wire. */
-export interface HttpAnswer<Body> {
+/** A response as it was received. */
+export interface HttpResponse<Body> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Body;
 }
 
-/** A signed-in API user. */
+/** An authenticated API user. */
 export interface TestCaller {
   readonly tenant: Tenant;
   readonly token: string;
-  /** Over HTTP, with token and tenant. A body that is a string is sent as it is; a header that is null is left out. */
+  /**
+   * Sends a request over HTTP, with token and tenant. A string body is sent unchanged; a header that is null is omitted.
+   */
   call<Body = unknown>(
     method: string,
     path: string,
     body?: unknown,
     headers?: Readonly<Record<string, string | null>>,
-  ): Promise<HttpAnswer<Body>>;
-  /** The handler alone: neither roles nor the contract are checked, and what it refuses it throws. */
+  ): Promise<HttpResponse<Body>>;
+  /** Calls only the handler: neither roles nor the contract are checked, and rejections are thrown. */
   handle<Id extends OperationId>(id: Id, input?: Partial<Input<Id>>, more?: Partial<Context>): Promise<Result<Id>>;
 }
 
@@ -51,35 +53,35 @@ export interface TestService extends TestCaller {
   readonly service: Service;
   readonly store: Store;
   readonly address: string;
-  /** Another API user, of this tenant or of another one. */
+  /** Creates another API user, of this tenant or of another one. */
   signIn(options: { readonly roles: readonly string[]; readonly tenant?: Tenant }): Promise<TestCaller>;
-  /** Another tenant, with its first org. */
+  /** Creates another tenant, with its first org. */
   addTenant(name: string): Promise<Tenant>;
 }
 
 export interface TestServiceOptions {
-  /** Of the first API user; `API_ADMIN`, if left out. */
+  /** Roles of the first API user; `API_ADMIN` by default. */
   readonly roles?: readonly string[];
   readonly log?: Logger;
   readonly config?: Partial<Service['config']>;
-  /** A database that the test has made; one of its own, if left out. */
+  /** A database that the test has created; a new one by default. */
   readonly database?: StoreOptions;
-  /** Parts of the service that a test wants to have otherwise. */
+  /** Parts of the service to replace. */
   readonly replace?: (service: Service) => Partial<Service>;
 }
 
 /**
- * The whole service on a database of this file's own and a free port, every answer checked against the contract, and an
- * API user of a tenant with one org. Call it at the top level of the test file.
+ * Starts the service on a separate database for this file and a free port. Every response is validated against the
+ * contract. Creates an API user of a tenant with one org. Call it at the top level of the test file.
  */
 export async function testService(options: TestServiceOptions = {}): Promise<TestService> {
   const config = { ...testConfig(), ...options.config };
   const { store } = await testStore({ ...options.database, poolSize: config.poolSize });
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
-  // Requests add jobs, also where nobody runs them.
+  // Requests enqueue jobs, also if no process runs them.
   await ensureQueues(store, queuesOf(backgroundWork), log);
   const created = await createService(config, store, log);
-  // No test asks the DNS servers of the machine.
+  // Tests must not query the DNS servers of the machine.
   const deliveryAddresses = new DeliveryAddresses({
     allowLoopback: config.webhookAllowLoopback,
     resolve: async () => [],
@@ -106,7 +108,7 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
     if (status !== 200) throw new Error(`The API key was not exchanged: ${JSON.stringify(body)}`);
     const { access_token: token } = body as { access_token: string };
     const state = await service.directory.key(tenant.id, id);
-    if (state === undefined) throw new Error('The API key was not made.');
+    if (state === undefined) throw new Error('The API key was not created.');
     const caller = { ...state, roles: new Set(roles) };
     const own = { Authorization: `Bearer ${token}`, Tenant: tenant.name };
     return {
@@ -121,7 +123,7 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
 }
 
 function testConfig(): Service['config'] {
-  // Nothing is there until content is stored.
+  // The directory is only created when content is stored.
   const dataDir = join(tmpdir(), `financial-automation-test-${randomUUID()}`);
   atEnd(() => rm(dataDir, { recursive: true, force: true }));
   return {
@@ -139,7 +141,7 @@ function testConfig(): Service['config'] {
     maxConnectionsPerAddress: 1_000,
     masterKey: randomBytes(32),
     logLevel: 'silent',
-    answerValidation: 1,
+    responseValidation: 1,
     rateLimitFactor: 0,
     trustProxy: 0,
     metricsPort: undefined,
@@ -156,16 +158,16 @@ async function send<Body>(
   path: string,
   body?: unknown,
   headers: Readonly<Record<string, string | null>> = {},
-): Promise<HttpAnswer<Body>> {
-  const wanted = { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers };
-  const given = Object.entries(wanted).filter((entry): entry is [string, string] => entry[1] !== null);
-  const answer = await fetch(`${address}${path}`, {
+): Promise<HttpResponse<Body>> {
+  const allHeaders = { ...(body === undefined ? {} : { 'Content-Type': 'application/json' }), ...headers };
+  const sentHeaders = Object.entries(allHeaders).filter((entry): entry is [string, string] => entry[1] !== null);
+  const response = await fetch(`${address}${path}`, {
     method,
-    headers: given,
+    headers: sentHeaders,
     ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
   });
-  const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
 }
 
 async function handle<Id extends OperationId>(
@@ -181,12 +183,12 @@ async function handle<Id extends OperationId>(
   const requestId = uuidv7();
   const open = { service, operation, requestId, address: '127.0.0.1', tenantName: tenant.name };
   const context: Context = { ...contextOf(open, tenant, caller, undefined), ...more };
-  const answer = await (handlers[id] as AnyHandler)(context, {
+  const response = await (handlers[id] as AnyHandler)(context, {
     path: {},
     query: {},
     body: undefined,
     bytes: undefined,
     ...input,
   });
-  return answer as unknown as Result<Id>;
+  return response as unknown as Result<Id>;
 }

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
-/** Stands between a client and a server, so that the server can go away from under the client and come back. */
+/** A proxy between a client and a server that can simulate an outage of the server. */
 export interface SeverableProxy {
   readonly port: number;
-  /** Breaks every connection and accepts no new one. */
+  /** Closes every connection and accepts no new one. */
   sever(): Promise<void>;
   restore(): Promise<void>;
 }

@@ -5,17 +5,17 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { TestContext } from 'vitest';
 
-/** A disk of its own for one process, which is gone with it. */
+/** A small disk for one process, which is removed with it. */
 export interface SmallDisk {
-  /** Where the process sees it; for others the folder is empty. */
+  /** The mount point for the process; other processes see an empty folder. */
   readonly folder: string;
-  /** The words of a program that mounts the disk, copies files to it and becomes the program that is named after them. */
+  /** The command line that mounts the disk, copies files to it and executes the command after it. */
   readonly through: readonly string[];
 }
 
 /**
- * A disk with the files of a folder on it. Where this machine does not allow a mount, not even with the rights of a user
- * namespace, the test is skipped and says so.
+ * Creates a disk with the files of a folder. If this machine does not allow mounting it, even in a user namespace, the
+ * test is skipped with a message.
  */
 export async function smallDisk(context: TestContext, files: string, megabytes: number): Promise<SmallDisk> {
   const folder = await mkdtemp(join(tmpdir(), 'financial-automation-disk-'));
@@ -24,20 +24,20 @@ export async function smallDisk(context: TestContext, files: string, megabytes: 
   const mount = ['mount', '-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', folder];
   const [program = '', ...words] = ['unshare', ...namespace, ...mount];
   if (spawnSync(program, words).status !== 0) {
-    console.warn(`NOT TESTED: "${context.task.name}". It takes "unshare" and the right to mount a file system.`);
+    console.warn(`NOT TESTED: "${context.task.name}". It requires "unshare" and permission to mount a file system.`);
     context.skip('this machine does not allow a mount');
   }
   const script = `${mount.join(' ')} && cp -a '${files}/.' '${folder}' && exec "$@"`;
   return { folder, through: ['unshare', ...namespace, 'sh', '-c', script, 'sh'] };
 }
 
-/** Writes a file that fills its disk but for the bytes that are to be left. */
+/** Writes a file that fills its disk except for the specified number of bytes. */
 export function fillDisk(file: string, left: number): void {
   const { bavail, bsize } = statfsSync(dirname(file));
   try {
     writeFileSync(file, Buffer.alloc(Math.max(0, bavail * bsize - left)));
   } catch (error) {
-    // The server has written since: the disk is full, which is what was asked for.
+    // The server has written since: the disk is full, as intended.
     if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error;
   }
 }

@@ -3,11 +3,11 @@ import pg from 'pg';
 import { vi } from 'vitest';
 
 /**
- * The statements that the database gets while `work` runs, each as what it does to which tables: `lock contact`,
+ * Returns the statements that the database receives while `work` runs, each as its action and tables: `lock contact`,
  * `insert into contact`. Nothing else may use the database meanwhile.
  */
 export async function statementsOf(work: () => Promise<unknown>): Promise<string[]> {
-  // Events that were written before are notified some milliseconds later.
+  // Notifications of earlier events are sent some milliseconds later.
   await pause(200);
   const query = vi.spyOn(pg.Client.prototype, 'query');
   try {
@@ -24,7 +24,7 @@ function textOf(statement: unknown): string {
 }
 
 function summaryOf(text: string): string {
-  // A connection is bound to its tenant now and then, whatever it is used for.
+  // Binding a connection to its tenant happens occasionally, independently of the work.
   if (text.includes('set_config')) return '';
   const changes = [...text.matchAll(/\b(insert into|update|delete from) "?(?!set\b)(\w+)/g)];
   if (/^\s*(begin|commit|rollback|savepoint|release)/.test(text)) return text.trim().split(/[ ;]/)[0] ?? '';

@@ -1,19 +1,19 @@
-/** A where clause as the contract has it. */
+/** A where clause of the contract. */
 export type Where = { readonly [key: string]: unknown };
 
 /**
- * What the contract says of a where clause, word for word and without a database. A comparison with a column that has no
- * value does not hold; so `_not` of it does.
+ * Evaluates a where clause as the contract specifies it, without a database. A comparison with a column without a value
+ * is false, so its `_not` is true.
  */
 export function matches(row: Where, where: Where): boolean {
-  return Object.entries(where).every(([key, given]) => {
-    if (key === '_and') return (given as Where[]).every((part) => matches(row, part));
-    if (key === '_or') return (given as Where[]).some((part) => matches(row, part));
-    if (key === '_not') return !matches(row, given as Where);
+  return Object.entries(where).every(([key, operand]) => {
+    if (key === '_and') return (operand as Where[]).every((part) => matches(row, part));
+    if (key === '_or') return (operand as Where[]).some((part) => matches(row, part));
+    if (key === '_not') return !matches(row, operand as Where);
     const value = row[key];
-    if (key === 'partner') return value !== undefined && matches(value as Where, given as Where);
-    if (key === 'contactClients') return (value as Where[]).some((link) => matches(link, given as Where));
-    return Object.entries(given as Where).every(([operator, operand]) => holds(value ?? null, operator, operand));
+    if (key === 'partner') return value !== undefined && matches(value as Where, operand as Where);
+    if (key === 'contactClients') return (value as Where[]).some((link) => matches(link, operand as Where));
+    return Object.entries(operand as Where).every(([operator, operand]) => holds(value ?? null, operator, operand));
   });
 }
 
@@ -52,7 +52,7 @@ function holds(value: unknown, operator: string, operand: unknown): boolean {
   }
 }
 
-/** By value: amounts as numbers, instants as instants, text by code point. */
+/** Compares by value: amounts as numbers, instants as instants, text by code point. */
 function compare(value: unknown, operand: unknown): number {
   const [left, right] = [comparable(value), comparable(operand)];
   if (typeof left === 'number' && typeof right === 'number') return left - right;
@@ -68,7 +68,7 @@ function comparable(value: unknown): unknown {
   return /^\d+(\.\d+)?$/.test(value) ? Number(value) : value;
 }
 
-/** `%` stands for any text, `_` for any one character; a backslash takes the meaning from what follows it. */
+/** `%` matches any text, `_` any one character; a backslash escapes the next character. */
 function isLike(text: string, pattern: string): boolean {
   const parts = [...pattern.matchAll(/\\([\s\S])|[\s\S]/gu)].map(([part, escaped]) => {
     if (part === '%') return '[\\s\\S]*';

@@ -1,26 +1,26 @@
 import { type IncomingHttpHeaders, type OutgoingHttpHeaders, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 
-export interface WireAnswer {
+export interface WireResponse {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** The text as JSON; undefined where it is none. */
+  /** The text as JSON; undefined if it is not JSON. */
   readonly json: unknown;
 }
 
-/** One request exactly as it is given: `fetch` tidies paths, adds headers and refuses methods. */
+/** Sends one request unchanged: `fetch` normalizes paths, adds headers and rejects methods. */
 export function wire(
   address: string,
-  wanted: {
+  options: {
     readonly method?: string;
     readonly path: string;
     readonly headers?: OutgoingHttpHeaders;
     readonly body?: string | Buffer;
   },
-): Promise<WireAnswer> {
+): Promise<WireResponse> {
   const { hostname, port } = new URL(address);
-  const { method = 'GET', path, headers = {}, body } = wanted;
+  const { method = 'GET', path, headers = {}, body } = options;
   return new Promise((resolve, reject) => {
     const outgoing = request({ hostname, port, method, path, headers, agent: false });
     outgoing.once('error', reject);

@@ -1,6 +1,6 @@
 import type { Store } from '../src/store/store.ts';
 
-/** A store whose reads go another way. */
+/** A store with a replaced `read`. */
 export function withReads(store: Store, read: Store['read']): Store {
   return {
     engine: store.engine,
@@ -8,7 +8,7 @@ export function withReads(store: Store, read: Store['read']): Store {
     write: (tenantId, work) => store.write(tenantId, work),
     system: (work) => store.system(work),
     ownerStatements: (text, values) => store.ownerStatements(text, values),
-    listen: (channel, hear) => store.listen(channel, hear),
+    listen: (channel, onNotification) => store.listen(channel, onNotification),
     notify: (channel, payload) => store.notify(channel, payload),
     ready: () => store.ready(),
     close: () => store.close(),

@@ -1,4 +1,4 @@
-/** How many rows to insert. */
+/** The number of rows to insert. */
 export interface WorkSize {
   readonly staff: number;
   readonly clients: number;
@@ -8,14 +8,14 @@ export interface WorkSize {
 }
 
 /**
- * Statements of a superuser that insert a firm's work of three years, spread as in practice: half of the jobs are closed, a tenth of the
- * clients have most of them. It is the same each time. References are not checked, and row-level security is not forced
- * on the owner afterwards: only the plans of queries count.
+ * Statements of a superuser that insert three years of work of a firm, with a realistic distribution: half of the jobs
+ * are closed, a tenth of the clients have most of them. The rows are the same each time. References are not checked, and
+ * row-level security does not apply to the owner afterwards: only the plans of queries matter.
  */
 export function workStatements(tenantId: number, size: WorkSize): string[] {
   const { staff, clients, jobs, assignments, tasks } = size;
   return [
-    // Checking half a million references would take longer than all the rest.
+    // Checking half a million references would take longer than the rest.
     `do $$ declare one record; begin
       for one in select conrelid::regclass as owner, conname from pg_constraint
         where contype = 'f' and conrelid in ('job'::regclass, 'staff_job_assignment'::regclass, 'task'::regclass)

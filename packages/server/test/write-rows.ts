@@ -3,12 +3,12 @@ import { openStore } from '../src/store/store.ts';
 import { patientLimits } from './patient-limits.ts';
 import { insertOrg } from './rows.ts';
 
-/** A process that writes rows for ever, and prints the id of each as soon as it is told that the row is stored. */
+/** A process that writes rows endlessly, and prints the ID of each one as soon as it is stored. */
 const [dataDir = '', tenant = ''] = process.argv.slice(2);
 const tenantId = Number(tenant);
 const store = await openStore({ dataDir, limits: patientLimits });
 for (;;) {
-  // Several at a time, as requests come.
+  // Several at a time, like concurrent requests.
   await Promise.all(
     Array.from({ length: 4 }, async () => {
       const id = uuidv7();

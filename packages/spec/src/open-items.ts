@@ -1,6 +1,7 @@
 /**
- * The contract, or a part of it, as whole requests are held to it. Items of bulk calls are validated one by one, so that one that
- * is wrong fails alone: `x-items-open` is what an item must be for the request to be valid, whatever the schema around it requires.
+ * Prepares the contract, or a part of it, for the validation of whole requests. Items of bulk requests are validated one
+ * by one, so that an invalid one fails alone: `x-items-open` defines what an item must be for the request to be valid,
+ * whatever the schema around it requires.
  */
 export function withOpenItems<Node>(node: Node): Node {
   if (Array.isArray(node)) return node.map((item) => withOpenItems(item)) as Node;

@@ -13,10 +13,10 @@ export interface StateTransition {
   readonly from: readonly string[];
   readonly to: string;
   readonly operations?: readonly string[];
-  /** Names of what happens in the service and moves a row without a call for it. */
+  /** Names of internal events that move a row without a request. */
   readonly events?: readonly string[];
-  /** Roles of which a caller needs one, beyond those of the operation. */
+  /** Roles of which a caller requires one, in addition to those of the operation. */
   readonly roles?: readonly string[];
-  /** Names of the conditions that must hold. */
+  /** Names of the conditions that must be met. */
   readonly conditions?: readonly string[];
 }

@@ -20,9 +20,9 @@ const log = pino(
   }),
 );
 
-/** Milliseconds since the beginning; the directory keeps what it read for five seconds. */
+/** Fake time in milliseconds; the directory caches for five seconds. */
 let now = 1;
-/** What the database throws at the next read, if anything. */
+/** The error that the database throws at the next read, if any. */
 let failure: Error | undefined;
 const { call, service, store, tenant, token, signIn, addTenant } = await testService({
   log,
@@ -42,7 +42,7 @@ function delegating(real: Store): Store {
     write: (tenantId, work) => real.write(tenantId, work),
     system: (work) => real.system(work),
     ownerStatements: (text, values) => real.ownerStatements(text, values),
-    listen: (channel, hear) => real.listen(channel, hear),
+    listen: (channel, onNotification) => real.listen(channel, onNotification),
     notify: (channel, payload) => real.notify(channel, payload),
     ready: () => real.ready(),
     close: () => real.close(),
@@ -55,7 +55,7 @@ const ended = {
   body: { code: 'UNAUTHENTICATED', detail: 'The API key of this token has been revoked or has expired.' },
 };
 
-/** An API user of its own, with the key that it signed in with. */
+/** Creates another API user, with the key that it authenticates with. */
 async function another(user: string) {
   const { id, key } = await createApiKey(
     { service },
@@ -69,21 +69,21 @@ async function another(user: string) {
   return { id, key, ...own };
 }
 
-describe('a change by the operator ends live tokens within five seconds, and not every call asks the database', () => {
+describe('a change by the operator invalidates tokens within five seconds, without a database read for every request', () => {
   const change = (statement: ReturnType<typeof sql>) =>
     store.write(tenant.id, (transaction) => transaction.all(statement));
 
   test.each([
-    ['a key that is revoked', (id: string) => revokeApiKey({ service }, tenant.name, id)],
+    ['a revoked key', (id: string) => revokeApiKey({ service }, tenant.name, id)],
     [
-      'a key that has expired',
+      'an expired key',
       (id: string) =>
         change(
           sql`update api_key set created_at = now() - interval '2 days', expires_at = now() - interval '1 second' where id = ${id}`,
         ),
     ],
     [
-      'an API user who is deactivated',
+      'a deactivated API user',
       (id: string) =>
         change(sql`update api_user set active = false where id = (select api_user_id from api_key where id = ${id})`),
     ],
@@ -99,7 +99,7 @@ describe('a change by the operator ends live tokens within five seconds, and not
     expect(await orgs({ call })).toMatchObject({ status: 200 });
   });
 
-  test('a tenant that is closed', async () => {
+  test('a closed tenant', async () => {
     const closing = await addTenant('closing');
     const caller = await signIn({ roles: ['REF_R'], tenant: closing });
     expect(await orgs(caller)).toMatchObject({ status: 200 });
@@ -108,7 +108,7 @@ describe('a change by the operator ends live tokens within five seconds, and not
     expect(await orgs(caller)).toMatchObject({ status: 403, body: { code: 'TENANT_MISMATCH' } });
   });
 
-  test('a key of one API user leaves the others of the same user alone', async () => {
+  test('revoking a key does not affect other keys of the same user', async () => {
     const first = await another('twice');
     const second = await another('twice');
     await revokeApiKey({ service }, tenant.name, first.id);
@@ -119,18 +119,18 @@ describe('a change by the operator ends live tokens within five seconds, and not
 });
 
 describe('the Tenant header', () => {
-  test('is needed', async () => {
-    const answer = await call('POST', '/gql/v1/orgs', {}, { Tenant: null });
-    expect(answer).toMatchObject({
+  test('is required', async () => {
+    const response = await call('POST', '/gql/v1/orgs', {}, { Tenant: null });
+    expect(response).toMatchObject({
       status: 400,
       body: { errors: [{ in: 'header', pointer: '/Tenant', code: 'REQUIRED' }] },
     });
   });
 
-  test('names the tenant of the token, and any other is refused in the same words', async () => {
+  test('must name the tenant of the token; every other value is rejected with the same message', async () => {
     const other = await addTenant('other');
     const theirs = await signIn({ roles: ['API_ADMIN'], tenant: other });
-    const answers = [
+    const responses = [
       await call('POST', '/gql/v1/orgs', {}, { Tenant: 'other' }),
       await call('POST', '/gql/v1/orgs', {}, { Tenant: 'nobody' }),
       await call('POST', '/gql/v1/orgs', {}, { Tenant: 'NOT A NAME' }),
@@ -138,7 +138,7 @@ describe('the Tenant header', () => {
       await theirs.call('POST', '/gql/v1/orgs', {}, { Tenant: 'firm' }),
       await call('POST', '/gql/v1/orgs', {}, { Authorization: `Bearer ${theirs.token}` }),
     ];
-    for (const { status, body } of answers) {
+    for (const { status, body } of responses) {
       const { detail, code } = body as { detail: string; code: string };
       expect({ status, code, detail }).toEqual({
         status: 403,
@@ -152,20 +152,20 @@ describe('the Tenant header', () => {
 test.each([
   ['a defect', new Error('select tax_id from client where name = Secretive LLC'), 500],
   [
-    'a value that the database refuses',
+    'a value that the database rejects',
     new DatabaseError('relation "client" does not exist (SQLSTATE 42P01).', '42P01'),
     500,
   ],
-  ['a database that is away', new DatabaseUnavailable('No connection to db.internal:5432 is to be had.'), 503],
-])('the answer to %s tells nothing of the inside', async (_name, error, status) => {
+  ['an unavailable database', new DatabaseUnavailable('No connection to db.internal:5432 is to be had.'), 503],
+])('the response to %s discloses no internals', async (_name, error, status) => {
   await orgs({ call });
   failure = error;
-  const answer = await orgs({ call });
+  const response = await orgs({ call });
   failure = undefined;
-  expect(answer.status).toBe(status);
-  expect(answer.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
-  expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
-  const text = JSON.stringify(answer.body);
+  expect(response.status).toBe(status);
+  expect(response.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
+  expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+  const text = JSON.stringify(response.body);
   for (const word of [
     'select',
     'client',
@@ -181,7 +181,7 @@ test.each([
   }
 });
 
-test('the log holds no secret and nothing of what callers send', async () => {
+test('logs contain no secrets and no data from requests', async () => {
   written = '';
   const { key } = await another('logged');
   const exchanged = await call<{ access_token: string }>('POST', '/v1/auth/token', { apiKey: key });

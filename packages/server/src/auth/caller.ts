@@ -1,6 +1,6 @@
 import type { TenantSettings } from './tenant-settings.ts';
 
-/** The API user of a call, identified by its access token. */
+/** The API user of a request, identified by its access token. */
 export interface Caller {
   readonly apiUserId: string;
   readonly apiUserName: string;
@@ -8,12 +8,12 @@ export interface Caller {
   readonly staffId: string | null;
 }
 
-/** The tenant of a call, as its operator configured it. */
+/** The tenant of a request, as its operator configured it. */
 export interface Tenant {
   readonly id: number;
   readonly name: string;
   readonly currency: string;
-  /** An IANA time zone. Business days, "today" included, are days in this zone. */
+  /** IANA time zone that determines business days, including "today". */
   readonly timeZone: string;
   readonly settings: TenantSettings;
 }

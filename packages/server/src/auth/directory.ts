@@ -6,10 +6,10 @@ import type { Caller, Tenant } from './caller.ts';
 import { readTenantSettings } from './tenant-settings.ts';
 import { type AccessClaims, unauthenticated } from './tokens.ts';
 
-/** A change by the operator - a key revoked, a tenant closed - takes hold within this time, in milliseconds. */
+/** Changes by the operator, such as revoking a key or closing a tenant, take effect within this time, in milliseconds. */
 const freshness = 5_000;
 
-/** When a key was last used is kept to this, in milliseconds: a write for each use would cost more than the use. */
+/** Precision of the last use of a key, in milliseconds: a write for each use would cost more than the use. */
 const usePrecision = 15 * 60_000;
 
 interface KeyState {
@@ -21,13 +21,13 @@ interface KeyState {
   readonly lastUsedAt: string | null;
 }
 
-/** Who there is: tenants, and API users with their keys. Read from the database, and kept for some seconds. */
+/** Tenants and API users with their keys, read from the database and cached for some seconds. */
 export class Directory {
   readonly #store: Store;
   readonly #tenants: LRUCache<string, Tenant>;
   readonly #keys: LRUCache<string, KeyState>;
 
-  /** @param clock tells milliseconds from some beginning on. */
+  /** @param clock a monotonic clock in milliseconds. */
   constructor(store: Store, clock: { now(): number } = performance) {
     this.#store = store;
     const options = { max: 10_000, ttl: freshness, ttlResolution: 0, perf: clock };
@@ -35,7 +35,7 @@ export class Directory {
     this.#keys = new LRUCache(options);
   }
 
-  /** The tenant with the name, or undefined where there is none or it is closed. */
+  /** Returns the tenant with the name, or undefined if it does not exist or is closed. */
   async tenant(name: string): Promise<Tenant | undefined> {
     const known = this.#tenants.get(name);
     if (known !== undefined) return known;
@@ -49,7 +49,7 @@ export class Directory {
     return tenant;
   }
 
-  /** The names of all tenants that are not closed. */
+  /** Returns the names of all open tenants. */
   async tenantNames(): Promise<string[]> {
     const rows = await this.#store.system((transaction) =>
       transaction.all(sql<{ name: string }>`select name from tenant where active order by id`),
@@ -57,7 +57,7 @@ export class Directory {
     return rows.map(({ name }) => name);
   }
 
-  /** What stands behind an API key now; undefined where there is no such key in the tenant. */
+  /** Returns the current state of an API key, or undefined if the tenant has no such key. */
   async key(tenantId: number, id: string): Promise<KeyState | undefined> {
     const place = `${tenantId}/${id}`;
     const known = this.#keys.get(place);
@@ -73,7 +73,7 @@ export class Directory {
     return state;
   }
 
-  /** Remembers that a key was used now. It is for people: where it fails, the use goes on. */
+  /** Records the use of a key. This is informational: if it fails, the request continues. */
   async markUsed(tenantId: number, id: string, { lastUsedAt }: Pick<KeyState, 'lastUsedAt'>): Promise<void> {
     if (lastUsedAt !== null && Date.now() - Date.parse(lastUsedAt) < usePrecision) return;
     await this.#store.write(tenantId, (transaction) =>
@@ -83,13 +83,13 @@ export class Directory {
   }
 
   /**
-   * The tenant and the caller of an access token.
+   * Returns the tenant and the caller of an access token.
    *
    * @param tenantName the `Tenant` header, which must name the tenant of the token.
-   * @throws Problem `TENANT_MISMATCH` or, where the key behind the token is revoked, `UNAUTHENTICATED`.
+   * @throws Problem `TENANT_MISMATCH` or, if the key of the token is revoked, `UNAUTHENTICATED`.
    */
   async callerOf(claims: AccessClaims, tenantName: string | undefined): Promise<{ tenant: Tenant; caller: Caller }> {
-    // An unknown tenant and somebody else's are told in the same words, so that names cannot be found out.
+    // An unknown tenant and a tenant of another token get the same message, so that names cannot be guessed.
     if (tenantName !== undefined && tenantName !== claims.tenant) throw tenantMismatch();
     const tenant = await this.tenant(claims.tenant);
     if (tenant === undefined) throw tenantMismatch();

@@ -4,10 +4,12 @@ import { recordOperatorAct } from '../store/operator-log.ts';
 import type { Store } from '../store/store.ts';
 import type { Vault } from './vault.ts';
 
-/** The one algorithm that tokens are signed with; any other in a token's header is refused. */
+/** The only signature algorithm; tokens whose header names another one are rejected. */
 export const algorithm = 'EdDSA';
 
-/** The keys are read again when they are older than this, in milliseconds, so that each process knows of a change within 5 s. */
+/**
+ * Keys are read again when they are older than this, in milliseconds, so that each process notices a change within 5 s.
+ */
 const freshness = 4_000;
 
 interface SigningKeyRow {
@@ -16,7 +18,7 @@ interface SigningKeyRow {
   privateJwk: Buffer;
 }
 
-/** A signing key, as an operator sees it. */
+/** A signing key, as operators see it. */
 export interface SigningKeyState {
   readonly kid: string;
   readonly createdAt: string;
@@ -25,8 +27,8 @@ export interface SigningKeyState {
 }
 
 /**
- * The keys that sign API keys and access tokens. The newest signs; each verifies until it is retired, because API keys
- * outlive rotations. What a retired key signed is rejected.
+ * The keys that sign API keys and access tokens. The newest one signs; each verifies until it is retired, because API
+ * keys outlive rotations. Tokens signed by a retired key are rejected.
  */
 export class KeyRing {
   readonly #store: Store;
@@ -44,7 +46,7 @@ export class KeyRing {
     this.#clock = clock;
   }
 
-  /** Opens the ring and makes the first key where there is none. */
+  /** Opens the key ring, and creates the first key if there is none. */
   static async open(store: Store, vault: Vault, clock: { now(): number } = performance): Promise<KeyRing> {
     const ring = new KeyRing(store, vault, clock);
     await ring.#load();
@@ -52,7 +54,7 @@ export class KeyRing {
     return ring;
   }
 
-  /** Creates a signing key, which signs from now on. @returns its id. */
+  /** Creates a signing key, which signs from now on. @returns its ID. */
   async rotate(): Promise<string> {
     const pair = await generateKeyPair(algorithm, { crv: 'Ed25519', extractable: true });
     const publicJwk = await exportJWK(pair.publicKey);
@@ -70,8 +72,9 @@ export class KeyRing {
   }
 
   /**
-   * Ends a key: whatever it signed is rejected, here at once and in every other process within seconds.
-   * @throws Error with a sentence where there is no such key, or it is the one that signs
+   * Retires a key: tokens that it signed are rejected, in this process at once and in every other one within seconds.
+   *
+   * @throws Error with a sentence if the key does not exist or is the one that signs
    */
   async retire(kid: string): Promise<void> {
     await this.#load();
@@ -87,7 +90,7 @@ export class KeyRing {
     await this.#load();
   }
 
-  /** All keys, the newest first. */
+  /** Returns all keys, the newest first. */
   async list(): Promise<SigningKeyState[]> {
     const rows = await this.#store.system((transaction) =>
       transaction.all<Omit<SigningKeyState, 'use'>>(sql`
@@ -100,13 +103,13 @@ export class KeyRing {
     }));
   }
 
-  /** @throws Error while the ring is empty, which `open` rules out. */
+  /** @throws Error if the ring is empty, which `open` prevents. */
   signingKey(): { kid: string; key: CryptoKey } {
     if (this.#signing === undefined) throw new Error('There is no signing key.');
     return this.#signing;
   }
 
-  /** The key that verifies what the key with this id signed; undefined where it is unknown or retired. */
+  /** Returns the public key with this ID, or undefined if it is unknown or retired. */
   async publicKey(kid: string): Promise<CryptoKey | undefined> {
     await this.#refresh();
     return this.#publicKeys.get(kid);
@@ -150,7 +153,7 @@ export class KeyRing {
       kid: newest.kid,
       key: await importKey(JSON.parse(this.#decrypt(newest.privateJwk))),
     };
-    // One that began later has overtaken this one, and knows more.
+    // A later read has finished first, and its result is newer.
     if (began < this.#loadedAt) return;
     this.#loadedAt = began;
     this.#signing = signing;

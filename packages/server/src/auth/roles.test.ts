@@ -5,7 +5,7 @@ import { testService } from '../../test/service.ts';
 import { allOperations, type Operation, schemaOf } from '../contract/contract.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 
-// What comes after the door is not asked: compiling every operation's schemas would take most of the time here.
+// Only authorization is tested: compiling every operation's schemas would take most of the time.
 const { call, service, tenant, token } = await testService({
   replace: ({ validator }) => ({
     validator: {
@@ -13,7 +13,7 @@ const { call, service, tenant, token } = await testService({
         operation.id === 'createToken'
           ? validator.request(operation, parts)
           : Promise.resolve({ findings: [{ path: '/body', keyword: 'required', message: '' }], query: {} }),
-      answer: () => Promise.resolve([]),
+      response: () => Promise.resolve([]),
     },
   }),
 });
@@ -22,7 +22,9 @@ const claims: { sub: string; client_id: string } = JSON.parse(
 );
 const allRoles = schemaOf('Role').enum ?? [];
 
-/** Whether a caller with these roles gets past the door. What comes after it - a missing body, no such id - does not matter. */
+/**
+ * Whether authorization passes for these roles. Later failures, such as a missing body or an unknown ID, do not matter.
+ */
 async function admits(operation: Operation, roles: readonly string[]): Promise<boolean> {
   const held = { ...claims, tenant: tenant.name, roles, staffId: null };
   const Authorization = `Bearer ${await service.tokens.signAccessToken(held, uuidv7())}`;
@@ -34,7 +36,7 @@ async function admits(operation: Operation, roles: readonly string[]): Promise<b
 
 const guarded = allOperations.filter(({ roles }) => !['PUBLIC', 'ANY', 'REF_R'].some((role) => roles.includes(role)));
 
-test('almost every operation is guarded', () => {
+test('almost every operation requires a role', () => {
   expect(guarded.length).toBeGreaterThan(75);
   expect(
     allOperations.filter((operation) => operation.roles.includes('PUBLIC')).map((operation) => operation.id),
@@ -42,7 +44,7 @@ test('almost every operation is guarded', () => {
 });
 
 describe.each(guarded.map((operation) => [operation.id, operation] as const))('%s', (_id, operation) => {
-  test(`is for ${operation.roles.join(' or ')} and API_ADMIN`, async () => {
+  test(`requires ${operation.roles.join(' or ')} or API_ADMIN`, async () => {
     const others = allRoles.filter((role) => role !== 'API_ADMIN' && !operation.roles.includes(role));
     expect(await admits(operation, others)).toBe(false);
     expect(await admits(operation, [])).toBe(false);
@@ -52,7 +54,7 @@ describe.each(guarded.map((operation) => [operation.id, operation] as const))('%
 });
 
 test.each(allOperations.filter(({ roles }) => roles.includes('ANY') || roles.includes('REF_R')))(
-  '$id is for every API user of the tenant, whatever roles its key lists',
+  '$id is open to every API user of the tenant, whatever roles its key has',
   async (operation) => {
     expect(await admits(operation, [])).toBe(true);
   },
@@ -67,15 +69,15 @@ test('API_ADMIN implies every role but the one for all payments', () => {
 });
 
 test.each(['PUBLIC', 'ANY', 'api_admin', 'ROOT', ''])('the role %j cannot be granted', async (role) => {
-  const wanted = { tenant: tenant.name, user: 'x', roles: ['REF_R', role], days: 1, description: undefined };
-  await expect(createApiKey({ service }, wanted)).rejects.toThrow(/^Unknown role/);
+  const options = { tenant: tenant.name, user: 'x', roles: ['REF_R', role], days: 1, description: undefined };
+  await expect(createApiKey({ service }, options)).rejects.toThrow(/^Unknown role/);
 });
 
-test('a caller without the role is refused before anything is looked at', async () => {
+test('a caller without the role is rejected before the input is validated', async () => {
   const held = { ...claims, tenant: tenant.name, roles: ['REF_R'], staffId: null };
   const Authorization = `Bearer ${await service.tokens.signAccessToken(held, uuidv7())}`;
-  const answer = await call('POST', '/api/v1/clients/v1/onboard', '{"not json', { Authorization });
-  expect(answer).toMatchObject({
+  const response = await call('POST', '/api/v1/clients/v1/onboard', '{"not json', { Authorization });
+  expect(response).toMatchObject({
     status: 403,
     body: { code: 'FORBIDDEN', detail: 'This operation requires the CLNT_C role.' },
   });

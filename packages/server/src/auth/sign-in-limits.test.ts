@@ -4,10 +4,10 @@ import { testService } from '../../test/service.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 
 const { limit, window } = operations.createToken.rateLimit;
-// One proxy stands before the service, and appends the address that it sees.
+// One proxy in front of the service appends the address that it sees.
 const { service, tenant, call } = await testService({ config: { rateLimitFactor: 1, trustProxy: 1 } });
 
-/** A call from an address. What the caller itself writes into the header stands left of what the proxy appends. */
+/** Options of a request from an address. Values that the caller forges precede the one that the proxy appends. */
 const from = (address: string, forged = '') => ({
   'X-Forwarded-For': forged === '' ? address : `${forged}, ${address}`,
 });
@@ -18,11 +18,11 @@ const exchange = (apiKey: string, headers: Record<string, string>) =>
 const garbage = `${btoa('{"alg":"EdDSA"}')}.${btoa('{"exp":9999999999,"jti":"x"}')}.x`;
 
 async function apiKey(user: string): Promise<string> {
-  const wanted = { tenant: tenant.name, user, roles: ['REF_R'], days: 1, description: undefined };
-  return (await createApiKey({ service }, wanted)).key;
+  const options = { tenant: tenant.name, user, roles: ['REF_R'], days: 1, description: undefined };
+  return (await createApiKey({ service }, options)).key;
 }
 
-/** Sends bad tokens until the address is limited. @returns the statuses in between */
+/** Sends bad tokens until the address is limited. @returns the statuses until then */
 async function exhaust(address: string): Promise<number[]> {
   const statuses: number[] = [];
   for (let attempt = 1; attempt <= limit + 5; attempt++) {
@@ -33,7 +33,7 @@ async function exhaust(address: string): Promise<number[]> {
 }
 
 describe('bad bearer tokens', () => {
-  test('are limited by the address that the trusted proxy saw, whatever the caller claims', async () => {
+  test('are limited by the address that the trusted proxy saw, whatever the caller sends', async () => {
     const statuses = await exhaust('192.0.2.1');
     expect(statuses).toEqual([...Array(limit).fill(401), ...Array(5).fill(429)]);
     const limited = await listOrgs({ ...from('192.0.2.1'), ...bearer(garbage) });
@@ -44,7 +44,7 @@ describe('bad bearer tokens', () => {
     expect(await listOrgs({ ...from('192.0.2.2'), ...bearer(garbage) })).toMatchObject({ status: 401 });
   });
 
-  test('cost no look-up of a key and no check of a signature once their address is limited', async () => {
+  test('cause no key look-up and no signature check once their address is limited', async () => {
     await exhaust('192.0.2.3');
     const publicKey = vi.spyOn(service.keys, 'publicKey');
     expect(await listOrgs({ ...from('192.0.2.3'), ...bearer(garbage) })).toMatchObject({ status: 429 });
@@ -52,7 +52,7 @@ describe('bad bearer tokens', () => {
     publicKey.mockRestore();
   });
 
-  test('from one network of IPv6 count together', async () => {
+  test('are counted per IPv6 network', async () => {
     for (let attempt = 1; attempt <= limit; attempt++) {
       await listOrgs({ ...from(`2001:db8:1:2::${attempt}`), ...bearer(garbage) });
     }
@@ -60,7 +60,7 @@ describe('bad bearer tokens', () => {
     expect(await listOrgs({ ...from('2001:db8:1:3::1'), ...bearer(garbage) })).toMatchObject({ status: 401 });
   });
 
-  test('take nothing from valid callers at the same address: known tokens, new ones, keys', async () => {
+  test('do not limit valid callers at the same address: known tokens, new ones, keys', async () => {
     const key = await apiKey('neighbour');
     const { body: known } = await exchange(key, from('192.0.2.4'));
     await exhaust('192.0.2.4');
@@ -73,7 +73,7 @@ describe('bad bearer tokens', () => {
 });
 
 describe('the exchange of API keys', () => {
-  test('limits wrong keys by address', async () => {
+  test('limits invalid keys by address', async () => {
     for (let attempt = 1; attempt <= limit; attempt++) {
       expect(await exchange('garbage', from('192.0.2.5'))).toMatchObject({ status: 401 });
     }
@@ -81,7 +81,7 @@ describe('the exchange of API keys', () => {
     expect(await exchange(await apiKey('beside'), from('192.0.2.5'))).toMatchObject({ status: 200 });
   });
 
-  test('limits each key by itself, whatever the address', async () => {
+  test('limits each key separately, whatever the address', async () => {
     const [busy, other] = [await apiKey('busy'), await apiKey('other')];
     for (let attempt = 1; attempt <= limit; attempt++) {
       expect(await exchange(busy, from(`198.51.100.${attempt}`))).toMatchObject({ status: 200 });

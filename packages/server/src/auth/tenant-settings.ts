@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { Ajv, type JSONSchemaType } from 'ajv';
 import { schemaOf } from '../contract/contract.ts';
 
-/** What the operator sets for a tenant, apart from its currency and time zone. */
+/** Settings of a tenant, other than its currency and time zone. */
 export interface TenantSettings {
   readonly hourIncrement: '0.10' | '0.25';
   readonly timeApproval: boolean;
@@ -14,7 +14,10 @@ export interface TenantSettings {
   readonly allowedClientIds: readonly string[];
 }
 
-/** Everything that `tenant set` changes. Currency and time zone have their own columns; the others are in `tenant.settings`. */
+/**
+ * All settings that `tenant set` changes. Currency and time zone have their own columns; the others are in
+ * `tenant.settings`.
+ */
 export interface OperatorSettings extends TenantSettings {
   readonly currency: string;
   readonly timeZone: string;
@@ -81,7 +84,7 @@ const formats = {
   'time-zone': isTimeZone,
   'ip-network': isIpNetwork,
 };
-// The schemas are written above, and compiling the schema of schemas takes longer than they do.
+// Our schemas are valid, and compiling the meta-schema would take longer than compiling them.
 const written = { formats, meta: false, validateSchema: false };
 // Settings that a later version of the program has stored are ignored.
 const fillDefaults = new Ajv({ ...written, useDefaults: true, removeAdditional: true }).compile<TenantSettings>({
@@ -97,7 +100,7 @@ const validate = new Ajv(written).compile<Partial<OperatorSettings>>({
 interface SettingSchema {
   readonly type: string;
   readonly items?: { readonly type: string };
-  /** Its values, or what it decides. */
+  /** Its values, or its purpose. */
   readonly description: string;
 }
 
@@ -113,7 +116,7 @@ export function readTenantSettings(stored: unknown): TenantSettings {
 }
 
 /**
- * Parses the value of a setting as it is typed on the command line.
+ * Parses the value of a setting from the command line.
  *
  * @throws Error with a sentence that lists the settings, or the values of this one.
  */

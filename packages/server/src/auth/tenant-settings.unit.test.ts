@@ -13,7 +13,7 @@ const defaults = {
 };
 
 describe('readTenantSettings', () => {
-  test('fills in defaults, and leaves what is stored as it is', () => {
+  test('fills in defaults and keeps stored values', () => {
     const stored = { hourIncrement: '0.25', deliveryPorts: [8443] };
     expect(readTenantSettings(stored)).toEqual({ ...defaults, ...stored });
     expect(stored).toEqual({ hourIncrement: '0.25', deliveryPorts: [8443] });
@@ -22,7 +22,7 @@ describe('readTenantSettings', () => {
     expect(readTenantSettings({}).deliveryPorts).not.toBe(one.deliveryPorts);
   });
 
-  test('passes over settings of a later version', () => {
+  test('ignores settings of a later version', () => {
     expect(readTenantSettings({ later: true })).toEqual(defaults);
   });
 
@@ -49,7 +49,7 @@ describe('parseSetting', () => {
     ['deliveryPorts', 'none', []],
     ['allowedAddresses', '203.0.113.7,2001:db8::/32,10.0.0.0/8', ['203.0.113.7', '2001:db8::/32', '10.0.0.0/8']],
     ['allowedClientIds', 'hartwell-crm', ['hartwell-crm']],
-  ])('takes %s %s', (name, text, value) => {
+  ])('accepts %s %s', (name, text, value) => {
     expect(parseSetting(name, text)).toEqual({ [name]: value });
   });
 
@@ -71,7 +71,7 @@ describe('parseSetting', () => {
     ['allowedAddresses', '10.0.0.0/8/8'],
     ['allowedAddresses', '::/129'],
     ['allowedClientIds', 'a b'],
-  ])('rejects %s %j in a sentence', (name, text) => {
+  ])('rejects %s %j with a sentence', (name, text) => {
     expect(() => parseSetting(name, text)).toThrow(`"${text}" is not a valid ${name}, which is `);
   });
 

@@ -28,7 +28,7 @@ const foreign = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: tr
 const ecdsa = await generateKeyPair('ES256');
 const published = (await service.keys.jwks()).keys[0] ?? {};
 const publicKey = (await service.keys.publicKey(kid)) ?? key;
-const made = await createApiKey(
+const created = await createApiKey(
   { service },
   { tenant: tenant.name, user: 'user-api_admin', roles: ['API_ADMIN'], days: 1, description: undefined },
 );
@@ -36,25 +36,29 @@ const [head = '', payload = '', signature = ''] = token.split('.');
 const { exp: _end, ...endless } = claims;
 const past = Math.floor(Date.now() / 1000) - 60;
 
-/** Tokens that are not ours, or not any more. */
+/** Tokens that are forged or no longer valid. */
 const forged: Readonly<Record<string, string>> = {
-  'no token at all': 'x',
-  'three parts of nothing': 'a.b.c',
-  'a part too many': `${token}.x`,
-  'an expired one': await sign({ exp: past }),
-  'one that never expires': await new SignJWT(endless).setProtectedHeader(header).sign(key),
-  'one that is not valid yet': await sign({ nbf: Math.floor(Date.now() / 1000) + 60 }),
+  'no token': 'x',
+  'three parts of garbage': 'a.b.c',
+  'too many parts': `${token}.x`,
+  'an expired token': await sign({ exp: past }),
+  'a token without expiry': await new SignJWT(endless).setProtectedHeader(header).sign(key),
+  'a token that is not valid yet': await sign({ nbf: Math.floor(Date.now() / 1000) + 60 }),
   'another signature': `${head}.${payload}.${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`,
   'no signature': `${head}.${payload}.`,
   'other claims under the same signature': `${head}.${Buffer.from(JSON.stringify({ ...claims, roles: ['X'] })).toString('base64url')}.${signature}`,
   'alg none': unsigned('none'),
   'alg none with a signature': unsigned('none', signature),
   'alg None': unsigned('None'),
-  'HS256 by the public key, raw': await hs256(Buffer.from(published.x ?? '', 'base64url')),
-  'HS256 by the public key as JWK': await hs256(Buffer.from(JSON.stringify(published))),
-  'HS256 by the public key as PEM': await hs256(Buffer.from(await exportSPKI(publicKey))),
+  'HS256 with the public key, raw': await hs256(Buffer.from(published.x ?? '', 'base64url')),
+  'HS256 with the public key as JWK': await hs256(Buffer.from(JSON.stringify(published))),
+  'HS256 with the public key as PEM': await hs256(Buffer.from(await exportSPKI(publicKey))),
   'a foreign key with our kid': await sign({}, {}, foreign.privateKey),
-  'a foreign key that it brings along': await sign({}, { jwk: await exportJWK(foreign.publicKey) }, foreign.privateKey),
+  'a foreign key embedded in the header': await sign(
+    {},
+    { jwk: await exportJWK(foreign.publicKey) },
+    foreign.privateKey,
+  ),
   'a foreign key of another algorithm': await sign({}, { alg: 'ES256' }, ecdsa.privateKey),
   'an unknown kid': await sign({}, { kid: 'x' }),
   'no kid': await new SignJWT(claims).setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt' }).sign(key),
@@ -63,13 +67,13 @@ const forged: Readonly<Record<string, string>> = {
   'another issuer': await sign({ iss: 'financial-automation.example' }),
   'another type': await sign({}, { typ: 'JWT' }),
   'no tenant': await sign({ tenant: 1 }),
-  'roles that are no list': await sign({ roles: 'API_ADMIN' }),
-  'an API key': made.key,
+  'roles that are not an array': await sign({ roles: 'API_ADMIN' }),
+  'an API key': created.key,
 };
 
 const product = { path: '/gql/v1/orgs', method: 'POST', body: '{}' };
 
-test('a token of ours is taken, whatever the case of its scheme', async () => {
+test('accepts our own token, whatever the case of its scheme', async () => {
   for (const scheme of ['Bearer', 'bearer', 'BEARER ']) {
     const headers = { Authorization: `${scheme} ${token}`, Tenant: 'firm', 'Content-Type': 'application/json' };
     expect(await wire(address, { ...product, headers })).toMatchObject({ status: 200 });
@@ -80,65 +84,70 @@ test('a token of ours is taken, whatever the case of its scheme', async () => {
 });
 
 test.each([undefined, '', 'Bearer', 'Bearer ', `Basic ${token}`, token, `Bearer ${token} x`])(
-  'a call without a bearer token is refused: %#',
+  'rejects a request without a bearer token: %#',
   async (authorization) => {
     const headers = {
       ...(authorization === undefined ? {} : { Authorization: authorization }),
       Tenant: 'firm',
       'Content-Type': 'application/json',
     };
-    const answer = await wire(address, { ...product, headers });
-    expect(answer).toMatchObject({ status: 401, json: { code: 'UNAUTHENTICATED' } });
-    expect(answer.headers['www-authenticate']).toMatch(/^Bearer /);
+    const response = await wire(address, { ...product, headers });
+    expect(response).toMatchObject({ status: 401, json: { code: 'UNAUTHENTICATED' } });
+    expect(response.headers['www-authenticate']).toMatch(/^Bearer /);
   },
 );
 
-describe('a token that is not ours is refused', () => {
+describe('rejects a token that is not ours', () => {
   test.each(Object.entries(forged))('%s', async (_name, wrong) => {
     for (let time = 1; time <= 2; time++) {
-      const answer = await call('POST', '/gql/v1/orgs', {}, { Authorization: `Bearer ${wrong}` });
-      expect(answer).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
-      expect(answer.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/);
+      const response = await call('POST', '/gql/v1/orgs', {}, { Authorization: `Bearer ${wrong}` });
+      expect(response).toMatchObject({ status: 401, body: { code: 'UNAUTHENTICATED' } });
+      expect(response.headers.get('www-authenticate')).toMatch(/^Bearer .*error="invalid_token"/);
     }
   });
 
-  test('by the exchange for API keys too, an access token first of all', async () => {
+  test('also in the exchange of API keys, in particular an access token', async () => {
     const asKeys = [
       token,
       await sign({}, { typ: 'api-key+jwt' }),
       await sign({ aud: 'token' }),
-      ...Object.values(forged).filter((one) => one !== made.key),
+      ...Object.values(forged).filter((one) => one !== created.key),
     ];
     for (const apiKey of asKeys) {
-      const answer = await call('POST', '/v1/auth/token', { apiKey }, { Authorization: null });
-      expect([400, 401]).toContain(answer.status);
+      const response = await call('POST', '/v1/auth/token', { apiKey }, { Authorization: null });
+      expect([400, 401]).toContain(response.status);
     }
   });
 });
 
 describe('the exchange of an API key', () => {
-  test('gives a token as RFC 6749 has it, and nobody may keep it', async () => {
-    const answer = await call('POST', '/v1/auth/token', { apiKey: made.key }, { Authorization: null, Tenant: null });
-    expect(answer).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: 900 } });
-    expect(answer.headers.get('cache-control')).toBe('no-store');
+  test('returns a token as RFC 6749 specifies, which must not be cached', async () => {
+    const response = await call(
+      'POST',
+      '/v1/auth/token',
+      { apiKey: created.key },
+      { Authorization: null, Tenant: null },
+    );
+    expect(response).toMatchObject({ status: 200, body: { token_type: 'Bearer', expires_in: 900 } });
+    expect(response.headers.get('cache-control')).toBe('no-store');
   });
 
-  test('is for the tenant of the key alone', async () => {
+  test('only accepts a key of the requested tenant', async () => {
     await addTenant('exchange');
     for (const other of ['exchange', 'nobody']) {
-      const answer = await call('POST', '/v1/auth/token', { apiKey: made.key }, { Tenant: other });
-      expect(answer).toMatchObject({ status: 403, body: { code: 'TENANT_MISMATCH' } });
+      const response = await call('POST', '/v1/auth/token', { apiKey: created.key }, { Tenant: other });
+      expect(response).toMatchObject({ status: 403, body: { code: 'TENANT_MISMATCH' } });
     }
   });
 
-  test('refuses a key that was never stored', async () => {
+  test('rejects a key that was never stored', async () => {
     const unknown = await service.tokens.signApiKey(
       { jti: '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101', tenant: 'firm', sub: 'x' },
       new Date(Date.now() + 9e6),
     );
     expect(await call('POST', '/v1/auth/token', { apiKey: unknown })).toMatchObject({ status: 401 });
     const nowhere = await service.tokens.signApiKey(
-      { jti: made.id, tenant: 'nobody', sub: 'x' },
+      { jti: created.id, tenant: 'nobody', sub: 'x' },
       new Date(Date.now() + 9e6),
     );
     expect(await call('POST', '/v1/auth/token', { apiKey: nowhere }, { Tenant: null })).toMatchObject({ status: 401 });
@@ -146,11 +155,11 @@ describe('the exchange of an API key', () => {
 });
 
 describe('another signing key', () => {
-  test('signs from now on, and leaves valid what the old one has signed', async () => {
+  test('signs from now on, and tokens of the previous key remain valid', async () => {
     const newKid = await service.keys.rotate();
     expect(service.keys.signingKey().kid).toBe(newKid);
     expect(await call('POST', '/gql/v1/orgs', {})).toMatchObject({ status: 200 });
-    const exchanged = await call<{ access_token: string }>('POST', '/v1/auth/token', { apiKey: made.key });
+    const exchanged = await call<{ access_token: string }>('POST', '/v1/auth/token', { apiKey: created.key });
     const newToken = exchanged.body.access_token;
     expect(JSON.parse(Buffer.from(newToken.split('.')[0] ?? '', 'base64url').toString())).toMatchObject({
       kid: newKid,
@@ -165,12 +174,12 @@ describe('another signing key', () => {
     ]);
   });
 
-  test('that another process has made is found within seconds, and not looked for all the time', async () => {
+  test('created by another process is found within seconds, without a read for every request', async () => {
     let now = 1;
     const ring = await KeyRing.open(store, service.vault, { now: () => now });
     const elsewhere = await service.keys.rotate();
     const theirs = await service.tokens.signAccessToken(
-      { ...(claims as { sub: string }), client_id: made.id, tenant: 'firm', roles: [], staffId: null },
+      { ...(claims as { sub: string }), client_id: created.id, tenant: 'firm', roles: [], staffId: null },
       'x',
     );
     const tokens = new Tokens(ring, service.vault);
@@ -183,19 +192,19 @@ describe('another signing key', () => {
     expect((await ring.jwks()).keys.map((jwk) => jwk.kid)).toContain(last);
   });
 
-  test('that is retired is dead within seconds in every process, for tokens that were verified before too', async () => {
+  test('that is retired is invalid within seconds in every process, also for tokens that were already verified', async () => {
     let now = 1;
     const elsewhere = await KeyRing.open(store, service.vault, { now: () => now });
     const tokens = new Tokens(elsewhere, service.vault);
     const retired = service.keys.signingKey().kid;
-    const wanted = {
+    const options = {
       tenant: tenant.name,
       user: 'signed-by-the-old-key',
       roles: ['REF_R'],
       days: 1,
       description: undefined,
     };
-    const old = await createApiKey({ service }, wanted);
+    const old = await createApiKey({ service }, options);
     const exchanged = await call<{ access_token: string }>('POST', '/v1/auth/token', { apiKey: old.key });
     const { access_token: issued } = exchanged.body;
     const listOrgs = () => call('POST', '/gql/v1/orgs', {}, { Authorization: `Bearer ${issued}` });
@@ -222,7 +231,7 @@ describe('another signing key', () => {
     ]);
   });
 
-  test('is published without its private part, and stored without it in the clear', async () => {
+  test('is published without its private part, which is stored encrypted', async () => {
     const { text } = await wire(address, { path: '/.well-known/jwks.json' });
     for (const jwk of JSON.parse(text).keys) {
       expect(Object.keys(jwk).sort()).toEqual(['alg', 'crv', 'kid', 'kty', 'use', 'x']);

@@ -5,17 +5,17 @@ import { Problem } from '../http/problem.ts';
 import { algorithm, type KeyRing } from './key-ring.ts';
 import type { Vault } from './vault.ts';
 
-/** How long an access token lives, in seconds: as long as the contract allows. */
+/** Lifetime of an access token, in seconds: the maximum that the contract allows. */
 export const accessTokenLifetime = numberOf('AccessToken', 'expires_in', 'maximum');
 
-/** Clocks of two machines may differ by this much, in seconds. */
+/** Tolerated clock difference between machines, in seconds. */
 const clockTolerance = 5;
 
-/** What an access token says (the claims of RFC 9068, and ours). */
+/** Claims of an access token (RFC 9068, and our own). */
 export interface AccessClaims {
   /** The API user. */
   readonly sub: string;
-  /** The API key that the token was exchanged for; revoking it ends the token too. */
+  /** The API key that the token was exchanged for; revoking the key invalidates the token. */
   readonly client_id: string;
   readonly tenant: string;
   readonly roles: readonly string[];
@@ -24,7 +24,7 @@ export interface AccessClaims {
   readonly exp: number;
 }
 
-/** What an API key says. Its roles and its state are read from the database, so that they can change. */
+/** Claims of an API key. Its roles and state are read from the database, so that they can change. */
 export interface ApiKeyClaims {
   readonly jti: string;
   readonly tenant: string;
@@ -36,24 +36,24 @@ const apiKey: Kind = { typ: 'api-key+jwt', audience: 'token' };
 
 const issuer = 'financial-automation';
 
-/** What the mark in a token's header is for; the vault has a key of its own for it. */
+/** Purpose of the mark in a token's header, with its own key in the vault. */
 const markPurpose = 'token-mark';
 const markLength = 22;
 
 /**
- * Called before the signature of a token is checked that does not carry our mark: most likely it is not ours, and checking
- * signatures costs. It may throw.
+ * Called before the signature of a token without our mark is checked: it is most likely not ours, and checking signatures
+ * is expensive. It may throw.
  */
 type OnDoubt = () => void;
 
 /**
- * Signs and verifies API keys and access tokens. Neither passes for the other: type and audience differ. Each carries a
- * mark that costs next to nothing to check, so that garbage is told from tokens of ours before any signature is checked.
+ * Signs and verifies API keys and access tokens. Type and audience distinguish them. Each carries a mark that is cheap to
+ * check, so that garbage is detected before any signature is checked.
  */
 export class Tokens {
   readonly #keys: KeyRing;
   readonly #vault: Vault;
-  /** Verifying a signature costs more than a read of a row, and a caller sends the same token for 15 minutes. */
+  /** Verifying a signature costs more than reading a row, and callers send the same token for 15 minutes. */
   readonly #verified = new LRUCache<string, { readonly claims: AccessClaims; readonly kid: string }>({ max: 10_000 });
 
   constructor(keys: KeyRing, vault: Vault) {
@@ -69,7 +69,7 @@ export class Tokens {
     return this.#sign(apiKey, { ...claims }, Math.floor(expiresAt.getTime() / 1000));
   }
 
-  /** @throws Problem `UNAUTHENTICATED` that says what is wrong with the token. */
+  /** @throws Problem `UNAUTHENTICATED` with what is wrong with the token. */
   async verifyAccessToken(token: string, onDoubt?: OnDoubt): Promise<AccessClaims> {
     const known = this.#verified.get(token);
     if (known !== undefined) {
@@ -96,7 +96,7 @@ export class Tokens {
     return claims;
   }
 
-  /** @throws Problem `UNAUTHENTICATED` that says what is wrong with the key. */
+  /** @throws Problem `UNAUTHENTICATED` with what is wrong with the key. */
   async verifyApiKey(key: string, onDoubt?: OnDoubt): Promise<ApiKeyClaims> {
     const { jti, tenant } = (await this.#verify(apiKey, key, 'API key', onDoubt)).payload;
     if (typeof jti !== 'string' || typeof tenant !== 'string') throw notOurs('API key');
@@ -164,7 +164,7 @@ function notOurs(name: string, cause?: unknown): Problem {
   return unauthenticated(`The ${name} is invalid.`, cause);
 }
 
-/** A 401 with the challenge that RFC 6750 asks for. */
+/** Creates a 401 problem with the challenge of RFC 6750. */
 export function unauthenticated(detail: string, cause?: unknown): Problem {
   return new Problem('UNAUTHENTICATED', detail, {
     headers: { 'WWW-Authenticate': 'Bearer realm="financial-automation", error="invalid_token"' },

@@ -4,8 +4,9 @@ const nonceBytes = 12;
 const tagBytes = 16;
 
 /**
- * What must not be readable in the database or forgeable from outside: encrypts (AES-256-GCM) and signs (HMAC-SHA256) with
- * keys derived from the one master key, a key for each purpose, so that what is made for one cannot be used for another.
+ * Protects data that must not be readable in the database or forgeable from outside: encrypts (AES-256-GCM) and signs
+ * (HMAC-SHA256). Each purpose has its own key, derived from the master key, so that a result for one purpose cannot be
+ * used for another.
  */
 export class Vault {
   readonly #masterKey: Buffer;
@@ -14,7 +15,7 @@ export class Vault {
   /** @param masterKey 32 random bytes, kept outside the database. */
   constructor(masterKey: Buffer) {
     if (masterKey.length !== 32)
-      throw new Error('The master key must have 32 bytes. Make one with: openssl rand -base64 32');
+      throw new Error('The master key must have 32 bytes. Generate one with: openssl rand -base64 32');
     this.#masterKey = masterKey;
   }
 
@@ -24,7 +25,7 @@ export class Vault {
     return Buffer.concat([nonce, cipher.update(plaintext, 'utf8'), cipher.final(), cipher.getAuthTag()]);
   }
 
-  /** @throws Error where the ciphertext was made with another key or for another purpose, or was changed. */
+  /** @throws Error if the ciphertext was modified, or was encrypted with another key or for another purpose. */
   decrypt(purpose: string, ciphertext: Buffer): string {
     const decipher = createDecipheriv('aes-256-gcm', this.#key(purpose), ciphertext.subarray(0, nonceBytes));
     decipher.setAuthTag(ciphertext.subarray(-tagBytes));
@@ -38,8 +39,8 @@ export class Vault {
 
   verify(purpose: string, text: string, signature: string): boolean {
     const expected = Buffer.from(this.sign(purpose, text));
-    const given = Buffer.from(signature);
-    return expected.length === given.length && timingSafeEqual(expected, given);
+    const provided = Buffer.from(signature);
+    return expected.length === provided.length && timingSafeEqual(expected, provided);
   }
 
   #key(purpose: string): Buffer {

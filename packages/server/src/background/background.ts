@@ -6,14 +6,14 @@ import { runJob } from './run-job.ts';
 import { Watch } from './watch.ts';
 import { type Outcome, type RunObserver, Worker } from './worker.ts';
 
-/** Everything that runs in the background. */
+/** The jobs and clock tasks that run in the background. */
 export interface BackgroundWork {
   readonly jobs: readonly Job[];
   readonly clockTasks: readonly ClockTask[];
 }
 
 export interface Background {
-  /** Takes no more work, and returns to the queue what has not ended after this time. */
+  /** Stops accepting work, and returns unfinished jobs to the queue after this time. */
   stop(graceMilliseconds: number): Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export function queuesOf({ jobs, clockTasks }: BackgroundWork): Queue[] {
 /**
  * Runs jobs and the clock in this process. Processes on the same database share the work.
  *
- * @param now is the time for clock tasks.
+ * @param now the time for clock tasks.
  */
 export async function startBackground(
   service: BackgroundService,

@@ -15,7 +15,7 @@ await store.system((transaction) =>
 );
 const zones = { alpha: 'America/New_York', beta: 'Pacific/Kiritimati' };
 
-/** A clock that ticks when the test says so, at the time that the test says. */
+/** A clock whose ticks and time the test controls. */
 function clockOf(...tasks: ClockTask[]) {
   let now = Temporal.Instant.fromEpochMilliseconds(0);
   const clock = new Clock(service, tasks, () => now);
@@ -27,7 +27,7 @@ function clockOf(...tasks: ClockTask[]) {
   };
 }
 
-/** The job of the minute, which this process holds for as long as the tests run. */
+/** The job of the minute, which this process holds during the tests. */
 const claim: Claim = await (async () => {
   const background = await runBackground(store, {
     clockTasks: [defineClockTask({ name: 'none', every: 'minute', run: async () => {} })],
@@ -49,7 +49,7 @@ const claim: Claim = await (async () => {
 
 const midnight = (day: string, zone: string) => Temporal.PlainDate.from(day).toZonedDateTime(zone).toInstant();
 
-test('a tick tells each tenant the day in its own time zone, which changes at midnight there', async () => {
+test('a tick has the day of each tenant in its own time zone, which changes at midnight there', async () => {
   const seen: string[] = [];
   const { tickAt } = clockOf(
     defineClockTask({
@@ -68,7 +68,7 @@ test('a tick tells each tenant the day in its own time zone, which changes at mi
   expect(own('beta')).toEqual(['2026-03-08', '2026-03-08', '2026-03-09', '2026-03-09']);
 });
 
-test('a daily task runs once a day for each tenant, in the first minute of its day, whichever process ticks', async () => {
+test('a daily task runs once a day for each tenant, in the first minute of its day, in whichever process ticks', async () => {
   const ran: string[] = [];
   const days: string[] = [];
   const task = defineClockTask({
@@ -85,9 +85,9 @@ test('a daily task runs once a day for each tenant, in the first minute of its d
     for (const { tickAt } of processes) await tickAt(begins.add({ minutes }));
   }
   expect(ran.filter((line) => line.startsWith('alpha'))).toEqual(['alpha 2026-10-31', 'alpha 2026-11-01']);
-  // In Kiritimati the day begins ten hours before; at this time of the year it is 18:00 there.
+  // In Kiritimati the day starts ten hours earlier; at this time of the year it is 18:00 there.
   expect(ran.filter((line) => line.startsWith('beta'))).toEqual(['beta 2026-11-01', 'beta 2026-11-02']);
-  // After days without a clock, a run is told since when.
+  // After days without a clock, a run receives the last day of its predecessor.
   await clockOf(task).tickAt(begins.add({ hours: 24 * 5 }));
   expect(days).toEqual(['undefined 2026-10-31', '2026-10-31 2026-11-01', '2026-11-01 2026-11-05']);
 });
@@ -111,7 +111,7 @@ test('a daily task that failed runs again in the next minute', async () => {
   expect(await counted(store, tenantId, 'daily ')).toEqual({ attempts: 3 });
 });
 
-test('one tenant that fails or hangs, and one task, hold up no other', async () => {
+test('a failing or hanging tenant or task does not delay others', async () => {
   const ran: string[] = [];
   const record = async ({ tenant }: Tick) => void ran.push(tenant.name);
   const hang = Promise.withResolvers<void>();
@@ -140,12 +140,12 @@ test('one tenant that fails or hangs, and one task, hold up no other', async () 
   await expect.poll(() => ran.toSorted()).toEqual(['alpha', 'beta', 'gamma', 'gamma']);
   expect(await service.metrics.registry.metrics()).toContain('clock_tasks_total{task="first",outcome="failed"} 1');
 
-  // The next tick does not begin what still hangs, and runs everything else.
+  // The next tick does not start runs that still hang, and runs everything else.
   await tickAt(Temporal.Now.instant());
   expect(ran.toSorted()).toEqual(['alpha', 'alpha', 'beta', 'beta', 'gamma', 'gamma', 'gamma', 'gamma']);
   expect(hanging).toBe(1);
 
-  // Another process has the clock by now.
+  // Another process has taken over the clock.
   await store.ownerStatements(`update pgboss.job set retry_count = 1 where id = $1`, [claim.id]);
   hang.resolve();
   await expect.poll(() => late).toEqual([expect.any(JobLost)]);
@@ -166,7 +166,7 @@ test('a closed tenant is skipped', async () => {
   expect(ran).not.toContain('delta');
 });
 
-test('of two processes one ticks, each minute once', async () => {
+test('of two processes only one ticks, once per minute', async () => {
   await store.ownerStatements(`delete from pgboss.job where name = 'clock'`);
   const task = defineClockTask({
     name: 'shared',

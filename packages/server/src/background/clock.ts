@@ -11,30 +11,30 @@ import type { Claim } from './worker.ts';
 import { writeAsSystem } from './write-as-system.ts';
 
 /**
- * Work that is due for a tenant when time has passed, such as expiring links. A task finds what is due and does it, so a run
- * that failed or was missed is made up for by the next one.
+ * Work that becomes due for a tenant with time, such as expiring links. A task finds all due work, so the next run makes
+ * up for a failed or missed one.
  */
 export interface ClockTask {
   readonly name: string;
-  /** `day`: as soon as the day begins in the tenant's time zone, and then each minute until it has succeeded. */
+  /** `day`: as soon as the day starts in the tenant's time zone, then each minute until it succeeds. */
   readonly every: 'minute' | 'day';
   run(tick: Tick): Promise<void>;
 }
 
-/** One run of a task for one tenant. It reaches data of that tenant only. */
+/** One run of a task for one tenant. It can only access data of that tenant. */
 export interface Tick {
   readonly tenant: Tenant;
   readonly now: Temporal.Instant;
   /** The day of `now` in the tenant's time zone. */
   readonly today: Temporal.PlainDate;
-  /** The last day on which a daily task succeeded before; undefined where it never has. */
+  /** The last day on which a daily task succeeded; undefined if it never has. */
   readonly lastDay?: Temporal.PlainDate | undefined;
-  /** Aborted when the run must end, before the next minute. What is left is done in the next run. */
+  /** Aborted when the run must end, before the next minute. The next run continues the work. */
   readonly signal: AbortSignal;
   readonly log: Logger;
   readonly service: BackgroundService;
   read<T>(work: (session: Session) => Promise<T>): Promise<T>;
-  /** One transaction, audited as the system's. It rolls back if another process has taken over. @throws JobLost */
+  /** Runs one transaction, audited as the system. It rolls back if another process has taken over. @throws JobLost */
   write<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;
 }
 
@@ -69,7 +69,10 @@ export class Clock {
   readonly #service: BackgroundService;
   readonly #tasks: readonly ClockTask[];
   readonly #now: () => Temporal.Instant;
-  /** By task and tenant. A run that ignores the end of its tick can write nothing, but no second one must start beside it. */
+  /**
+   * By task and tenant. A run that ignores the end of its tick can no longer write, but a second one must not start in
+   * parallel.
+   */
   readonly #running = new Set<string>();
   /** The last day on which a daily task succeeded, by task and tenant. */
   readonly #days = new Map<string, string>();
@@ -116,7 +119,7 @@ export class Clock {
     const log = this.#service.log.child({ task: task.name, tenant: name, jobId: claim.id });
     try {
       const tenant = await directory.tenant(name);
-      // It was closed a moment ago.
+      // The tenant has just been closed.
       if (tenant === undefined) return;
       const origin = { operation: `clock ${task.name}`, requestId: claim.id };
       const tick: Tick = {

@@ -12,7 +12,7 @@ const { store, tenantId, otherTenantId } = await testStore();
 const own = await testStore();
 const operator = { service: { store } };
 
-/** Resolved from outside of the job, by the job's key. */
+/** Gates that tests open, by the job's key. */
 const gates = new Map<string, PromiseWithResolvers<void>>();
 const gate = (key: string) => {
   const made = gates.get(key) ?? Promise.withResolvers<void>();
@@ -47,7 +47,7 @@ const failing = defineJob({
     if (attempt <= data.times) throw new Error(`Attempt ${attempt} failed.`);
   },
 });
-/** Says that it has begun, waits to be let on, and writes. */
+/** Signals its start, waits for its gate, and writes. */
 const gated = defineJob({
   name: 'gated',
   data: { key: 'string' },
@@ -120,7 +120,7 @@ describe('enqueue', () => {
     );
   });
 
-  test('starts a job at the time it names, not before', async () => {
+  test('does not start a job before its time', async () => {
     const at = Temporal.Now.instant().add({ milliseconds: 1_500 });
     await store.write(tenantId, (transaction) => enqueue(transaction, plain, { key: 'later' }, at));
     await expect.poll(() => counted(store, tenantId, 'plain ')).toMatchObject({ later: 1 });
@@ -135,7 +135,7 @@ describe('enqueue', () => {
   });
 });
 
-test('the role of requests has no way to the queue but the functions for it', async () => {
+test('the role of requests can only access the queue through its functions', async () => {
   const statements = [
     sql`select * from pgboss.job`,
     sql`insert into pgboss.job (name) values ('plain')`,
@@ -150,7 +150,7 @@ test('the role of requests has no way to the queue but the functions for it', as
   }
 });
 
-test('a job has the rights of requests, and reaches no other tenant', async () => {
+test('a job has the rights of requests, and cannot access other tenants', async () => {
   await store.write(otherTenantId, (transaction) => transaction.all(insertOrg(otherTenantId, 'foreign')));
   const seen = Promise.withResolvers<unknown>();
   const reading = defineJob({
@@ -209,7 +209,7 @@ test('a job that fails runs again after a pause, until it succeeds', async () =>
   expect((await listJobs(operator)).dead).toEqual([]);
 });
 
-test('a job that fails for the last time becomes a dead letter, which the operator sees and runs again', async () => {
+test('a job whose last retry fails becomes a dead letter, which the operator can list and retry', async () => {
   await add(tenantId, failing, { key: 'always', times: 3 });
   await expect
     .poll(async () => (await listJobs(operator)).dead)
@@ -234,7 +234,7 @@ test('a job with data that another version of the program stored fails, and is n
   expect(await counted(store, tenantId, 'failing without times ')).toEqual({});
 });
 
-test('a tenant with many jobs leaves room for another one', async () => {
+test('jobs of one tenant do not block those of another', async () => {
   for (const key of ['a1', 'a2', 'a3', 'a4', 'a5']) await add(tenantId, gated, { key });
   await expect.poll(() => counted(store, tenantId, 'gated a')).toEqual({ '1 begun': 1, '2 begun': 1 });
   await add(otherTenantId, gated, { key: 'b1' });
@@ -244,10 +244,10 @@ test('a tenant with many jobs leaves room for another one', async () => {
   await expect.poll(() => jobStates(store, 'gated')).toEqual({ completed: 6 });
 });
 
-test('a run that has lost its job writes nothing more, and its successor finishes it once', async () => {
+test('a run that has lost its job can no longer write, and its successor completes it once', async () => {
   await add(tenantId, gated, { key: 'lost' });
   await expect.poll(() => counted(store, tenantId, 'gated lost ')).toEqual({ begun: 1 });
-  // As another process does when this one has been silent for longer than the lease.
+  // Simulates another process that takes over after the lease has expired.
   await store.ownerStatements(`update pgboss.job set state = 'retry' where name = 'gated' and state = 'active'`);
   await expect.poll(() => counted(store, tenantId, 'gated lost ')).toEqual({ begun: 2 });
   gate('lost 1').resolve();
@@ -257,7 +257,7 @@ test('a run that has lost its job writes nothing more, and its successor finishe
   await expect.poll(() => counted(store, tenantId, 'gated lost ')).toEqual({ begun: 2, written: 1, finished: 1 });
 });
 
-test('a run that takes too long has failed, frees its place and writes nothing more', async () => {
+test('a run that exceeds its timeout fails, frees its place and can no longer write', async () => {
   for (const key of ['slow 1', 'slow 2', 'slow 3', 'slow 4', 'slow 5']) await add(tenantId, hasty, { key });
   await expect.poll(() => jobStates(store, 'hasty')).toEqual({ failed: 5 });
   for (const key of ['slow 1', 'slow 2', 'slow 3', 'slow 4', 'slow 5']) {
@@ -267,7 +267,7 @@ test('a run that takes too long has failed, frees its place and writes nothing m
   expect(await counted(store, tenantId, 'hasty ')).toEqual({});
 });
 
-test('a stop lets a job end within the grace, and takes no other one', async () => {
+test('a stop lets a job finish within the grace period, and starts no other', async () => {
   const stopping = await runBackground(own.store, { jobs });
   await own.store.write(own.tenantId, (transaction) => enqueue(transaction, gated, { key: 'ends' }));
   await expect.poll(() => counted(own.store, own.tenantId, 'gated ends ')).toEqual({ begun: 1 });
@@ -279,7 +279,7 @@ test('a stop lets a job end within the grace, and takes no other one', async () 
   expect(await jobStates(own.store, 'plain')).toEqual({ created: 1 });
 });
 
-test('a stop gives back a job that does not end: another process runs it at once, and no attempt is used up', async () => {
+test('a stop returns an unfinished job: another process runs it at once, and no retry is used up', async () => {
   const stopping = await runBackground(own.store, { jobs });
   await own.store.write(own.tenantId, (transaction) => enqueue(transaction, gated, { key: 'stays' }));
   await expect.poll(() => counted(own.store, own.tenantId, 'gated stays ')).toEqual({ begun: 1 });
@@ -287,7 +287,7 @@ test('a stop gives back a job that does not end: another process runs it at once
   const { rows } = await own.store.ownerStatements(
     `select retry_limit - retry_count as left from pgboss.job where name = 'gated' and state = 'retry'`,
   );
-  // The next run adds one to the count.
+  // The next run increments the count.
   expect(rows).toEqual([{ left: gated.settings.retries + 1 }]);
   gate('stays 1').resolve();
   await expect.poll(() => errors.get('stays 1')).toBeInstanceOf(JobLost);
@@ -298,7 +298,7 @@ test('a stop gives back a job that does not end: another process runs it at once
     .toEqual({ begun: 2, written: 1, finished: 1 });
 });
 
-test('ensureQueues › costs one statement where nothing has changed, and follows changed settings', async () => {
+test('ensureQueues › takes one statement if nothing has changed, and applies changed settings', async () => {
   let statements = 0;
   const counting: Store = {
     ...store,
@@ -322,6 +322,6 @@ test.each(['No Name', 'x', 'clock', 'dead-letter'])('defineJob › rejects the n
   expect(() => defineJob({ name, data: {}, run: async () => {} })).toThrow(`"${name}" is not a valid job name.`);
 });
 
-test('two jobs of one name are rejected when the server starts', async () => {
+test('two jobs with the same name are rejected when the server starts', async () => {
   await expect(runBackground(store, { jobs: [plain, plain] })).rejects.toThrow('Two jobs have the name plain.');
 });

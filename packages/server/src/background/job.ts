@@ -12,20 +12,20 @@ export type BackgroundService = Pick<
   'log' | 'store' | 'storage' | 'vault' | 'directory' | 'metrics' | 'processor'
 >;
 
-/** How the jobs of one name are run. */
+/** How the jobs with one name are run. */
 export interface JobSettings {
-  /** How many of them run at the same time in one process. */
+  /** Maximum number of concurrent runs in one process. */
   readonly concurrency: number;
-  /** How many of them run at the same time for one tenant in one process. The rest is left to other tenants. */
+  /** Maximum number of concurrent runs for one tenant in one process. The rest is available to other tenants. */
   readonly concurrencyPerTenant: number;
-  /** How often a failed job is retried before it becomes a dead letter. */
+  /** Number of retries before a failed job becomes a dead letter. */
   readonly retries: number;
-  /** The delay of the first retry. It doubles with each further one, with jitter, up to the longest. */
+  /** The delay of the first retry. It doubles with each further one, with jitter, up to the maximum. */
   readonly retryDelaySeconds: number;
   readonly longestRetryDelaySeconds: number;
-  /** A run that takes longer fails: its signal is aborted, and it can write nothing more. At most 24 hours. */
+  /** A run that takes longer fails: its signal is aborted, and it can no longer write. At most 24 hours. */
   readonly timeoutSeconds: number;
-  /** A run fails when its process has sent no heartbeat for this long. At least 10. */
+  /** A run fails if its process has sent no heartbeat for this long. At least 10. */
   readonly leaseSeconds: number;
 }
 
@@ -38,7 +38,7 @@ const defaults: Omit<JobSettings, 'concurrencyPerTenant'> = {
   leaseSeconds: 20,
 };
 
-/** The fields of a job's data: ids and other small values. Everything else is read when the job runs. */
+/** The fields of a job's data: IDs and other small values. Everything else is read when the job runs. */
 export type DataShape = Readonly<Record<string, 'string' | 'number' | 'boolean'>>;
 
 export type DataOf<Shape extends DataShape> = {
@@ -53,10 +53,10 @@ export interface Job<Shape extends DataShape = DataShape> {
 }
 
 /**
- * One run of a job. It reaches data of its own tenant only.
+ * One run of a job. It can only access data of its own tenant.
  *
- * A process can die at any moment, and then another one runs the job again, so `run` must expect that a part of its work is
- * done already. The transaction of `finish` is committed exactly once.
+ * A process can die at any moment, and another one then runs the job again, so `run` must expect that part of its work is
+ * already done. The transaction of `finish` is committed exactly once.
  */
 export interface JobRun<Data> {
   readonly id: string;
@@ -64,15 +64,17 @@ export interface JobRun<Data> {
   readonly data: Data;
   /** 1 for the first run of the job. */
   readonly attempt: number;
-  /** Aborted when the run must end: it takes too long, the process stops, or another process has taken the job over. */
+  /**
+   * Aborted when the run must end: it exceeds its timeout, the process stops, or another process has taken over the job.
+   */
   readonly signal: AbortSignal;
-  /** Every line carries the name of the job and its id. */
+  /** Every line includes the name and ID of the job. */
   readonly log: Logger;
   readonly service: BackgroundService;
   read<T>(work: (session: Session) => Promise<T>): Promise<T>;
-  /** One transaction, audited as the system's. It rolls back if the run has lost the job. @throws JobLost */
+  /** Runs one transaction, audited as the system. It rolls back if the run has lost the job. @throws JobLost */
   write<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;
-  /** The last transaction of the run, which also completes the job. @throws JobLost */
+  /** Runs the last transaction, which also completes the job. @throws JobLost */
   finish<T>(work: (unit: UnitOfWork) => Promise<T>): Promise<T>;
 }
 
@@ -86,14 +88,14 @@ export class JobLost extends Error {
 }
 
 const jobName = /^[a-z][a-z0-9-]{1,62}$/;
-/** Queues with a purpose of their own. */
+/** Queues with a special purpose. */
 const reservedNames: readonly string[] = ['clock', 'dead-letter'];
 
 /**
  * Declares a job. It runs if it is listed in `resources/jobs.ts`.
  *
- * @param definition the name (lower case, with hyphens), the fields of the data, what the job does, and the settings that
- *   differ from the defaults.
+ * @param definition the name (lower case, with hyphens), the fields of the data, the function to run, and the settings
+ * that differ from the defaults.
  */
 export function defineJob<const Shape extends DataShape>(
   definition: Pick<Job<Shape>, 'name' | 'data' | 'run'> & Partial<JobSettings>,
@@ -106,11 +108,10 @@ export function defineJob<const Shape extends DataShape>(
 }
 
 /**
- * Adds a job for the tenant of the transaction. It exists if and only if the transaction commits, and starts milliseconds
- * after that.
+ * Adds a job for the tenant of the transaction. It exists only if the transaction commits, and starts milliseconds later.
  *
- * @param at the earliest time to start, if not at once.
- * @returns the id of the job.
+ * @param at the earliest time to start; immediately by default.
+ * @returns the ID of the job.
  */
 export async function enqueue<Shape extends DataShape>(
   transaction: Transaction,

@@ -5,19 +5,19 @@ import { freePort } from '../../test/free-port.ts';
 import { type Environment, processEnvironment, runCli, startBackgroundServer } from '../../test/process.ts';
 import { openStore, type Store } from '../store/store.ts';
 
-/** An environment with a tenant. */
+/** Creates an environment with a tenant. */
 async function newEnvironment(): Promise<Environment> {
   const environment = await processEnvironment();
   expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
   return environment;
 }
 
-/** Another process on the same database. */
+/** Creates the environment of another process on the same database. */
 async function another(environment: Environment): Promise<Environment> {
   return { ...environment, PORT: String(await freePort()) };
 }
 
-/** Looks at the database; on PGlite no process may have it open. */
+/** Reads the database; on PGlite no process may have it open. */
 async function inspect<T>(environment: Environment, work: (store: Store, tenantId: number) => Promise<T>): Promise<T> {
   const { DATABASE_URL: databaseUrl, DATA_DIR } = environment;
   const store = await openStore(databaseUrl === undefined ? { dataDir: `${DATA_DIR}/database` } : { databaseUrl });
@@ -33,7 +33,7 @@ test('a job whose process is killed is taken over and finished once', async () =
   const environment = await newEnvironment();
   const killed = await startBackgroundServer(environment, 'hartwell', '1', '600000');
   await killed.wrote('begun 1 1');
-  // The embedded database has one process at a time.
+  // The embedded database supports one process at a time.
   const early = engineName === 'postgres' ? await startBackgroundServer(await another(environment)) : undefined;
   killed.kill('SIGKILL');
   await killed.finished;
@@ -49,7 +49,7 @@ test('a job whose process is killed is taken over and finished once', async () =
   });
 });
 
-test('a server that is told to stop gives back a job that does not end, and a later one finishes it', async () => {
+test('a stopping server returns an unfinished job, and a later one completes it', async () => {
   const environment = await newEnvironment();
   const stopped = await startBackgroundServer(environment, 'hartwell', '1', '600000');
   await stopped.wrote('begun 1 1');
@@ -68,7 +68,7 @@ test('a server that is told to stop gives back a job that does not end, and a la
   await successor.finished;
 });
 
-test('BACKGROUND=off › a process adds jobs and leaves them, and the clock, to others', async () => {
+test('BACKGROUND=off › a process enqueues jobs but leaves them, and the clock, to others', async () => {
   const environment = await newEnvironment();
   const off = await startBackgroundServer({ ...environment, BACKGROUND: 'off' }, 'hartwell', '1', '0');
   await off.wrote('added');
@@ -87,7 +87,7 @@ test('BACKGROUND=off › a process adds jobs and leaves them, and the clock, to 
   expect(await on.finished).toMatchObject({ code: 0 });
 });
 
-test.runIf(engineName === 'postgres')('two processes share 200 jobs and the ticks, and none is doubled', async () => {
+test.runIf(engineName === 'postgres')('two processes share 200 jobs and the ticks without duplicates', async () => {
   const environment = await newEnvironment();
   const other = await startBackgroundServer(await another(environment));
   const one = await startBackgroundServer(environment, 'hartwell', '200', '20');

@@ -6,11 +6,11 @@ import { DatabaseUnavailable, TransactionConflict } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import type { JobSettings } from './job.ts';
 
-/** A queue in the database, which holds the jobs of one name. */
+/** A queue in the database, with the jobs of one name. */
 export interface Queue {
   readonly name: string;
   readonly settings: JobSettings;
-  /** At most one job at a time, and no dead letters: the next job does what a failed one left. */
+  /** At most one job at a time, and no dead letters: the next job resumes the work of a failed one. */
   readonly single?: boolean;
 }
 
@@ -19,7 +19,7 @@ export const deadLetters = 'dead-letter';
 
 const day = 86_400;
 
-/** The options of a queue as the library names them. */
+/** The options of a queue in the format of the library. */
 function optionsOf({ settings, single = false }: Queue) {
   return {
     policy: single ? ('exclusive' as const) : ('standard' as const),
@@ -37,8 +37,8 @@ function optionsOf({ settings, single = false }: Queue) {
 }
 
 /**
- * Creates missing queues and updates those whose settings have changed. Jobs can only be added to existing queues, so this
- * runs before requests are served. If nothing has changed, it costs one statement.
+ * Creates missing queues and updates those whose settings have changed. Jobs can only be added to existing queues, so
+ * this runs before requests are served. If nothing has changed, it takes one statement.
  */
 export async function ensureQueues(store: Store, queues: readonly Queue[], log: Logger): Promise<void> {
   if (queues.length === 0) return;
@@ -62,13 +62,13 @@ export async function ensureQueues(store: Store, queues: readonly Queue[], log: 
   }
 }
 
-/** How often a statement is tried while the database is unavailable: for about as long as a lease lasts. */
+/** Number of attempts to run a statement while the database is unavailable: for about as long as a lease lasts. */
 const mostAttempts = 5;
 
 /**
- * The queue library on the connections of the store. It is loaded on demand, since that takes a tenth of a second of CPU. It
- * is not started, because it would then poll the database for each of its duties; `Watch` finds out with one statement whether
- * there is anything to do.
+ * Opens the queue library on the connections of the store. It is loaded on demand, which takes a tenth of a second of CPU
+ * time. It is not started, because it would poll the database for each of its duties; `Watch` uses one statement to check
+ * whether there is anything to do.
  */
 export async function openBoss(store: Store, log: Logger): Promise<PgBoss> {
   const { PgBoss } = await import('pg-boss');
@@ -82,7 +82,7 @@ export async function openBoss(store: Store, log: Logger): Promise<PgBoss> {
     // Rebuilding indexes cannot run in a transaction, and PGlite has no statistics on vacuum.
     reindex: false,
     monitorVacuum: false,
-    // `Watch` calls `supervise` when there is a reason to. Processes that do so together take turns of this length.
+    // `Watch` calls `supervise` when required. Concurrent processes take turns of this length.
     monitorIntervalSeconds: 1,
     maintenanceIntervalSeconds: 3_600,
     openTelemetry: { enabled: false },
@@ -93,7 +93,7 @@ export async function openBoss(store: Store, log: Logger): Promise<PgBoss> {
 }
 
 async function execute(store: Store, text: string, values: unknown[] | undefined) {
-  // A statement that takes jobs must not be repeated, since it may have taken effect. All others can.
+  // A statement that fetches jobs must not be repeated, because it may have taken effect. All others can.
   const attempts = text.includes('SKIP LOCKED') ? 1 : mostAttempts;
   for (let attempt = 1; ; attempt++) {
     try {

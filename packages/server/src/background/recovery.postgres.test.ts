@@ -11,7 +11,7 @@ const url = new URL(databaseUrl);
 const proxy = await openProxy(url.hostname, Number(url.port));
 url.port = String(proxy.port);
 
-test('jobs go on after the database was away: what ran ends once, and what is new is heard of', async () => {
+test('jobs continue after the database was unavailable: running jobs end once, and new jobs are detected', async () => {
   const direct = await openStore({ databaseUrl });
   const store = await openStore({ databaseUrl: url.href });
   try {
@@ -25,7 +25,7 @@ test('jobs go on after the database was away: what ran ends once, and what is ne
         begun.resolve();
         if (data.key === 'during') await gate.promise;
         await write(({ transaction }) => transaction.all(count(tenantId, `outlasting ${data.key}`)));
-        // It ends while the database is away: its completion has to wait.
+        // It ends while the database is unavailable, so its completion must wait.
         if (data.key === 'during') await proxy.sever();
       },
     });

@@ -34,7 +34,7 @@ export async function runJob(service: BackgroundService, job: Job, claim: Claim)
   });
 }
 
-/** Reads what `enqueue_job` stores. */
+/** Parses the data that `enqueue_job` stores. */
 function readEnvelope(stored: unknown): { tenantName: string; data: unknown } {
   if (typeof stored !== 'object' || stored === null || !('tenant' in stored) || !('data' in stored)) {
     throw new Error('The job has no tenant.');
@@ -42,7 +42,7 @@ function readEnvelope(stored: unknown): { tenantName: string; data: unknown } {
   return { tenantName: String(stored.tenant), data: stored.data };
 }
 
-/** Makes sure that the run holds the job until the transaction ends. @throws JobLost */
+/** Verifies that the run holds the job until the transaction ends. @throws JobLost */
 export async function holdClaim(transaction: Transaction, { name, id, attempt }: Claim): Promise<void> {
   const row = await transaction.first(sql<{ held: boolean }>`select hold_job(${name}, ${id}, ${attempt}) as held`);
   if (row?.held !== true) throw new JobLost();

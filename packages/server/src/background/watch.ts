@@ -5,12 +5,14 @@ import type { Worker } from './worker.ts';
 
 /** The channel that `enqueue_job` notifies. */
 const channel = 'background_job';
-/** The longest pause between two looks, in milliseconds. A job whose notification was missed starts late by this much. */
+/**
+ * Maximum pause between two checks, in milliseconds. A job whose notification was missed starts late by up to this much.
+ */
 const longestPause = 5_000;
 const shortestPause = 100;
-/** The pause before it looks for jobs of dead processes that are due again, in milliseconds. */
+/** Pause before checking for due jobs of dead processes, in milliseconds. */
 const untilRetry = 1_000;
-/** How often jobs that ended long ago are deleted, in milliseconds. */
+/** Interval at which old finished jobs are deleted, in milliseconds. */
 const upkeepEvery = 3_600_000;
 
 interface State {
@@ -22,7 +24,7 @@ interface State {
   readonly now: number;
 }
 
-/** Uses an index for each queue, so its cost does not depend on the number of jobs. */
+/** Uses an index for each queue, so that its cost does not depend on the number of jobs. */
 const look = `
   select q.name, lapsed.found as lapsed, date_part('epoch', now()) * 1000 as now,
     date_part('epoch', least(created.start_after, retry.start_after) - now()) * 1000 as "dueIn"
@@ -37,8 +39,8 @@ const look = `
   where q.name = any ($1::text[])`;
 
 /**
- * Wakes workers when their jobs are due. The transaction that adds a job notifies it; for jobs that are due later, and for
- * missed notifications, it looks at the database every few seconds.
+ * Wakes workers when their jobs are due. The transaction that adds a job sends a notification; for jobs with a later
+ * start, and for missed notifications, the database is checked every few seconds.
  */
 export class Watch {
   readonly #store: Store;
@@ -50,12 +52,12 @@ export class Watch {
   #upkeepAt = performance.now() + 60_000;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
-  /** Whether another look was requested during the current one. */
+  /** Whether another check was requested during the current one. */
   #hurried = false;
   #listener: { close(): Promise<void> } | undefined;
   #stopped = false;
 
-  /** @param everyMinute is called when a minute begins on the clock of the database, which all processes share. */
+  /** @param everyMinute called at the start of a minute on the clock of the database, which all processes share. */
   constructor(
     store: Store,
     boss: PgBoss,
@@ -78,7 +80,7 @@ export class Watch {
     this.#lookIn(0);
   }
 
-  /** To be called when a job may be due before the next look. */
+  /** Call this when a job may be due before the next check. */
   lookSoon(): void {
     this.#lookIn(shortestPause);
   }
@@ -102,7 +104,7 @@ export class Watch {
     }, milliseconds);
   }
 
-  /** @returns the pause until the next look. */
+  /** @returns the pause until the next check. */
   async #look(): Promise<number> {
     this.#hurried = false;
     try {

@@ -15,21 +15,22 @@ export interface Claim {
 }
 
 /**
- * How a run ended.
+ * Result of a run.
+ *
  * - `completed`
  * - `retried`: failed, and will run again
  * - `dead`: failed for the last time
  * - `returned`: interrupted because the process stops; another process runs the job
- * - `lost`: another process has taken the job over
+ * - `lost`: another process has taken over the job
  * - `unsettled`: the database was unavailable at the end, so the job runs again
  */
 export type Outcome = 'completed' | 'retried' | 'dead' | 'returned' | 'lost' | 'unsettled';
 
-/** Is notified of every run. */
+/** Receives a notification for every run. */
 export interface RunObserver {
   started(claim: Claim, lagSeconds: number): void;
   ended(claim: Claim, outcome: Outcome, seconds: number, error: unknown): void;
-  /** The queue is unavailable. What was to be done is done later. */
+  /** The queue is unavailable. Its work is done later. */
   failed(queue: string, error: unknown): void;
 }
 
@@ -56,7 +57,7 @@ export class Worker {
   readonly #observer: RunObserver;
   readonly #runs = new Map<string, Run>();
   #fetching: Promise<void> | undefined;
-  /** Something may have become due since the last fetch began. */
+  /** Whether jobs may have become due since the last fetch started. */
   #woken = false;
   #stopping = false;
 
@@ -67,13 +68,13 @@ export class Worker {
     this.#observer = observer;
   }
 
-  /** Takes jobs that are due while there is room. Can be called at any time. */
+  /** Fetches due jobs while there is room. Can be called at any time. */
   wake(): void {
     this.#woken = true;
     if (this.#fetching !== undefined || this.#stopping) return;
     this.#fetching = this.#fetch().finally(() => {
       this.#fetching = undefined;
-      // It may have been woken after its last look and before this line.
+      // It may have been woken between its last fetch and this line.
       if (this.#woken && this.#room > 0) this.wake();
     });
   }
@@ -93,7 +94,7 @@ export class Worker {
     }
   }
 
-  /** Takes one job of a tenant that has room. */
+  /** Fetches one job of a tenant that has room. */
   async #take(): Promise<JobWithMetadata<unknown>[]> {
     const { name, settings } = this.queue;
     const perTenant = Map.groupBy(this.#runs.values(), ({ job }) => job.groupId);
@@ -119,7 +120,7 @@ export class Worker {
       completed: false,
     };
     const run: Run = { job, claim, abort, ended: Promise.resolve() };
-    // This process sent no heartbeat for too long, and has now taken the job that it had lost.
+    // This process sent no heartbeat for too long, and has now fetched the job that it had lost.
     this.#runs.get(job.id)?.abort.abort(new JobLost());
     this.#runs.set(job.id, run);
     run.ended = this.#perform(run).finally(() => {
@@ -141,7 +142,7 @@ export class Worker {
     let failure: unknown;
     let outcome: Outcome;
     try {
-      // A run that ignores its signal must not keep its place. It can write nothing more.
+      // A run that ignores its signal must not keep its place. It can no longer write.
       await Promise.race([this.#run(claim), rejection(claim.signal)]);
       outcome = await this.#complete(job, claim);
     } catch (error) {
@@ -166,7 +167,7 @@ export class Worker {
     if (error instanceof JobLost) return 'lost';
     if (error instanceof Returned) return 'returned';
     try {
-      // Shown to the operator. Other properties of the error may hold data.
+      // Shown to the operator. Other properties of the error may contain data.
       const message = error instanceof Error ? error.message : String(error);
       const settled = settledBy(await this.#boss.fail(job.name, job, { message }));
       if (!settled.has(job.id)) return 'lost';
@@ -176,7 +177,7 @@ export class Worker {
     }
   }
 
-  /** Renews the leases of all runs, and ends the runs that have lost their job. */
+  /** Renews the leases of all runs, and aborts the runs that have lost their job. */
   async renewLeases(): Promise<void> {
     const runs = [...this.#runs.values()].filter(({ claim }) => !claim.completed);
     if (runs.length === 0) return;
@@ -187,7 +188,7 @@ export class Worker {
     }
   }
 
-  /** Takes no more jobs, waits for runs until `deadline`, and returns the jobs of those that have not ended. */
+  /** Stops fetching jobs, waits for runs until `deadline`, and returns unfinished jobs to the queue. */
   async stop(deadline: Promise<unknown>): Promise<void> {
     this.#stopping = true;
     await this.#fetching;
@@ -205,7 +206,7 @@ export class Worker {
     const { name } = this.queue;
     const attempts = jobs.map(({ id, retryCount }) => `${id}:${retryCount}`);
     try {
-      // The next run has another number, by which late writes of this run are told apart, so the limit rises with it.
+      // The attempt number detects late writes of this run, so it increases, and the retry limit with it.
       await this.#boss.getDb().executeSql(
         `with returned as (
            update pgboss.job set state = 'retry', retry_limit = retry_limit + 1, start_after = now()
@@ -215,13 +216,13 @@ export class Worker {
         [name, attempts],
       );
     } catch (error) {
-      // Their leases end, which uses up a retry.
+      // Their leases expire, which uses up a retry.
       this.#observer.failed(name, error);
     }
   }
 }
 
-/** The ids of the jobs that a call has changed. The library returns them but does not declare them. */
+/** The IDs of the jobs that a call has changed. The library returns them but does not declare them. */
 function settledBy(response: object): ReadonlySet<unknown> {
   const ids: unknown = Reflect.get(response, 'settled');
   if (!Array.isArray(ids)) throw new Error('The queue library did not return the jobs that it changed.');

@@ -4,18 +4,18 @@ import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Service } from '../service.ts';
 import type { Transaction } from '../store/store.ts';
 
-/** Why the service acts by itself, for the audit. */
+/** The origin of a change by the service itself, for the audit log. */
 export interface SystemOrigin {
-  /** What acts, such as `job finish-batch` or `clock expire-links`. */
+  /** The acting part, such as `job finish-batch` or `clock expire-links`. */
   readonly operation: string;
-  /** The id of the job, by which its lines are found in the log. */
+  /** The ID of the job, which its log lines contain. */
   readonly requestId: string;
 }
 
 /**
- * One transaction of the service's own for a tenant, audited as the system's.
+ * Runs one transaction of the service itself for a tenant, audited as the system.
  *
- * @param beforeCommit runs last in the transaction, after everything is written; where it throws, nothing is.
+ * @param beforeCommit runs last in the transaction; if it throws, nothing is written.
  */
 export function writeAsSystem<T>(
   { store, vault }: Pick<Service, 'store' | 'vault'>,

@@ -2,17 +2,17 @@ import { type Field, fieldOf, fieldsOf, membersOf, propertiesOf } from '../contr
 import { referenceKeysAmong } from '../entity/attributes.ts';
 import type { FieldDefinition } from './record-type.ts';
 
-/** Texts that may be longer than this have many lines. */
+/** Texts with a greater maximum length can have several lines. */
 const longestLine = 500;
 
-/** Fields of the contract as the schema of a record type tells them, in their order. */
+/** Converts fields of the contract to the field definitions of a record type, in their order. */
 export function definitionsOf(fields: readonly Field[]): FieldDefinition[] {
   return fields.map((field, index) => definitionOf(field, (index + 1) * 10));
 }
 
 function definitionOf(field: Field, rank: number): FieldDefinition {
   const isArray = field.kind === 'list';
-  // Of a list, the rules are those of its elements.
+  // The rules of a list are those of its elements.
   const value = isArray ? fieldOf(field.name, field.schema.items, field.written?.items) : field;
   const { schema } = value;
   const type = typeOf(value, field.references);
@@ -43,7 +43,7 @@ function definitionOf(field: Field, rank: number): FieldDefinition {
   };
 }
 
-/** The keys by which rows of a type of the contract can be referred to. */
+/** The keys by which rows of a type of the contract can be referenced. */
 export function referenceKeysOf(type: string): FieldDefinition['referenceKeys'] {
   return referenceKeysAmong(fieldsOf(type).map((field) => field.name));
 }
@@ -63,7 +63,7 @@ function typeOf({ kind, schema }: Field, references: string | undefined): FieldD
   return (schema.maxLength ?? 0) > longestLine ? 'TEXT' : 'STRING';
 }
 
-/** The members of an object. The object says which are required, not they. */
+/** The members of an object with its `required` list applied. */
 function requiredMembersOf(object: Field): Field[] {
   return membersOf(object).map((field) => ({
     ...field,

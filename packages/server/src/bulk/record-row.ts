@@ -10,9 +10,9 @@ import { baseFields, type RecordType } from './record-type.ts';
 type RecordRow = components['schemas']['RecordRow'];
 
 /**
- * One page of the rows of a type, active or not, by page number.
+ * Reads one page of the rows of a type, active or not, by page number.
  *
- * @throws Problem `FORBIDDEN` where the caller may not read rows of the type.
+ * @throws Problem `FORBIDDEN` if the caller may not read rows of the type.
  */
 export async function readRecords(
   session: Session,
@@ -27,7 +27,7 @@ export async function readRecords(
   return { ...page, data: page.data.map((row) => recordRow(type, row)) };
 }
 
-/** Base fields beside `attributes`. That they are as the contract describes is checked where responses are validated. */
+/** Base fields next to `attributes`. Response validation checks that they match the contract. */
 function recordRow(type: RecordType, row: AnyStoredRow): RecordRow {
   const base = Object.entries(row).filter(([name]) => baseFields.has(name));
   return { ...Object.fromEntries(base), type: type.name, attributes: type.attributesOf(row) } as RecordRow;

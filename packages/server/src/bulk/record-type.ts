@@ -7,7 +7,7 @@ import type { AnyStoredRow } from '../entity/row.ts';
 export type FieldDefinition = components['schemas']['FieldDefinition'];
 export type RecordOperation = components['schemas']['RecordOperation'];
 
-/** A type of record, code or entry, of the service or of a tenant. */
+/** A record, code or entry type, of the service or of a tenant. */
 export interface RecordType {
   readonly name: string;
   readonly displayName: string;
@@ -15,7 +15,9 @@ export interface RecordType {
   readonly isCustom: boolean;
   readonly active: boolean;
   readonly operations: readonly RecordOperation[];
-  /** Roles of which a caller needs one to read or write its rows, beyond those of the operation; empty where it needs none. */
+  /**
+   * Roles that can read or write its rows, in addition to those of the operation. Empty if no further role is required.
+   */
   readonly readRoles: readonly string[];
   readonly writeRoles: readonly string[];
   readonly schemaUrl: string;
@@ -26,12 +28,12 @@ export interface RecordType {
   attributesOf(row: AnyStoredRow): Record<string, unknown>;
 }
 
-/** The fields that every row has; in a record they are beside `attributes`. */
+/** The fields that every row has; in a record they are next to `attributes`. */
 export const baseFields: ReadonlySet<string> = new Set(
   Object.keys(propertiesOf(schemaOf('CustomRecordRow'))).filter((name) => name !== 'type' && name !== 'attributes'),
 );
 
-/** A type as lists show it. */
+/** A type as lists return it. */
 export function summaryOf(type: RecordType): components['schemas']['RecordType'] {
   const { name, displayName, description, isCustom, active, operations, schemaUrl, recordsUrl } = type;
   return { name, displayName, description, isCustom, active, operations: [...operations], schemaUrl, recordsUrl };

@@ -4,10 +4,10 @@ import { entityOf, fromAllEntities } from '../entity/registry.ts';
 import { definitionsOf } from './field-definitions.ts';
 import { baseFields, type RecordType } from './record-type.ts';
 
-/** How the contract marks the types that an interface writes row by row. */
+/** Extensions of the contract that mark the types that an interface writes row by row. */
 export type TypeExtension = 'x-record' | 'x-code-type' | 'x-entry-type';
 
-/** Where the fields of a type are described. */
+/** URLs of the descriptions of the fields of a type. */
 export const schemaUrls: Readonly<Record<TypeExtension, string>> = {
   'x-record': '/api/v1/records/schema/',
   'x-code-type': '/api/v1/codes/schema/',
@@ -16,7 +16,7 @@ export const schemaUrls: Readonly<Record<TypeExtension, string>> = {
 
 const found = fromAllEntities(() => new Map<TypeExtension, ReadonlyMap<string, RecordType>>());
 
-/** The types of the contract with this extension, by name; those whose entity is not written yet are left out. */
+/** Returns the types of the contract with this extension, by name, without those whose entity is not implemented yet. */
 export function typesWith(extension: TypeExtension): ReadonlyMap<string, RecordType> {
   let types = found().get(extension);
   if (types === undefined) {
@@ -31,7 +31,7 @@ export function typesWith(extension: TypeExtension): ReadonlyMap<string, RecordT
   return types;
 }
 
-/** The type of the contract with this extension and name. */
+/** Returns the type of the contract with this extension and name. */
 export function typeNamed(extension: TypeExtension, name: string): RecordType {
   const type = typesWith(extension).get(name);
   if (type === undefined) throw new Error(`The contract has no type ${name} with ${extension}.`);
@@ -60,7 +60,7 @@ function typeOf(extension: TypeExtension, name: string, schema: Schema): RecordT
   };
 }
 
-/** `ClientGroup` is called "Client group". */
+/** Converts a type name to words: `ClientGroup` to "Client group". */
 function inWords(name: string): string {
   return name.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }

@@ -19,16 +19,16 @@ export interface RecordItem {
   readonly attributes?: AnyInput;
 }
 
-/** The types that the items of a call name; what is missing does not exist. */
+/** Finds the types that the items of a request name; unknown types are missing in the result. */
 type FindTypes = (unit: UnitOfWork, names: readonly string[]) => Promise<ReadonlyMap<string, RecordType>>;
 
-/** Does what one item of a call requests of an existing row or of a new one, in place of an upsert by attributes. */
+/** Processes one item of a request for an existing or a new row, instead of an upsert by attributes. */
 type WriteItemOf = (plan: Plan, type: RecordType, item: RecordItem) => AnyWritten;
 
 /**
- * Writes the records of a call in their order. One that fails changes nothing and stops no other.
+ * Writes the records of a request in their order. One that fails changes nothing and does not affect others.
  *
- * @param write processes one item; by default, as records do.
+ * @param write processes one item; defaults to the processing of records.
  */
 export function writeRecords(
   context: Context,
@@ -52,14 +52,14 @@ export function writeRecords(
       if ('violation' in outcome) return failedItem(index, item, known.get(index) ?? null, outcome.violation);
       const { type, written } = outcome.result;
       const row = stored.get(written.row.id);
-      if (row === undefined) throw new Error(`A ${type.name} was written and is not stored.`);
+      if (row === undefined) throw new Error(`A ${type.name} was written but is not stored.`);
       return writtenItem(index, type, written.status, visibleToWriter(context.holds, type.entity, row));
     });
     return { status: 200, body: { summary: summaryOf(records), records } };
   });
 }
 
-/** The type of an item. @throws Violation where the item cannot be processed whatever its row is. */
+/** Returns the type of an item. @throws Violation if the item cannot be processed, whatever its row is. */
 function typeFor(
   plan: Plan,
   type: RecordType | undefined,
@@ -78,7 +78,7 @@ function typeFor(
   return type;
 }
 
-/** Creates, updates or deactivates a record. @throws Violation with a pointer from the item. */
+/** Creates, updates or deactivates a record. @throws Violation with a pointer relative to the item. */
 export function writeRecord(
   plan: Plan,
   { name, entity }: RecordType,
@@ -91,7 +91,7 @@ export function writeRecord(
   if (operation === 'DELETE' && row !== undefined) return plan.untyped.remove(entity, row.id);
   return plan.at('/attributes', () => {
     const input = readAttributes(plan, entity, attributes, row);
-    // A deleted record that is written again is active again.
+    // Writing a deleted record again makes it active again.
     return row === undefined
       ? plan.untyped.create(entity, input, { systemRef })
       : plan.untyped.update(entity, row.id, input, { system: { active: true } });
@@ -110,7 +110,7 @@ async function storedRows(unit: UnitOfWork, outcomes: readonly Outcome[]): Promi
   return rows;
 }
 
-/** The ids of stored rows that failed items name, by the index of the item. */
+/** Returns the IDs of stored rows that failed items name, by the index of the item. */
 async function idsOfFailed(
   unit: UnitOfWork,
   items: readonly RecordItem[],
@@ -137,7 +137,7 @@ async function idsOfFailed(
   return ids;
 }
 
-/** That an item is as the contract describes its type is checked where responses are validated. */
+/** Response validation checks that an item matches the contract's description of its type. */
 function writtenItem(index: number, type: RecordType, status: WriteItem['status'], row: AnyStoredRow): WriteItem {
   const { id, systemRef, version, active } = row;
   return {
@@ -171,10 +171,10 @@ function failedItem(index: number, item: RecordItem | undefined, id: string | nu
   } as WriteItem;
 }
 
-/** The contract's bounds of a detail and of a pointer. */
+/** Maximum length of a detail and of a pointer in the contract. */
 const longestText = 1_000;
 
-/** A pointer that is too long points at the object that contains the value. */
+/** Shortens a pointer that is too long to the object that contains the value. */
 function shortened(pointer: string): string {
   return pointer.length <= longestText ? pointer : shortened(pointer.slice(0, pointer.lastIndexOf('/')));
 }

@@ -7,18 +7,18 @@ import { seedDemoData } from '../demo-data.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 
 const service = await testService();
-// Most rows cannot be created without others that they refer to.
+// Most rows require other rows that they refer to.
 await seedDemoData(service, service.tenant.name);
 const elsewhere = await service.addTenant('elsewhere');
 const otherTenant = await service.signIn({ roles: ['API_ADMIN'], tenant: elsewhere });
-// Some operations are for every API user of the tenant, so this one belongs to the other tenant.
+// Some operations are open to every API user of the tenant, so this one belongs to the other tenant.
 const forbidden = await service.signIn({ roles: [], tenant: elsewhere });
 
 const signedIn = (token: string, tenant: string) => ({ Authorization: `Bearer ${token}`, Tenant: tenant });
 
 /**
- * Probes of an operation, and the coverage that they must reach in percent. `CONTRACT_PROBES=1000` sends all of them. What differs
- * between the engines shows with few.
+ * Probes per operation, and the coverage that they must reach, in percent. `CONTRACT_PROBES=1000` sends all of them. A few are enough
+ * to reveal differences between the engines.
  */
 const { probes, minCoverage } =
   process.env.CONTRACT_PROBES !== undefined
@@ -27,7 +27,7 @@ const { probes, minCoverage } =
       ? { probes: 10, minCoverage: 45 }
       : { probes: 40, minCoverage: 60 };
 
-await describeContract('the server keeps the contract', {
+await describeContract('the server matches the contract', {
   spec: fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url)),
   minCoverage,
   options: async () => ({
@@ -44,7 +44,7 @@ await describeContract('the server keeps the contract', {
   }),
 });
 
-/** The token with an end that has passed. */
+/** The same token, already expired. */
 async function expired(token: string): Promise<string> {
   const { key, kid } = service.service.keys.signingKey();
   const past = Math.floor(Date.now() / 1000) - 3600;
@@ -54,12 +54,12 @@ async function expired(token: string): Promise<string> {
 }
 
 async function apiKey(): Promise<string> {
-  const wanted = {
+  const options = {
     tenant: service.tenant.name,
     user: 'checker',
     roles: ['API_ADMIN'],
     days: 1,
     description: undefined,
   };
-  return (await createApiKey({ service: service.service }, wanted)).key;
+  return (await createApiKey({ service: service.service }, options)).key;
 }

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { operations, type StateMachine } from '@financial-automation/spec';
 import type { OperationId } from './handler.ts';
 
-/** A JSON Schema of the contract, as far as the server reads it. */
+/** A JSON Schema of the contract, with the keywords that the server reads. */
 export interface Schema {
   readonly $ref?: string;
   readonly type?: string | readonly string[];
@@ -31,12 +31,12 @@ export interface Schema {
   readonly 'x-unique'?: boolean;
   readonly 'x-references'?: string;
   readonly 'x-on-create'?: { readonly value?: unknown; readonly rule?: string };
-  /** Roles of which a caller needs one to see the value; others read null. */
+  /** Roles that can read the value; other callers read null. */
   readonly 'x-read-roles'?: readonly string[];
-  /** Roles of which a caller needs one to write the value. */
+  /** Roles that can write the value. */
   readonly 'x-write-roles'?: readonly string[];
   readonly 'x-state-machine'?: StateMachine;
-  /** The type of rows, where the schema has another name. */
+  /** Entity type, if it differs from the name of the schema. */
   readonly 'x-type'?: string;
   readonly 'x-record'?: RowInterface;
   readonly 'x-code-type'?: RowInterface;
@@ -49,22 +49,22 @@ export interface Schema {
 
 export type EventOperation = 'CREATE' | 'UPDATE' | 'DELETE';
 
-/** Which change an event is about. */
+/** The change that an event reports. */
 export interface EventDeclaration {
   readonly entityType: string;
   readonly operation: EventOperation;
-  /** Who reads such rows, where the schema of the row does not say it. */
+  /** Roles that can read such rows, if the schema of the row does not declare them. */
   readonly readRoles?: readonly string[];
   /** The setting of tenants that enables the event; without one it is always enabled. */
   readonly setting?: string;
 }
 
-/** What the service sends to subscribers. */
+/** An event that the service sends to subscribers. */
 export interface Webhook {
   readonly post: { readonly summary: string; readonly 'x-event': EventDeclaration };
 }
 
-/** How an interface writes the rows of a type one by one. */
+/** How an interface writes rows of a type one by one. */
 export interface RowInterface {
   readonly operations: readonly ('UPSERT' | 'UPDATE' | 'DELETE')[];
   readonly readRoles: readonly string[];
@@ -82,7 +82,7 @@ export interface Contract {
   readonly 'x-search-limits': SearchLimits;
 }
 
-/** How large a where clause may be. Its cost is the sum of the weights of its parts. */
+/** Limits of a where clause. Its cost is the sum of the weights of its parts. */
 export interface SearchLimits {
   readonly depth: number;
   readonly predicates: number;
@@ -92,16 +92,16 @@ export interface SearchLimits {
   >;
 }
 
-/** Where the bundle lies, for what serves it as it is. */
+/** Locations of the bundle files, which are also served as they are. */
 export const bundleFiles = {
   json: fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.json')),
   yaml: fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.yaml')),
 };
 
-/** The bundled contract. Whoever needs to change it takes a copy. */
+/** The bundled contract. Do not modify it; copy it first. */
 export const contract: Contract = withTypes(JSON.parse(readFileSync(bundleFiles.json, 'utf8')));
 
-/** Types are found by their own names, too, where the bundle gives their schemas others. */
+/** Adds entity types whose schemas have other names in the bundle. */
 function withTypes(bundle: Contract): Contract {
   const { components } = bundle;
   const types = Object.values(components.schemas).flatMap((schema) =>
@@ -110,7 +110,7 @@ function withTypes(bundle: Contract): Contract {
   return { ...bundle, components: { ...components, schemas: { ...components.schemas, ...Object.fromEntries(types) } } };
 }
 
-/** One operation of the index, with its id. */
+/** One operation of the index, with its ID. */
 export interface Operation {
   readonly id: OperationId;
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE' | 'PATCH';
@@ -119,12 +119,12 @@ export interface Operation {
   readonly summary: string;
   readonly roles: readonly string[];
   readonly extension: boolean;
-  /** Days: since when it is deprecated, and when it is removed at the earliest. */
+  /** Days of the deprecation and the earliest removal. */
   readonly deprecation: { readonly since: string; readonly sunset: string } | null;
   readonly idempotent: boolean | 'key';
   readonly rateLimit: { readonly policy: string; readonly limit: number; readonly window: number };
   readonly bodyLimit: number | null;
-  /** Whether `page` is a number of rows to skip or the number of a page; null where the operation has no pages. */
+  /** Whether `page` is a number of rows to skip or a page number; null if the operation is not paged. */
   readonly paging: 'offset' | 'number' | null;
   readonly headers: Readonly<Record<string, 'required' | 'optional'>>;
   readonly statuses: readonly number[];
@@ -135,14 +135,14 @@ export const allOperations: readonly Operation[] = Object.entries(operations).ma
   id: id as OperationId,
 }));
 
-/** A number that the contract gives a property of a schema: its default, or its greatest value. */
+/** Returns a number that the contract declares for a property of a schema: its default or maximum. */
 export function numberOf(schema: string, property: string, keyword: 'default' | 'maximum'): number {
   const value = schemaOf(schema).properties?.[property]?.[keyword];
-  if (typeof value !== 'number') throw new Error(`The contract gives ${schema}.${property} no ${keyword}.`);
+  if (typeof value !== 'number') throw new Error(`The contract declares no ${keyword} for ${schema}.${property}.`);
   return value;
 }
 
-/** The schema that a name or a `$ref` of the bundle stands for. */
+/** Returns the schema with a name or a `$ref` of the bundle. */
 export function schemaOf(nameOrReference: string): Schema {
   const name = nameOrReference.replace('#/components/schemas/', '');
   const schema = contract.components.schemas[name];

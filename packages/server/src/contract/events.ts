@@ -4,7 +4,7 @@ const declarations = new Map<string, EventDeclaration>(
   Object.values(contract.webhooks).map(({ post }) => [keyOf(post['x-event']), post['x-event']]),
 );
 
-/** Whether events of this kind are sent in a tenant with these settings. Those of types that the tenant defined are not meant. */
+/** Whether events of this kind are sent in a tenant with these settings. Does not apply to custom types. */
 export function isEventEnabled(settings: object, entityType: string, operation: EventOperation): boolean {
   const event = declarations.get(keyOf({ entityType, operation }));
   if (event === undefined) return false;

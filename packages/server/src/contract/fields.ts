@@ -2,10 +2,10 @@ import { contract, type Schema, schemaOf } from './contract.ts';
 
 export type FieldKind = 'uuid' | 'text' | 'decimal' | 'integer' | 'boolean' | 'date' | 'instant' | 'list' | 'object';
 
-/** A property of an entity, with everything that the contract says of it, its references followed. */
+/** A property of an entity with its keywords in the contract, references resolved. */
 export interface Field {
   readonly name: string;
-  /** The column that holds it, where it is stored. */
+  /** The column of the field, if it is stored. */
   readonly column: string;
   readonly kind: FieldKind;
   readonly nullable: boolean;
@@ -14,27 +14,30 @@ export interface Field {
   /** Accepted in a write, never returned. */
   readonly writeOnly: boolean;
   readonly unique: boolean;
-  /** The type that the id, or each id of the list, refers to. */
+  /** The type that the ID, or each ID of the list, refers to. */
   readonly references: string | undefined;
-  /** Whether a new row needs it from the caller. */
+  /** Whether callers must provide it for a new row. */
   readonly requiredOnCreate: boolean;
-  /** The value of a new row where the caller provides none, if the contract names one. */
+  /** The default in a new row, if the contract declares one. */
   readonly initial: unknown;
-  /** Decimal places of a decimal that always has the same number of them, such as money; else undefined. */
+  /** Number of decimal places, if it is fixed, as for money; otherwise undefined. */
   readonly places: number | undefined;
-  /** Roles of which a caller needs one to see the value. Empty where everybody who reads the row does. */
+  /** Roles that can read the value. Empty if everyone who reads the row can. */
   readonly readRoles: readonly string[];
-  /** Roles of which a caller needs one to write the value, beyond those of the operation. */
+  /** Roles that can write the value, in addition to those of the operation. Empty if no further role is required. */
   readonly writeRoles: readonly string[];
-  /** As the entity is read; of a field that is never returned, as it is written. */
+  /** The schema of the value in responses; of a field that is never returned, in requests. */
   readonly schema: Schema;
-  /** As callers write it; undefined for a field that only the service sets. */
+  /** The schema of the value in requests; undefined for a field that only the service sets. */
   readonly written: Schema | undefined;
 }
 
 const cache = new Map<string, readonly Field[]>();
 
-/** The properties of an entity type of the contract, in its order. What callers may write on a type `X` is `XFields`. */
+/**
+ * Returns the properties of an entity type of the contract, in its order. Callers write the properties of `XFields` for a
+ * type `X`.
+ */
 export function fieldsOf(type: string): readonly Field[] {
   let fields = cache.get(type);
   if (fields === undefined) {
@@ -46,7 +49,7 @@ export function fieldsOf(type: string): readonly Field[] {
 
 const members = new WeakMap<Field, readonly Field[]>();
 
-/** The properties of an object, or of the objects in a list; none for other values. */
+/** Returns the properties of an object, or of the objects in a list; empty for other values. */
 export function membersOf(field: Field): readonly Field[] {
   const { kind, schema, written } = field;
   if (kind !== 'object' && kind !== 'list') return [];
@@ -58,7 +61,7 @@ export function membersOf(field: Field): readonly Field[] {
   return found;
 }
 
-/** Whether a field, or a member of it at any depth, fulfils a condition. */
+/** Whether a field, or a member of it at any depth, meets a condition. */
 export function holdsField(field: Field, condition: (field: Field) => boolean, seen = new Set<Field>()): boolean {
   if (condition(field)) return true;
   // Schemas can be recursive.
@@ -67,36 +70,36 @@ export function holdsField(field: Field, condition: (field: Field) => boolean, s
   return membersOf(field).some((member) => holdsField(member, condition, seen));
 }
 
-/** The properties of a value that is read by one schema and written by another. */
+/** Returns the properties of a value that is read with one schema and written with another. */
 export function fieldsBetween(read: Schema, write: Schema | undefined): readonly Field[] {
   const readable = propertiesOf(read);
   const writable = write === undefined ? {} : propertiesOf(write);
   const names = Object.keys(readable);
   const written = Object.keys(writable);
   for (const [index, name] of written.entries()) {
-    // What is never returned has the place that it has among its neighbors in a write.
+    // A field that is never returned is placed next to its neighbors in the schema for requests.
     if (readable[name] === undefined) names.splice(names.indexOf(written[index - 1] ?? '') + 1, 0, name);
   }
   return names.map((name) => fieldOf(name, readable[name], writable[name]));
 }
 
-/** The properties of a schema, its reference followed. */
+/** Returns the properties of a schema, with its reference resolved. */
 export function propertiesOf(schema: Schema): Readonly<Record<string, Schema>> {
   return resolved(schema).properties ?? {};
 }
 
-/** `clientRef` is stored in `client_ref`. */
+/** Returns the column of a field: `clientRef` is stored in `client_ref`. */
 export function columnOf(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** A schema with its reference followed; what stands beside the reference wins. */
+/** Resolves the reference of a schema; keywords next to the reference take precedence. */
 export function resolved(schema: Schema): Schema {
   const { $ref, ...beside } = schema;
   return $ref === undefined ? schema : { ...resolved(schemaOf($ref)), ...beside };
 }
 
-/** A property with all that its references say of it, as it is read and as it is written. */
+/** Returns a property with the keywords of its references, from the schemas for responses and requests. */
 export function fieldOf(name: string, read: Schema | undefined, write: Schema | undefined): Field {
   const schema = described(read ?? write ?? {});
   const types = [schema.type ?? []].flat();
@@ -123,14 +126,14 @@ export function fieldOf(name: string, read: Schema | undefined, write: Schema | 
   };
 }
 
-/** A pattern that "0" does not match asks for all decimal places. */
+/** A pattern that does not match "0" requires all decimal places. */
 function fixedPlaces({ 'x-scale': scale, pattern }: Schema): number | undefined {
   return scale === undefined || pattern === undefined || new RegExp(pattern).test('0') ? undefined : scale;
 }
 
-/** A schema with its reference followed; of alternatives, with what the one says that is not null. */
-function described(given: Schema): Schema {
-  const outer = resolved(given);
+/** Resolves the reference of a schema; of alternatives, uses the one that is not null. */
+function described(schema: Schema): Schema {
+  const outer = resolved(schema);
   const main = (outer.anyOf ?? []).map(resolved).find((branch) => branch.type !== 'null');
   return main === undefined ? outer : { ...main, ...outer };
 }

@@ -6,7 +6,7 @@ import { allOperations, contract, type Operation } from './contract.ts';
 const { call, handle } = await testService();
 const client = (await handle('onboardClient', { body: { name: 'Harbor', address: {} } })).body;
 
-/** Words that mean something to JavaScript, SQL, patterns or the contract, between others that mean nothing. */
+/** Words with a special meaning in JavaScript, SQL, patterns or the contract, among words without one. */
 const words = fc.constantFrom(
   ...[
     "'",
@@ -52,7 +52,7 @@ const anything = fc.letrec((tie) => ({
   object: fc.dictionary(text, tie('value'), { maxKeys: 3 }),
 })).value;
 
-/** A value with one place of it put otherwise, left out or added to. */
+/** Replaces, removes or adds one value at a random place. */
 function mutated(value: unknown): fc.Arbitrary<unknown> {
   if (typeof value !== 'object' || value === null) return fc.oneof(anything, text);
   const keys = Object.keys(value);
@@ -84,7 +84,7 @@ interface Described {
   readonly requestBody?: Described;
 }
 
-/** The examples that the contract gives of a request's body. */
+/** The request examples of an operation in the contract. */
 function examplesOf(operation: Operation): unknown[] {
   const path = contract.paths[operation.path] as Readonly<Record<string, Described>>;
   const examples = path[operation.method.toLowerCase()]?.requestBody?.content?.['application/json']?.examples ?? {};
@@ -129,21 +129,21 @@ function requests(operation: Operation) {
   return fc.record({ path, query, body, headers });
 }
 
-test('there is something to try', () => {
+test('there are operations to test', () => {
   expect(allOperations.length).toBeGreaterThan(20);
   expect(allOperations.flatMap(examplesOf).length).toBeGreaterThan(10);
 });
 
 describe.each(allOperations.map((operation) => [operation.id, operation] as const))('%s', (_id, operation) => {
-  test('answers whatever comes as its contract says, and never with a fault of ours', async () => {
+  test('returns a response that the contract declares for any input, and never a server error', async () => {
     await fc.assert(
       fc.asyncProperty(requests(operation), async ({ path, query, body, headers }) => {
         const search = query.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
         const content = operation.bodyLimit === null ? undefined : (JSON.stringify(body) ?? 'null');
-        const answer = await call(operation.method, search === '' ? path : `${path}?${search}`, content, headers);
-        // Every answer is validated on its way out, and one that breaks the contract becomes a 500.
-        expect(answer.status).toBeLessThan(500);
-        expect(answer.status === 404 || operation.statuses.includes(answer.status)).toBe(true);
+        const response = await call(operation.method, search === '' ? path : `${path}?${search}`, content, headers);
+        // Every response is validated, and one that violates the contract becomes a 500.
+        expect(response.status).toBeLessThan(500);
+        expect(response.status === 404 || operation.statuses.includes(response.status)).toBe(true);
       }),
       { numRuns: operation.bodyLimit === null || operation.method === 'GET' ? 15 : 30 },
     );

@@ -5,7 +5,7 @@ export type OperationId = keyof Operations & keyof typeof operations;
 type Parameters<Id extends OperationId> = Operations[Id]['parameters'];
 type Present<T> = T extends undefined ? never : T;
 
-/** What a handler is given: values that the contract has validated, with the defaults that it names. */
+/** The input of a handler: values validated against the contract, with its defaults filled in. */
 export interface Input<Id extends OperationId> {
   readonly path: Present<Parameters<Id>['path']> extends never ? Record<never, never> : Present<Parameters<Id>['path']>;
   readonly query: Present<Parameters<Id>['query']> extends never
@@ -14,11 +14,11 @@ export interface Input<Id extends OperationId> {
   readonly body: Operations[Id] extends { requestBody: { content: { 'application/json': infer Body } } }
     ? Body
     : undefined;
-  /** The body as it was sent, before its text is normalized. */
+  /** The body as it was received, before its text is normalized. */
   readonly bytes: Uint8Array;
 }
 
-/** Headers that `app.ts` sets on every answer; the rest of those that an answer declares, its handler must give. */
+/** Headers that `app.ts` sets on every response; the handler must provide the other headers that a response declares. */
 type CommonHeader = 'X-Request-Id' | 'RateLimit' | 'RateLimit-Policy' | 'Idempotency-Replayed';
 type Declared<Headers> = {
   [Name in keyof Headers as string extends Name ? never : Name extends CommonHeader ? never : Name]: string;
@@ -30,8 +30,9 @@ type Answer<Status, Response> = Response extends { headers: infer Headers; conte
   : never;
 
 /**
- * What a handler returns: one of the successes that the contract declares for the operation. Failures are thrown as
- * problems (`http/problem.ts`). An undeclared status, a body of another shape or a missing header does not compile.
+ * The result of a handler: one of the successful responses that the contract declares for the operation. Failures are
+ * thrown as problems (`http/problem.ts`). An undeclared status, a body of another shape or a missing header does not
+ * compile.
  */
 export type Result<Id extends OperationId> = {
   [Status in keyof Operations[Id]['responses']]: Answer<Status, Operations[Id]['responses'][Status]>;
@@ -39,7 +40,7 @@ export type Result<Id extends OperationId> = {
 
 type IsPublic<Id extends OperationId> = (typeof operations)[Id]['roles'] extends readonly ['PUBLIC'] ? true : false;
 
-/** A handler: no request and no response, only values in and a value out, so that a test calls it without HTTP. */
+/** A handler works with values only, not with requests and responses, so that tests can call it without HTTP. */
 export type Handler<Id extends OperationId, Public, Private> = (
   context: IsPublic<Id> extends true ? Public : Private,
   input: Input<Id>,

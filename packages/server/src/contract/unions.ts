@@ -4,7 +4,7 @@ import type { Schema } from './contract.ts';
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** The members of a union by the value of the property that tells them apart, and the one for all other values, if there is one. */
+/** The members of a union by the value of the discriminator, and the member for all other values, if there is one. */
 interface Members {
   readonly propertyName: string;
   readonly mapping: Readonly<Record<string, string>>;
@@ -15,8 +15,8 @@ const keyword = 'x-members';
 const prefix = '#/components/schemas/';
 
 /**
- * Schemas in which unions whose members a property tells apart are replaced by a keyword. As a `oneOf` of thirty members, every row
- * would be validated against each of them, all thirty would be compiled for each operation, and a wrong row reported thirty times.
+ * Replaces discriminated unions in schemas by a keyword. With a `oneOf` of thirty members, every row would be validated
+ * against each of them, all thirty would be compiled for each operation, and an invalid row reported thirty times.
  */
 export function withMembers(schemas: Schemas): Schemas {
   const entries = Object.entries(schemas).map(([name, schema]): [string, object] => {
@@ -28,15 +28,15 @@ export function withMembers(schemas: Schemas): Schemas {
 
 function membersOf({ oneOf = [], discriminator }: Schema, schemas: Schemas): Members | undefined {
   if (discriminator !== undefined) return discriminator;
-  // One member may be open: a union of what is told apart and of all else.
-  const told = oneOf.map(({ $ref = '' }) => schemas[$ref.slice(prefix.length)]?.discriminator);
-  const [otherwise, ...more] = oneOf.filter((_, index) => told[index] === undefined);
-  const found = told.find((one) => one !== undefined);
+  // One member can be open: a discriminated union nested next to a schema for everything else.
+  const discriminators = oneOf.map(({ $ref = '' }) => schemas[$ref.slice(prefix.length)]?.discriminator);
+  const [otherwise, ...more] = oneOf.filter((_, index) => discriminators[index] === undefined);
+  const found = discriminators.find((one) => one !== undefined);
   if (found === undefined || otherwise?.$ref === undefined || more.length > 0) return undefined;
   return { ...found, otherwise: otherwise.$ref };
 }
 
-/** The keyword. A member is compiled when a value of it is first seen, and once for all operations. */
+/** Defines the keyword. A member is compiled when its first value is validated, once for all operations. */
 export function membersKeyword(schemas: Schemas): FuncKeywordDefinition {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
   addFormats.default(ajv);

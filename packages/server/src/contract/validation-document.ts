@@ -2,12 +2,12 @@ import { withOpenItems } from '@financial-automation/spec/open-items';
 import { type Contract, contract, type Schema } from './contract.ts';
 import { withMembers } from './unions.ts';
 
-/** Keywords that only speak to people. What is left is a third of the contract, and the validator copies it several times. */
+/** Annotation keywords. Without them, a third of the contract remains, and the validator copies it several times. */
 const words = new Set(['title', 'summary', 'description', 'example', 'examples', 'externalDocs']);
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** The contract as the validator needs it: what requests and responses are held to, in a form that it checks quickly. */
+/** The contract in the form that the validator processes quickly: only what applies to requests and responses. */
 export function validationDocument(): { readonly document: object; readonly schemas: Schemas } {
   const { webhooks: _webhooks, components, ...others } = withoutWords(withOpenItems(contract));
   const { examples: _examples, schemas: all, ...parts }: Record<string, unknown> & Contract['components'] = components;
@@ -16,7 +16,7 @@ export function validationDocument(): { readonly document: object; readonly sche
   return { document: datesAsText({ ...others, components: { ...parts, schemas: used } }), schemas };
 }
 
-/** A copy without descriptions, examples and extensions. Under `properties` the same words are names. */
+/** Copies a schema without annotations and extensions. Under `properties`, the same words are names. */
 function withoutWords<Node>(node: Node, areNames = false): Node {
   if (Array.isArray(node)) return node.map((item) => withoutWords(item)) as Node;
   if (typeof node !== 'object' || node === null) return node;
@@ -24,7 +24,7 @@ function withoutWords<Node>(node: Node, areNames = false): Node {
   return Object.fromEntries(kept.map(([key, value]) => [key, withoutWords(value, key === 'properties')])) as Node;
 }
 
-/** The schemas that operations lead to. Most of the others describe events and members of unions. */
+/** Returns the schemas that operations refer to. Most others describe events and members of unions. */
 function reachable(schemas: Schemas, start: object): Schemas {
   const found = new Map<string, Schema>();
   const next = namesIn(start);
@@ -45,8 +45,8 @@ function namesIn(node: unknown): string[] {
 }
 
 /**
- * The validator turns `Date` objects into text wherever a schema says `type: string` with the format of a date, at a cost for
- * each value. Our responses are text already, and a list of one type means the same to it and is left alone.
+ * Replaces `type: string` by a list of one type in schemas with a date format. The validator would convert `Date` objects
+ * to text there, at a cost for each value, but our responses already contain text.
  */
 function datesAsText<Node>(node: Node): Node {
   if (typeof node !== 'object' || node === null) return node;

@@ -8,7 +8,7 @@ import { allOperations, type Operation } from './contract.ts';
 import { createContractValidator } from './validator.ts';
 
 const lines: { level: number; msg?: string; operation?: string }[] = [];
-const heard = new Writable({
+const logLines = new Writable({
   write(chunk, _encoding, done) {
     lines.push(JSON.parse(chunk));
     done();
@@ -17,46 +17,46 @@ const heard = new Writable({
 
 const real = await createContractValidator();
 
-/** The validator, told to find the next answers wrong. */
+/** Number of next responses that the validator reports as invalid. */
 let foundWrong = 0;
-let asked = 0;
+let searches = 0;
 let share = 1;
 const { call, address, token, service } = await testService({
-  log: pino({ level: 'error' }, heard),
+  log: pino({ level: 'error' }, logLines),
   replace: ({ validator, config }) => ({
-    validator: { request: validator.request, answer },
+    validator: { request: validator.request, response: validateResponse },
     config: {
       ...config,
-      get answerValidation() {
+      get responseValidation() {
         return share;
       },
     },
   }),
 });
 
-async function answer(operation: Operation, status: number, type: string, body: unknown) {
-  asked += 1;
+async function validateResponse(operation: Operation, status: number, type: string, body: unknown) {
+  searches += 1;
   if (foundWrong-- > 0) return [{ path: '/response/data', keyword: 'type', message: 'must be array' }];
-  return real.answer(operation, status, type, body);
+  return real.response(operation, status, type, body);
 }
 
 const search = allOperations.find((operation) => operation.id === 'searchClients') as Operation;
 const get = allOperations.find((operation) => operation.id === 'getClient') as Operation;
 
-test('the parts of express-openapi-validator that it is made of are there', async () => {
-  // It throws where one is gone, and names it.
+test('express-openapi-validator has all the parts that the validator uses', async () => {
+  // It throws an error that names the missing part.
   await expect(createContractValidator()).resolves.toBeDefined();
 });
 
-test('a start compiles no schema: each is compiled when its operation is first called', async () => {
+test('no schema is compiled at start: each is compiled by the first request of its operation', async () => {
   const compile = vi.spyOn(Ajv2020.prototype, 'getSchema');
   await createContractValidator();
   expect(compile).not.toHaveBeenCalled();
   compile.mockRestore();
 });
 
-test('a new Content-Type compiles nothing: what is compiled is kept for ever', async () => {
-  // The validator gives its Ajv a schema for each thing that it compiles.
+test('a new Content-Type compiles nothing, because compiled schemas are never released', async () => {
+  // The validator adds a schema to Ajv for everything that it compiles.
   const add = vi.spyOn(Object.getPrototypeOf(Ajv2020.prototype), 'addSchema');
   const headers = { Authorization: `Bearer ${token}`, Tenant: 'firm' };
   const send = (type: string, method: string, path: string, body?: string) =>
@@ -80,7 +80,7 @@ test('a new Content-Type compiles nothing: what is compiled is kept for ever', a
   add.mockRestore();
 });
 
-test('a request is told everything that is wrong with it', async () => {
+test('all errors of a request are reported', async () => {
   const parts = { path: { id: 'x' }, query: { a: '1' }, headers: {}, body: undefined };
   const unknown = await real.request(get, parts);
   expect(unknown.findings.map((finding) => finding.path)).toEqual(['/query/a']);
@@ -95,16 +95,16 @@ test('a request is told everything that is wrong with it', async () => {
   );
 });
 
-test('a status that the contract does not declare is found, as is a body of another shape', async () => {
+test('reports an undeclared status and a body of another shape', async () => {
   const json = 'application/json';
-  expect(await real.answer(search, 418, json, {})).not.toEqual([]);
-  expect(await real.answer(search, 200, json, { data: 'x' })).not.toEqual([]);
+  expect(await real.response(search, 418, json, {})).not.toEqual([]);
+  expect(await real.response(search, 200, json, { data: 'x' })).not.toEqual([]);
   expect(
-    await real.answer(search, 200, json, { data: [], page: 0, pageSize: 1, hasMore: false, nextCursor: null }),
+    await real.response(search, 200, json, { data: [], page: 0, pageSize: 1, hasMore: false, nextCursor: null }),
   ).toEqual([]);
 });
 
-test('a row of a union is held to the schema of its type, and to no other', async () => {
+test('a row of a union is validated against the schema of its type only', async () => {
   const lookup = allOperations.find(({ id }) => id === 'lookupRecords') as Operation;
   const base = {
     id: '0199a1c2-0a05-7c01-8a4f-5d2e9b60f101',
@@ -119,7 +119,7 @@ test('a row of a union is held to the schema of its type, and to no other', asyn
   const opportunity = { ...base, type: 'Opportunity', attributes: { stage: 'WON' } };
   const pathsOf = async (...data: object[]) => {
     const page = { data, page: 0, pageSize: 50, hasMore: false, nextCursor: null };
-    const findings = await real.answer(lookup, 200, 'application/json', page);
+    const findings = await real.response(lookup, 200, 'application/json', page);
     return findings.map(({ path, keyword }) => `${path} ${keyword}`);
   };
   expect(await pathsOf(industry, opportunity)).toEqual([]);
@@ -128,11 +128,11 @@ test('a row of a union is held to the schema of its type, and to no other', asyn
     '/response/data/1/attributes/name type',
     '/response/data/1/attributes/stage additionalProperties',
   ]);
-  // Of a custom type, the contract does not know the attributes.
+  // The contract does not describe the attributes of a custom type.
   expect(await pathsOf({ ...opportunity, type: 'opportunity' })).toEqual(['/response/data/0/type pattern']);
 });
 
-test('an item of a bulk request is not held to its type: it is to fail alone', async () => {
+test('an item of a bulk request is not validated against its type, because it must fail alone', async () => {
   const upsert = allOperations.find(({ id }) => id === 'upsertRecords') as Operation;
   const findings = async (...records: object[]) => {
     const parts = { path: {}, query: {}, headers: { tenant: 'firm' }, body: { records } };
@@ -145,9 +145,9 @@ test('an item of a bulk request is not held to its type: it is to fail alone', a
   ]);
 });
 
-test('an answer that breaks the contract is not sent: it is counted, and logged loudly', async () => {
+test('a response that violates the contract is not sent: it is counted and logged', async () => {
   const counted = async () => {
-    const { values } = await service.metrics.wrongAnswers.get();
+    const { values } = await service.metrics.invalidResponses.get();
     return values.find((value) => value.labels.operation === 'searchClients')?.value ?? 0;
   };
   const before = await counted();
@@ -165,29 +165,29 @@ test('an answer that breaks the contract is not sent: it is counted, and logged 
   });
 });
 
-test('where no share of answers is checked, they are sent as they are; problems are checked always', async () => {
+test('with a share of 0, responses are not validated, but problems are', async () => {
   share = 0;
   foundWrong = 1;
-  asked = 0;
+  searches = 0;
   expect(await call('POST', '/gql/v1/clients/search', {})).toMatchObject({ status: 200 });
-  expect(asked).toBe(0);
+  expect(searches).toBe(0);
   expect(await call('POST', '/gql/v1/clients/search', { x: 1 })).toMatchObject({ status: 500 });
-  expect(asked).toBe(1);
+  expect(searches).toBe(1);
   share = 1;
   foundWrong = 0;
 });
 
-test('the share of answers that are checked is kept to', async () => {
+test('validates the configured share of responses', async () => {
   share = 0.25;
-  asked = 0;
+  searches = 0;
   const random = vi.spyOn(Math, 'random').mockReturnValueOnce(0.1).mockReturnValueOnce(0.3).mockReturnValueOnce(0.249);
   for (let index = 0; index < 3; index++) await call('POST', '/gql/v1/clients/search', {});
   random.mockRestore();
-  expect(asked).toBe(2);
+  expect(searches).toBe(2);
   share = 1;
 });
 
-test('what goes on is told outside of the contract', async () => {
+test('health, metrics and the contract itself are served outside of the contract', async () => {
   expect(await wire(address, { path: '/healthz' })).toMatchObject({ status: 200, json: { status: 'up' } });
   expect(await wire(address, { path: '/readyz' })).toMatchObject({ status: 200, json: { status: 'ready' } });
   const metrics = await wire(address, { path: '/metrics' });
@@ -198,11 +198,11 @@ test('what goes on is told outside of the contract', async () => {
   expect((await wire(address, { path: '/openapi.yaml' })).text).toMatch(/^openapi: /m);
 });
 
-test('the document is not searched again for each request and answer, and what is referred to in it is found', async () => {
+test('the document is not searched again for each request and response, and its references are resolved', async () => {
   const validator = await createContractValidator();
   const compile = vi.spyOn(Ajv2020.prototype, 'getSchema');
   const operation = allOperations.find(({ id }) => id === 'getClient') as Operation;
-  const found = await validator.answer(operation, 200, 'application/json', { name: 7 });
+  const found = await validator.response(operation, 200, 'application/json', { name: 7 });
   expect(found.some(({ path, keyword }) => path.endsWith('/name') && keyword === 'type')).toBe(true);
   const schemas = compile.mock.results
     .map(({ value }) => (value as { schema?: object } | undefined)?.schema)

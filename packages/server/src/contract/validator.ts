@@ -14,14 +14,14 @@ import type { OperationId } from './handler.ts';
 import { membersKeyword } from './unions.ts';
 import { validationDocument } from './validation-document.ts';
 
-/** One value that breaks the contract; `path` is as `express-openapi-validator` writes it (`/body/name`). */
+/** One value that violates the contract; `path` is in the format of `express-openapi-validator` (`/body/name`). */
 export interface Finding {
   readonly path: string;
   readonly keyword: string;
   readonly message: string;
 }
 
-/** The parts of a request that the contract speaks of. */
+/** The parts of a request that the contract describes. */
 export interface RequestParts {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Record<string, unknown>;
@@ -30,17 +30,17 @@ export interface RequestParts {
 }
 
 export interface ContractValidator {
-  /** What is wrong with a request. Where nothing is, defaults are filled in and query values have their types. */
+  /** Validates a request. If it is valid, defaults are filled in and query values are converted to their types. */
   request(operation: Operation, parts: RequestParts): Promise<{ findings: Finding[]; query: Record<string, unknown> }>;
-  /** What is wrong with an answer: an undeclared status, or a body that breaks its schema. */
-  answer(operation: Operation, status: number, contentType: string, body: unknown): Promise<Finding[]>;
+  /** Validates a response: its status must be declared, and its body must match the schema. */
+  response(operation: Operation, status: number, contentType: string, body: unknown): Promise<Finding[]>;
 }
 
 let ofProcess: Promise<ContractValidator> | undefined;
 
 /**
- * The validator that all services of this process share: making it takes seconds, and so do the first requests of each operation,
- * whose schemas it compiles then; nothing in it is of one service alone.
+ * Returns the validator that all services of this process share. Creating it takes seconds, as do the first requests of
+ * each operation, which compile its schemas; nothing in it is specific to one service.
  */
 export function contractValidator(): Promise<ContractValidator> {
   ofProcess ??= createContractValidator();
@@ -48,28 +48,28 @@ export function contractValidator(): Promise<ContractValidator> {
 }
 
 /**
- * `express-openapi-validator` over plain values. It is used without its router: `metadataMiddleware` compiles the pattern
- * of every candidate path for every request, which is most of its cost, so each operation is looked up by it once, at
- * start, and what it answered is handed on from then on. This leans on the names of its middlewares; the version is
- * pinned and a test fails where they are gone.
+ * Creates a validator of plain values from `express-openapi-validator`, without its router: `metadataMiddleware` compiles
+ * the pattern of every candidate path for every request, which is most of its cost. So it looks up each operation once,
+ * at start, and its result is reused. This depends on the names of its middlewares; the version is pinned, and a test
+ * fails if they are missing.
  */
 export async function createContractValidator(): Promise<ContractValidator> {
   const { document, schemas } = validationDocument();
   preparesSchemas(membersKeyword(schemas));
   readsWithoutCompiling();
-  takesTheDocumentAsItIs();
+  skipsDocumentValidation();
   const middlewares = openApiValidator.middleware({
     apiSpec: document as OpenAPIV3.DocumentV3_1,
     // The contract is linted before it is bundled.
     validateApiSpec: false,
-    // Tokens, tenants and roles are checked by our own steps.
+    // Our own steps check tokens, tenants and roles.
     validateSecurity: false,
     fileUploader: false,
     validateRequests: { allErrors: true },
     validateResponses: { allErrors: true },
     ajvFormats: { mode: 'full' },
-    // Both are told by patterns, which are tighter; the names are for readers and generators. Testing a UUID twice was a
-    // quarter of the cost of validating a row.
+    // Patterns, which are stricter, validate both formats. Testing a UUID twice was a quarter of the cost of validating a
+    // row.
     formats: {
       decimal: { type: 'string', validate: () => true },
       uuid: { type: 'string', validate: () => true },
@@ -78,12 +78,12 @@ export async function createContractValidator(): Promise<ContractValidator> {
   const step = (name: string): RequestHandler => {
     const found = middlewares.find((middleware) => middleware.name === name);
     if (found === undefined)
-      throw new Error(`express-openapi-validator has no ${name} any more; see contract/validator.ts.`);
+      throw new Error(`express-openapi-validator no longer has ${name}; see contract/validator.ts.`);
     return found;
   };
   const lookUp = step('metadataMiddleware');
   const validateRequest = step('requestMiddleware');
-  const validateAnswer = step('responseMiddleware');
+  const validateResponse = step('responseMiddleware');
 
   const metadata = new Map<OperationId, object>();
   for (const operation of allOperations) {
@@ -110,7 +110,7 @@ export async function createContractValidator(): Promise<ContractValidator> {
         openapi: { ...metadata.get(operation.id), pathParams: path },
         params: path,
         query,
-        // Its cache of compiled validators grows by one for every new value of this header.
+        // Its cache of compiled validators grows by one entry for every new value of this header.
         headers: { ...headers, 'content-type': body === undefined ? undefined : 'application/json' },
         body,
       });
@@ -119,7 +119,7 @@ export async function createContractValidator(): Promise<ContractValidator> {
       return { findings: [...findingsOf(error), ...infinite(checked)], query: checked };
     },
 
-    async answer(operation, status, contentType, body) {
+    async response(operation, status, contentType, body) {
       const request = pretend({
         method: operation.method,
         originalUrl: operation.path,
@@ -128,7 +128,7 @@ export async function createContractValidator(): Promise<ContractValidator> {
       });
       const response = pretendResponse(status, contentType);
       let error: unknown;
-      await run(validateAnswer, request, response, (found) => {
+      await run(validateResponse, request, response, (found) => {
         error = found;
       });
       response.json(body);
@@ -138,10 +138,11 @@ export async function createContractValidator(): Promise<ContractValidator> {
 }
 
 /**
- * The validator gives Ajv the whole document with the schema of every request and every answer, so that references find what
- * they name, and Ajv reads all of it each time in search of `$id`s, of which there are none: 15 ms, some ten times for an
- * operation's first call. What cannot be listed is not searched, and is found by its name all the same. It takes no keywords of
- * ours, either; an Ajv that is about to compile a schema does.
+ * Prepares the Ajv instances of the validator. With the schema of every request and response, the validator passes the
+ * whole document to Ajv so that references can be resolved, and Ajv searches all of it for `$id`s, of which there are
+ * none: 15 ms, about ten times for the first request of an operation. Non-enumerable properties are not searched, but
+ * references to them are still resolved. The validator also accepts no custom keywords, so they are added to each Ajv
+ * that is about to compile a schema.
  */
 function preparesSchemas(keyword: FuncKeywordDefinition): void {
   const inherited = Object.getPrototypeOf(Ajv2020.prototype) as Ajv2020;
@@ -156,14 +157,14 @@ function preparesSchemas(keyword: FuncKeywordDefinition): void {
   };
 }
 
-/** More findings than this would help nobody; a problem document has a hundred. */
+/** A problem document contains at most a hundred errors. */
 const mostErrors = 1_000;
 
 /**
- * Ajv stops at the first error or collects all of them, and copies those found so far with each item that has one: a body of a
- * megabyte with an error in each of its 130,000 items took a minute. So the loops over items and properties of the functions
- * that it generates return early. That can only reject: at worst a value that differs from one alternative of a schema in a
- * thousand places, and would match the next one.
+ * Ajv stops at the first error or collects all of them, and copies the errors found so far with each invalid item: a body
+ * of a megabyte with an error in each of its 130,000 items took a minute. So the loops over items and properties in the
+ * generated functions return early. This can only reject more: at worst a value that differs from one alternative of a
+ * schema in a thousand places, and would match the next one.
  */
 function stopsAtManyErrors(code: string): string {
   const name = /return function (\w+)\(/.exec(code)?.[1];
@@ -173,13 +174,13 @@ function stopsAtManyErrors(code: string): string {
 }
 
 /**
- * While it prepares the document, the validator asks Ajv what each reference leads to, and Ajv compiles what it finds: half of the
- * time of a start. The document itself knows, too.
+ * While it prepares the document, the validator resolves each reference with Ajv, which compiles the schema: half of the
+ * start time. References are resolved in the document instead.
  */
 function readsWithoutCompiling(): void {
   const prototype: object = SchemaPreprocessor.prototype;
   if (!Object.hasOwn(prototype, 'resolveSchema'))
-    throw new Error('express-openapi-validator has no resolveSchema any more; see contract/validator.ts.');
+    throw new Error('express-openapi-validator no longer has resolveSchema; see contract/validator.ts.');
   Object.assign(prototype, {
     resolveSchema(this: { readonly apiDoc: object }, schema: { readonly $ref?: string } | undefined) {
       return schema?.$ref === undefined ? (schema ?? null) : valueAt(this.apiDoc, schema.$ref);
@@ -188,13 +189,13 @@ function readsWithoutCompiling(): void {
 }
 
 /**
- * At the start the validator looks for references to other files in the whole document, three times over, and compiles the schema of
- * OpenAPI: a quarter of the time of a start. Our bundle has no such references, and is linted before it is bundled.
+ * At start, the validator searches the whole document for references to other files, three times, and compiles the schema
+ * of OpenAPI: a quarter of the start time. The bundle has no such references, and is linted before it is bundled.
  */
-function takesTheDocumentAsItIs(): void {
+function skipsDocumentValidation(): void {
   const prototype: object = OpenAPIFramework.prototype;
   if (!Object.hasOwn(prototype, 'initialize'))
-    throw new Error('express-openapi-validator has no initialize any more; see contract/validator.ts.');
+    throw new Error('express-openapi-validator no longer has initialize; see contract/validator.ts.');
   Object.assign(prototype, {
     async initialize(this: { args: OpenAPIFrameworkArgs }, { visitApi }: OpenAPIFrameworkVisitor) {
       const apiDoc = this.args.apiDoc as OpenAPIV3.DocumentV3_1;
@@ -210,12 +211,12 @@ function valueAt(document: unknown, pointer: string): unknown {
   return names.reduce((node: unknown, name) => (node as Record<string, unknown> | undefined)?.[name], document);
 }
 
-/** No parameter of ours has brackets, but the validator takes them for nested values, and drops some unseen. */
+/** No parameter of ours has brackets, but the validator interprets them as nested values and silently drops some. */
 function unknownParameter(name: string): Finding {
   return { path: `/query/${name}`, keyword: '', message: 'Unknown query parameter.' };
 }
 
-/** Ajv makes a number of `1e999`, and then neither its type nor its range stops what is not finite. */
+/** `1e999` is parsed as Infinity, which neither its type nor its range rejects. */
 function infinite(query: Readonly<Record<string, unknown>>): Finding[] {
   return Object.entries(query)
     .filter(([, value]) => typeof value === 'number' && !Number.isFinite(value))
@@ -236,7 +237,7 @@ function pretendResponse(statusCode = 200, contentType?: string): Response {
   return response as unknown as Response;
 }
 
-/** Runs a middleware to its `next`; `later` hears what it calls `next` with after that. */
+/** Runs a middleware until it calls `next`; `later` receives later calls. */
 function run(middleware: RequestHandler, request: Request, response: Response, later?: (error: unknown) => void) {
   return new Promise<unknown>((resolve) => {
     let first = true;
@@ -260,7 +261,7 @@ function findingsOf(error: unknown): Finding[] {
       one.errorCode
         ?.replace(/\.openapi\.(requestValidation|responseValidation)?$/, '')
         .replace('.openapi.validation', '')
-        // Its own stand-in for `type`, where a format is involved.
+        // The validator's own replacement of `type`, if a format is involved.
         .replace(/^x-eov-/, '') ?? '',
     message: one.message ?? '',
   }));

@@ -12,7 +12,7 @@ import type { Service } from '../service.ts';
 import { storyId } from './story-id.ts';
 import type { Work } from './work.ts';
 
-/** What the drafts of the demo firm become. Each of them bills one row of work in progress. */
+/** The final states of the drafts of the demo firm. Each of them bills one row of work in progress. */
 interface Bills {
   readonly overdue: string;
   readonly posted: string;
@@ -23,14 +23,14 @@ interface Bills {
   readonly rejected: string;
 }
 
-/** Drafts, invoices, payments and a link in every state; some of the work in progress is left over. */
+/** Creates drafts, invoices, payments and a link in every state; some of the work in progress remains open. */
 export async function seedBilling(
   service: Service,
   tenant: Tenant,
   { clientId, jobId }: Work,
   apiUserId: string,
 ): Promise<void> {
-  // Only these operations move drafts, invoices and payments from one status to another.
+  // Only these operations change the status of drafts, invoices and payments.
   const step = <Result>(plan: (plan: Plan) => Result) =>
     asOperator(service, tenant, 'upsertRecords', (unit) => unit.plan(plan));
   const bills = await step((plan) => planDrafts(plan, clientId, jobId));
@@ -68,7 +68,7 @@ export async function seedBilling(
   });
 }
 
-/** A draft of each sort, oldest work first, and one more that stays a draft. */
+/** Plans a draft for each final state, oldest work first, and one that remains a draft. */
 function planDrafts(plan: Plan, clientId: string, jobId: string): Bills {
   const open = plan
     .all(wipEntry, 'jobId', jobId)
@@ -110,7 +110,7 @@ function planDrafts(plan: Plan, clientId: string, jobId: string): Bills {
   };
 }
 
-/** Two invoices from the practice-management system, both open and one overdue, and a fixed fee that waits to be billed. */
+/** Plans two invoices from the practice-management system, both open and one overdue, and a fixed fee to be billed. */
 function planImports(plan: Plan, clientId: string): void {
   const day = (days: number) => Temporal.PlainDate.from(plan.today).add({ days }).toString();
   const jobId = storyId('Job', 2);
@@ -133,7 +133,7 @@ function planImports(plan: Plan, clientId: string): void {
   plan.create(wipEntry, fee, { id: storyId('WipEntry', 1) });
 }
 
-/** Payments by check, card and ACH. @returns the one that is refunded in part later */
+/** Plans payments by check, card and ACH. @returns the one that is partially refunded later */
 function planPayments(
   plan: Plan,
   clientId: string,
@@ -142,7 +142,7 @@ function planPayments(
   const daysAgo = (days: number) => Temporal.PlainDate.from(plan.today).subtract({ days }).toString();
   const due = (id: string) => {
     const row = plan.get(invoice, id);
-    if (row === undefined) throw new Error(`There is no invoice ${id}.`);
+    if (row === undefined) throw new Error(`Invoice ${id} not found.`);
     return dueOf(row);
   };
   const shared = { clientId, currency: 'USD', source: 'MANUAL' } as const;

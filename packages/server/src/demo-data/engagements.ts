@@ -12,7 +12,10 @@ import type { StoredContent } from '../storage/storage.ts';
 import { storyId } from './story-id.ts';
 import type { Work } from './work.ts';
 
-/** The tax engagement of the client, signed and at work, with its letter; drafts; a batch of the season; what the client sent. */
+/**
+ * Creates the tax engagement of the client, signed and active, with its letter; drafts; a batch of the season; and files
+ * from the client.
+ */
 export async function seedEngagements(
   service: Service,
   tenant: Tenant,
@@ -25,9 +28,9 @@ export async function seedEngagements(
     const draft = await unit.plan((plan) => planEngagement(plan, { clientId, fiscalYear: 2027, partnerId: dana }));
     await writeLetters(unit, draft);
   });
-  // Their files have the ids of the story.
+  // Their files have the IDs of the examples.
   await writeDocuments(service, tenant, id, storyId('File', 1));
-  // Only this operation moves an engagement from one status to another.
+  // Only this operation changes the status of an engagement.
   await asOperator(service, tenant, 'updateEngagement', (unit) =>
     unit.plan((plan) => {
       plan.update(engagement, id, { status: 'SENT' });
@@ -63,7 +66,7 @@ function planLetter(plan: Plan, id: string, clientId: string, jobId: string): vo
   plan.update(engagement, id, template);
 }
 
-/** Writes the documents of an engagement that have no file yet. */
+/** Writes the documents of an engagement without a file. */
 async function writeDocuments(service: Service, tenant: Tenant, engagementId: string, fileId: string): Promise<void> {
   const documents = await service.store.read(tenant.id, (session) =>
     session.all(sql<{ id: string }>`
@@ -82,7 +85,7 @@ async function writeDocuments(service: Service, tenant: Tenant, engagementId: st
   }
 }
 
-/** The season of the examples, of which one entry names a client that does not exist. */
+/** Creates the batch of the examples, with one entry for a client that does not exist. */
 async function seedBatch(service: Service, tenant: Tenant, apiUserId: string): Promise<void> {
   const fields = { fiscalYear: 2026, type: 'TAX', partnerId: dana, feeAmount: '850.00', feeType: 'FIXED_FEE' } as const;
   const entries = ['C-01043', 'C-09999'].map((clientRef) => ({ ...fields, clientRef, name: '2026 individual return' }));

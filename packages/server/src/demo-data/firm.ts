@@ -20,7 +20,7 @@ import { staffType } from '../resources/staff/staff-type.ts';
 import { storyId } from './story-id.ts';
 import { planJobs, type Work } from './work.ts';
 
-/** The firm of the contract's examples: its lists, its people, its clients with their contacts, and two jobs. */
+/** Plans the firm of the contract's examples: its lists, its staff, its clients with their contacts, and two jobs. */
 export function planFirm(plan: Plan): Work {
   planLists(plan);
   planStaff(plan);

@@ -10,7 +10,7 @@ import { storyId } from './story-id.ts';
 
 const stages = ['LEAD', 'QUALIFIED', 'PROPOSAL', 'WON', 'LOST'];
 
-/** What a CRM keeps here: a type of records of its own with two records, and a subscription that is switched off. */
+/** Creates the data of a CRM: a custom type with two records, and an inactive subscription. */
 export async function seedIntegrations(service: Service, tenant: Tenant, apiUserId: string): Promise<void> {
   await asOperator(service, tenant, 'demo data', async (unit) => {
     const fields = await readFields(unit, 'Opportunity', [
@@ -25,7 +25,7 @@ export async function seedIntegrations(service: Service, tenant: Tenant, apiUser
   });
   await asOperator(service, tenant, 'demo data', async (unit) => {
     const type = (await recordTypesForWriting(unit, ['Opportunity'])).get('Opportunity');
-    if (type === undefined) throw new Error('The custom type was not made.');
+    if (type === undefined) throw new Error('The custom type was not created.');
     const opportunity = (number: number, stage: string, value: string, client: number) => ({
       type: 'Opportunity',
       systemRef: `OPP-${number}`,
@@ -44,7 +44,7 @@ export async function seedIntegrations(service: Service, tenant: Tenant, apiUser
       plan.create(eventSubscription, fields, { id, system });
     }),
   );
-  // Nobody receives at this address.
+  // No receiver listens at this address.
   await asOperator(service, tenant, 'demo data', (unit) =>
     unit.plan((plan) => plan.remove(eventSubscription, storyId('EventSubscription', 1))),
   );

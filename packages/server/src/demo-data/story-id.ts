@@ -1,4 +1,4 @@
-/** The types of the story that the contract's examples tell, as their ids name them. */
+/** The types of the contract's examples, by their number in IDs. */
 const types = {
   Org: '0a01',
   Office: '0a02',
@@ -40,7 +40,7 @@ const types = {
   CustomRecordType: '1c01',
 } as const;
 
-/** The id of a row in the examples of the contract; openapi/examples/README.md says what is what. */
+/** Returns the ID of a row in the examples of the contract, which openapi/examples/README.md lists. */
 export function storyId(type: keyof typeof types, number: number): string {
   return `0199a1c2-${types[type]}-7c01-8a4f-5d2e9b60f1${String(number).padStart(2, '0')}`;
 }

@@ -10,7 +10,7 @@ import { taskType } from '../resources/time/task-type.ts';
 import { timeEntry } from '../resources/time/time-entry.ts';
 import { storyId } from './story-id.ts';
 
-/** What the entries of the firm are about. */
+/** The rows that the entries of the firm refer to. */
 export interface Work {
   readonly clientId: string;
   readonly staffId: string;
@@ -18,7 +18,7 @@ export interface Work {
   readonly taskIds: readonly string[];
 }
 
-/** Codes, task types, a job template, a job that was made from it and one that is billed by the quarter. */
+/** Plans codes, task types, a job template, a job that was created from it, and one that is billed quarterly. */
 export function planJobs(plan: Plan): Work {
   const [serviceLineId, clientId] = [storyId('ServiceLine', 1), storyId('Client', 1)];
   const codes = [
@@ -89,7 +89,7 @@ export function planJobs(plan: Plan): Work {
   return { clientId, jobId, staffId: owen, taskIds };
 }
 
-/** Descriptions of work on the return that is approved, with how many days ago it was done, and the hours. */
+/** Descriptions of approved work on the return, with the number of days ago and the hours. */
 const approvedWork = [
   ['Trial balance', 70, '2.50'],
   ['Fixed assets and depreciation', 68, '3.00'],
@@ -101,14 +101,14 @@ const approvedWork = [
   ['Book-to-tax differences', 9, '4.00'],
 ] as const;
 
-/** The ids of entries. */
+/** The IDs of entries. */
 export interface Entries {
   readonly approved: readonly string[];
   readonly rejected: string;
   readonly expense: string;
 }
 
-/** Entries that wait for a decision, and some that are still drafts. */
+/** Plans submitted entries, and some drafts. */
 export function planEntries(plan: Plan, { staffId, jobId, taskIds }: Work): Entries {
   const daysAgo = (days: number) => Temporal.PlainDate.from(plan.today).subtract({ days }).toString();
   const [prepare = null, review = null] = taskIds;
@@ -142,7 +142,7 @@ export function planEntries(plan: Plan, { staffId, jobId, taskIds }: Work): Entr
   return { approved, rejected, expense };
 }
 
-/** Most entries of time and one expense are approved, and one entry is rejected; the others wait. */
+/** Approves most time entries and one expense, and rejects one entry; the others remain submitted. */
 export function planDecisions(plan: Plan, { approved, rejected, expense }: Entries): void {
   for (const id of approved) plan.update(timeEntry, id, { status: 'APPROVED' });
   plan.update(timeEntry, rejected, { status: 'REJECTED', rejectionReason: 'Split the hours by state.' });

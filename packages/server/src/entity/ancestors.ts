@@ -4,12 +4,12 @@ import type { EntityType, Row } from './row.ts';
 import type { PendingChange } from './rules.ts';
 import { invalidField } from './violation.ts';
 
-/** How deep rows can be nested. */
+/** Maximum nesting depth of rows. */
 const mostLevels = 50;
 
 /**
- * Checks that a row is not below itself. Its ancestors keep their parents until the transaction ends, so that no other
- * transaction closes a circle at the same time.
+ * Checks that a row is not its own ancestor. Its ancestors are locked until the transaction ends, so that no concurrent
+ * transaction can create a cycle.
  *
  * @param field refers to the row's parent, which is of the same entity.
  * @throws Violation `VALIDATION_ERROR`

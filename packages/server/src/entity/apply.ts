@@ -27,7 +27,7 @@ export class RejectedRows extends Error {
     this.rows = rows;
   }
 
-  /** The violation of the row, where it is known which one it is; else of the first. */
+  /** The violation of the rejected row if it is known; otherwise of the first row. */
   get violation(): Violation {
     const [row] = this.rows;
     if (row === undefined) throw this.error;
@@ -38,23 +38,25 @@ export class RejectedRows extends Error {
 export interface ApplyOptions {
   readonly tenantId: number;
   readonly now: string;
-  /** Whether the row got a new version in this transaction already: what a transaction does to a row is one change. */
+  /**
+   * Whether the row already has a new version in this transaction: all changes of a row in a transaction count as one.
+   */
   readonly hasNewVersion: (row: PendingRow) => boolean;
-  /** Writes each row with a statement of its own, to find the one that a constraint rejects. */
+  /** Writes each row in a separate statement, to find the one that a constraint rejects. */
   readonly oneByOne: boolean;
 }
 
-/** What was written. */
+/** The result of writing planned changes. */
 export interface Applied {
   readonly changed: readonly PendingRow[];
-  /** The changed rows as they are stored now, as far as that is known without reading them again. */
+  /** The changed rows as they are stored now, as far as they are known without another read. */
   readonly stored: ReadonlyMap<AnyEntity, readonly AnyStoredRow[]>;
 }
 
 /**
- * Writes planned changes with one statement for each table. The locks on changed rows are held.
+ * Writes planned changes with one statement per table. The changed rows are already locked.
  *
- * @throws RejectedRows where a constraint of the database rejects a row.
+ * @throws RejectedRows if a constraint of the database rejects a row.
  */
 export async function applyChanges(
   transaction: Transaction,
@@ -100,7 +102,7 @@ function needsWrite({ entity, loaded, row, isTouched, privateColumns }: PendingR
   return isChanged(entity, loaded.row, row);
 }
 
-/** Whether all that a row shows is written with it, or before this transaction. */
+/** Whether all values that a response includes are written with the row, or were before this transaction. */
 function isSettledWith({ showsBesides, embeds, sumsUp }: AnyEntity, written: ReadonlySet<string>): boolean {
   const isWritten = (table: string) => written.has(table);
   const isSettled = (embed: Embed, field: Field): boolean => {
@@ -132,10 +134,11 @@ class Writer {
       pending,
       columns: { ...columnsOf(entity, entity.ownFields, pending.row), ...pending.privateColumns },
     }));
-    // In the order of their keys, so that two calls with the same keys wait for each other instead of colliding.
+    // In the order of their keys, so that concurrent requests with the same keys wait for each other instead of causing a
+    // deadlock.
     inserted.sort((one, other) => (one.pending.row.systemRef < other.pending.row.systemRef ? -1 : 1));
     const stored: AnyStoredRow[] = [];
-    // Columns without a value are left to their defaults.
+    // Columns without a value get their defaults.
     for (const group of Map.groupBy(inserted, ({ columns }) => Object.keys(columns).join()).values())
       stored.push(...(await this.#write(group, (columns) => this.#insertInto(entity.table, columns, returning))));
     return stored;
@@ -165,7 +168,7 @@ class Writer {
     return stored;
   }
 
-  /** Owned rows are written as a whole, where their list has changed. */
+  /** Replaces the owned rows of rows whose list has changed. */
   async replaceOwned(entity: AnyEntity, field: Field, owned: Owned, rows: readonly PendingRow[]): Promise<void> {
     const { tenantId } = this.#options;
     const { links = {}, computed = {} } = owned;
@@ -189,7 +192,7 @@ class Writer {
     for (const [name, link] of Object.entries(links)) await this.#insertLinks(field, name, link, changed);
   }
 
-  /** The references of owned rows. Those of replaced rows are gone with them. */
+  /** Inserts the references of owned rows. Those of replaced rows were deleted with them. */
   async #insertLinks(field: Field, name: string, link: OwnedLink, rows: readonly PendingRow[]): Promise<void> {
     const references = rows.flatMap((pending) =>
       objectsIn(pending.row[field.name]).flatMap((element) =>
@@ -221,7 +224,7 @@ class Writer {
     await this.#write(inserted, (columns) => this.#insertInto(rows[0]?.table ?? '', columns));
   }
 
-  /** What other systems call a row is unique by type and system. */
+  /** References of other systems are unique by type and system. */
   async claimReferences(rows: readonly PendingRow[]): Promise<void> {
     const claims = rows.flatMap((pending) =>
       objectsIn(pending.row.sysRefs).map(({ system, ref }) => ({
@@ -248,7 +251,7 @@ class Writer {
       where e.tenant_id = ${this.#options.tenantId} and e.id = r.id${returning}`;
   }
 
-  /** One statement for all rows, or one for each where the row that a constraint rejects is looked for. */
+  /** Runs one statement for all rows, or one per row to find the one that a constraint rejects. */
   async #write<Source extends { readonly entity: AnyEntity; readonly pointer: string }>(
     rows: readonly { readonly pending: Source; readonly columns: Columns }[],
     statement: (columns: readonly Columns[]) => RawBuilder<unknown>,
@@ -270,15 +273,15 @@ class Writer {
   }
 }
 
-/** Set by the writer itself. */
+/** Fields that the writer sets. */
 const systemFields = new Set(['id', 'systemRef', 'sysRefs', 'createdAt', 'updatedAt', 'version']);
 
-/** The rows as a table. One parameter for all of them: the statement is the same however many there are. */
+/** The rows as a table. One parameter contains all of them, so that the statement does not depend on their number. */
 function recordset(table: string, rows: readonly Columns[]): RawBuilder<unknown> {
   return sql`jsonb_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::jsonb) r`;
 }
 
-/** The values of fields by column. A field without a value is left to the default of its column. */
+/** The values of fields by column. A field without a value gets the default of its column. */
 function columnsOf(entity: AnyEntity, fields: readonly Field[], row: AnyRow): Record<string, unknown> {
   const columns: Record<string, unknown> = {};
   for (const field of fields) {

@@ -18,10 +18,10 @@ for (const [name, schema] of Object.entries(contract.components.schemas))
 const validators = new Map<string, ValidateFunction>();
 
 /**
- * Attributes that a caller sends for a row, with references as IDs, validated against the fields that the contract lets a
- * caller write.
+ * Validates the attributes that a caller sends for a row against the fields that callers can write, and converts
+ * references to IDs.
  *
- * @throws Violation `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` with a pointer from the attributes.
+ * @throws Violation `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` with a pointer relative to the attributes.
  */
 export function readAttributes(
   plan: Plan,
@@ -49,15 +49,15 @@ export function readAttributes(
 const referenceKeys = ['id', 'systemRef', 'pmsRef'] as const;
 export type ReferenceKey = (typeof referenceKeys)[number];
 
-/** Those of the names of fields that are keys by which a row can be referred to. */
+/** Returns the names that are keys by which a row can be referenced. */
 export function referenceKeysAmong(names: Iterable<string>): ReferenceKey[] {
   const present = new Set(names);
   return referenceKeys.filter((key) => present.has(key));
 }
 
 /**
- * The ID of the row that a reference names by one of the keys. Whether it is an active row is checked with all other
- * references.
+ * Returns the ID of the row that a reference identifies by one of the keys. All references are checked for active rows
+ * later.
  *
  * @throws Violation `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND`, with the pointer.
  */
@@ -91,7 +91,7 @@ function validatorOf(type: string): ValidateFunction {
   return validate;
 }
 
-/** An error of Ajv as a violation. */
+/** Converts an Ajv error to a violation. */
 export function violationOf(error: ErrorObject | undefined): Violation {
   if (error === undefined) return new Violation('VALIDATION_ERROR', 'The attributes are invalid.');
   const unknown: unknown = error.params.additionalProperty;
@@ -107,7 +107,7 @@ export function violationOf(error: ErrorObject | undefined): Violation {
   return new Violation('VALIDATION_ERROR', `The value ${message}.`, error.instancePath);
 }
 
-/** A longer list would hide the sentence rather than help. */
+/** A longer list would make the message unreadable. */
 const mostValuesListed = 20;
 
 function oneOf(allowed: unknown): string {

@@ -15,7 +15,7 @@ export interface TrackedRow {
   readonly before: AnyStoredRow | undefined;
 }
 
-/** Writes one audit row for each change, and one event where the catalog enables it. @returns the number of events. */
+/** Writes one audit row for each change, and one event if the catalog enables it. @returns the number of events. */
 export async function writeAuditAndEvents(
   transaction: Transaction,
   { tenant, caller, operation, requestId, traceparent }: Origin,
@@ -28,7 +28,7 @@ export async function writeAuditAndEvents(
     const kind = kindOf(before, after);
     const isSent = isEventEnabled(tenant.settings, entity.type, kind) || entity.isCustom;
     const isAnnounced = isSent && entity.rules.isAnnounced?.(after) !== false;
-    // A subscriber's roles are not known yet, so what some readers must not see is in no event.
+    // The roles of subscribers are not known yet, so events exclude restricted fields.
     const data = entity.isRestricted ? { data: withoutRestricted(entity, after) } : {};
     return {
       entityType: entity.type,
@@ -44,7 +44,7 @@ export async function writeAuditAndEvents(
   return changes.filter(({ event }) => event !== null).length;
 }
 
-/** What the transaction did as a whole: a row that is created and removed in it was created, and is inactive. */
+/** The overall change in the transaction: a row that is created and removed in it counts as created and is inactive. */
 function kindOf(before: AnyStoredRow | undefined, after: AnyStoredRow): TracedChange['kind'] {
   if (before === undefined) return 'CREATE';
   return before.active && !after.active ? 'DELETE' : 'UPDATE';
@@ -52,7 +52,7 @@ function kindOf(before: AnyStoredRow | undefined, after: AnyStoredRow): TracedCh
 
 const bookkeeping = new Set(['version', 'updatedAt']);
 
-/** The fields that differ, except those that differ with every change; null for a new row. */
+/** The fields that differ, except those that every change sets; null for a new row. */
 function changedFields(before: AnyStoredRow | undefined, after: AnyStoredRow): string[] | null {
   if (before === undefined) return null;
   return Object.keys(after).filter((name) => !bookkeeping.has(name) && !sameValue(before[name], after[name]));

@@ -1,4 +1,4 @@
-/** What bulk writes do with items that depend on each other, that are too much, and that the database rejects. */
+/** Bulk writes whose items depend on each other, are too large, or are rejected by the database. */
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
@@ -37,7 +37,7 @@ const of = <Value>(count: number, make: (index: number) => Value) =>
 const clientType = (systemRef: string, attributes: object) => ({ type: 'ClientType', systemRef, attributes });
 const industry = (systemRef: string, attributes: object) => ({ type: 'Industry', systemRef, attributes });
 
-describe('an item that repeats another one of the call', () => {
+describe('an item that repeats another one of the request', () => {
   test('upsertRecords › a later item with the same systemRef updates the earlier one, as one change', async () => {
     const items = await upsert([
       industry('twice', { name: 'First' }),
@@ -51,7 +51,7 @@ describe('an item that repeats another one of the call', () => {
     expect(audit).toEqual([{ name: 'Second' }]);
   });
 
-  test('upsertRecords › a value that must be unique belongs to the first item that has it', async () => {
+  test('upsertRecords › a unique value belongs to the first item that has it', async () => {
     const items = await upsert([
       clientType('a', { name: 'Same', code: 'A' }),
       clientType('b', { name: 'Same', code: 'B' }),
@@ -66,7 +66,7 @@ describe('an item that repeats another one of the call', () => {
     ]);
   });
 
-  test('upsertRecords › a unique value that one item gives up is free for the next', async () => {
+  test('upsertRecords › a unique value that one item releases is available to the next', async () => {
     await upsert([
       clientType('old', { name: 'Contested', code: 'OLD' }),
       clientType('new', { name: 'Waiting', code: 'NEW' }),
@@ -79,7 +79,7 @@ describe('an item that repeats another one of the call', () => {
     expect(items.map(({ status }) => status)).toEqual(['UPDATED', 'UPDATED', 'CREATED']);
   });
 
-  test('upsertContacts › an entry that names the same contact again changes it further', async () => {
+  test('upsertContacts › an entry for the same contact updates it further', async () => {
     const { succeeded } = await upsertContacts([{ lastName: 'Double' }]);
     const [{ id, pmsRef } = { id: '', pmsRef: '' }] = succeeded;
     const again = await upsertContacts([
@@ -96,7 +96,7 @@ describe('an item that repeats another one of the call', () => {
   });
 });
 
-describe('an item that refers to another one of the call', () => {
+describe('an item that refers to another one of the request', () => {
   test('upsertRecords › each of 50 items refers to the one before it', async () => {
     const items = await upsert(
       of(50, (index) =>
@@ -130,7 +130,7 @@ describe('an item that refers to another one of the call', () => {
     expect(items.map(({ error }) => error?.code)).toEqual(['DUPLICATE_REF', 'REFERENCE_NOT_FOUND']);
   });
 
-  test('upsertRecords › a custom record refers to another one of its type in the same call', async () => {
+  test('upsertRecords › a custom record refers to another one of its type in the same request', async () => {
     await define('Branch', [
       { name: 'label', type: 'STRING', unique: true },
       { name: 'trunk', type: 'REFERENCE', referencedEntityType: 'Branch' },
@@ -152,7 +152,7 @@ describe('an item that refers to another one of the call', () => {
   });
 });
 
-test('upsertRecords › an item of one megabyte is stored, audited and announced as it is', async () => {
+test('upsertRecords › an item of one megabyte is stored, audited and sent as an event unchanged', async () => {
   await define('Archive', [{ name: 'content', type: 'JSON' }]);
   const content = of(1_000, (index) => ({ index, text: 'ä'.repeat(240), list: [index, { deep: ['"', '\\', null] }] }));
   const [item] = await upsert([{ type: 'Archive', systemRef: 'big', attributes: { content } }]);
@@ -200,7 +200,7 @@ describe('items that only the database can reject', () => {
     expect(await rows(sql`select 1 from contact where last_name = 'Holder'`)).toEqual([]);
   });
 
-  test('upsertContacts › of entries that compete for a role, the first one gets it', async () => {
+  test('upsertContacts › of entries that compete for a role, only the first one succeeds', async () => {
     const { clientRef, clientId } = await onboard();
     const { succeeded, failed } = await upsertContacts(of(20, () => hasRole(clientRef)));
     expect(succeeded.map(({ index }) => index)).toEqual([0]);
@@ -233,8 +233,8 @@ describe('items that only the database can reject', () => {
   });
 });
 
-describe('an item that is rejected after it has changed something', () => {
-  test('upsertContacts › leaves nothing of it', async () => {
+describe('an item that is rejected after some of its changes', () => {
+  test('upsertContacts › changes nothing', async () => {
     const { clientRef, clientId } = await onboard();
     const { succeeded } = await upsertContacts([{ lastName: 'Steady' }]);
     const [{ id, pmsRef } = { id: '', pmsRef: '' }] = succeeded;
@@ -255,8 +255,8 @@ describe('an item that is rejected after it has changed something', () => {
   });
 });
 
-describe('rows that a call creates and removes', () => {
-  test('upsertContacts › a link that is added and removed by one entry is created, and is inactive', async () => {
+describe('rows that a request creates and removes', () => {
+  test('upsertContacts › a link that one entry adds and removes is created and inactive', async () => {
     const { clientRef } = await onboard();
     const { succeeded } = await upsertContacts([
       { lastName: 'Brief', clients: [{ clientRef }, { clientRef, active: false }] },
@@ -294,8 +294,8 @@ describe('rows that a call creates and removes', () => {
   });
 });
 
-describe('references that people read', () => {
-  test('upsertRecords › a reference that was taken by hand is skipped, also within a call', async () => {
+describe('references for people', () => {
+  test('upsertRecords › a reference that a caller has set is skipped, also within a request', async () => {
     const [first] = await upsert([{ type: 'Client', attributes: { name: 'Counted' } }]);
     const number = Number(String(first?.attributes?.clientRef).slice(2));
     const reference = (ahead: number) => `C-${String(number + ahead).padStart(5, '0')}`;
@@ -314,8 +314,8 @@ describe('references that people read', () => {
   });
 });
 
-describe('what all-or-none calls report', () => {
-  test('createStaffTypes › names every item that a rule rejects', async () => {
+describe('reports of all-or-none requests', () => {
+  test('createStaffTypes › reports every item that a rule rejects', async () => {
     const type = (name: string, code: string) => ({ name, code, rank: 1, isBillable: true });
     const { status, body } = await call<{ code: string; errors: { pointer: string; code: string }[] }>(
       'POST',
@@ -330,7 +330,7 @@ describe('what all-or-none calls report', () => {
     expect(await rows(sql`select 1 from staff_type`)).toEqual([]);
   });
 
-  test('assignStaff › names every entry that the database rejects, and writes none', async () => {
+  test('assignStaff › reports every entry that the database rejects, and writes none', async () => {
     const { id: clientId } = await make('Client', { name: 'Assigned' });
     const { id: jobId } = await make('Job', { name: 'Job', clientId, billingType: 'NON_BILLABLE' });
     const { id: staffTypeId } = await make('StaffType', { name: 'Type', code: 'T', rank: 1, isBillable: true });
@@ -370,7 +370,7 @@ describe('what all-or-none calls report', () => {
   });
 });
 
-test('items › a violation of one item and a failure of another: nothing is written', async () => {
+test('items › a violation of one item and an error in another: nothing is written', async () => {
   const work = asOperator(service.service, tenant, 'test', (unit) =>
     unit.items(['good', 'bad'], (plan, lastName) => {
       plan.create(contact, { lastName: `Failing ${lastName}` });
@@ -381,14 +381,14 @@ test('items › a violation of one item and a failure of another: nothing is wri
   expect(await rows(sql`select 1 from contact where last_name like 'Failing %'`)).toEqual([]);
 });
 
-test('items › a failure that is only due to what is not read yet does not count', async () => {
+test('items › an error caused by data that is not loaded yet is ignored', async () => {
   const { clientId } = await onboard();
   const outcomes = await asOperator(service.service, tenant, 'test', (unit) =>
     unit.items([0, 1], (plan, index) => {
       if (index === 0)
         return plan.create(contact, { lastName: 'Reader', pmsRef: 'READER', email: `${clientId}@example.com` }).row.id;
       const [found] = plan.all(contact, 'email', `${clientId}@example.com`);
-      if (found === undefined) throw new Error('The item before this one was not seen.');
+      if (found === undefined) throw new Error('The previous item was not visible.');
       return found.id;
     }),
   );
@@ -396,7 +396,7 @@ test('items › a failure that is only due to what is not read yet does not coun
   expect(new Set(outcomes.map((outcome) => 'result' in outcome && outcome.result)).size).toBe(1);
 });
 
-test('items › 1,000 rows are created, updated and left alone as one call', async () => {
+test('items › 1,000 rows are created, updated and left unchanged in one request', async () => {
   const inputs = of(1_000, (index) => `Row ${index}`);
   const change = <T>(work: Parameters<typeof asOperator<T>>[3]) => asOperator(service.service, tenant, 'test', work);
   const created = await change((unit) =>

@@ -1,4 +1,4 @@
-/** Writes of several calls at the same time. PGlite runs one transaction after the other, so there they prove less. */
+/** Concurrent writes. PGlite runs one transaction after the other, so there these tests prove less. */
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
@@ -19,7 +19,7 @@ const rows = <Row>(query: ReturnType<typeof sql>) =>
 const of = <Value>(count: number, make: (index: number) => Value) =>
   Array.from({ length: count }, (_, index) => make(index));
 
-/** Causes the next statements on a table to fail as if they collided with another transaction. */
+/** Makes the next statements on a table fail as if they conflicted with another transaction. */
 async function failNext(table: string, times: number, sqlState: string): Promise<void> {
   await store.system(async (transaction) => {
     await transaction.all(sql`create sequence if not exists failures`);
@@ -57,7 +57,7 @@ test('items › two calls that change the same 1,000 rows in opposite order both
   const [state] = await rows(
     sql`select count(distinct title) as titles, min(version) as least, max(version) as most from contact where id = any(${ids}::uuid[])`,
   );
-  // One of the two calls came last, for all rows.
+  // The last of the two calls determines the titles of all rows.
   expect(state).toEqual({ titles: 1, least: 3, most: 3 });
 });
 
@@ -82,7 +82,7 @@ describe.each([
   ['a deadlock', '40P01'],
   ['a serialization failure', '40001'],
 ])('%s during a bulk write', (_, sqlState) => {
-  test('is not seen by the caller, and nothing is written twice', async () => {
+  test('is retried without an error, and nothing is written twice', async () => {
     const names = of(50, (index) => `${sqlState} ${index}`);
     await failNext('contact', 2, sqlState);
     const outcomes = await change((unit) =>
@@ -96,7 +96,7 @@ describe.each([
     expect(count).toEqual({ contacts: 50, refs: 50, events: 50 });
   });
 
-  test('that does not end is one problem, and nothing is written', async () => {
+  test('that persists is reported as one problem, and nothing is written', async () => {
     await failNext('contact', 1_000, sqlState);
     const work = change((unit) =>
       unit.items(['never', 'ever'], (plan, lastName) => plan.create(contact, { lastName })),
@@ -115,9 +115,9 @@ describe('plans that lock rows out of order', () => {
     return { clientId, contactId };
   };
 
-  test('plan › many at once all succeed, each with what the others wrote before it', async () => {
+  test('plan › many concurrent plans all succeed, each based on the changes before it', async () => {
     const { clientId, contactId } = await party();
-    // Contacts come before clients in the order of locks.
+    // The lock order places contacts before clients.
     const inOrder = (plan: Plan) => {
       const title = `${Number(plan.getForUpdate(contact, contactId)?.title ?? 0) + 1}`;
       plan.update(contact, contactId, { title });
@@ -165,8 +165,8 @@ describe('plans that lock rows out of order', () => {
   });
 });
 
-describe('what a plan has read before it locks', () => {
-  test('plan › of links that are added to a contact at once, exactly one is primary', async () => {
+describe('rows that a plan reads before it locks them', () => {
+  test('plan › of links that are added to a contact concurrently, exactly one is primary', async () => {
     for (let time = 0; time < 5; time += 1) {
       const contactId = await planned((plan) => plan.create(contact, { lastName: 'Linked' }).row.id);
       const clients = await change((unit) =>
@@ -188,7 +188,7 @@ describe('what a plan has read before it locks', () => {
     }
   });
 
-  test('plan › a key that another transaction has changed meanwhile finds its new row', async () => {
+  test('plan › a key that another transaction has changed finds the new row', async () => {
     const ids = await change((unit) =>
       unit.items(
         ['left', 'right'],
@@ -196,10 +196,10 @@ describe('what a plan has read before it locks', () => {
       ),
     );
     const [left = '', right = ''] = ids.flatMap((outcome) => ('result' in outcome ? [outcome.result] : []));
-    // Each moves the name "left" to the other row, and counts in the code of whichever has it.
+    // Each plan moves the name "left" to the other row, and increments the code of the row that has it.
     const count = (plan: Plan) => {
       const row = plan.findForUpdate(industry, 'name', 'left');
-      if (row === undefined) throw new Error('Nobody has the name.');
+      if (row === undefined) throw new Error('No row has the name.');
       const other = row.id === left ? right : left;
       const code = String(Number(row.code ?? plan.get(industry, other)?.code ?? '10') + 1);
       plan.update(industry, row.id, { name: `was left ${code}` });

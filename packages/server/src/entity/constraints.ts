@@ -4,7 +4,7 @@ import { Violation } from './violation.ts';
 
 export type ConstraintError = UniqueViolation | CheckViolation | ForeignKeyViolation;
 
-/** What the last word of a check's name says of the value. */
+/** Meanings of the last word of a check constraint's name. */
 const meanings: Readonly<Record<string, string>> = {
   other: 'A row cannot refer to itself.',
   range: 'The value is out of range.',
@@ -13,8 +13,8 @@ const meanings: Readonly<Record<string, string>> = {
 };
 
 /**
- * A violated constraint as the field that is wrong. Constraints are named `<table>_<column>_<rule>`, so most explain
- * themselves; the entity explains the rest.
+ * Converts a violated constraint to a violation of a field. Constraints are named `<table>_<column>_<rule>`, which
+ * explains most; the entity explains the rest.
  */
 export function explain(entity: AnyEntity, error: ConstraintError): Violation {
   const known = entity.rules.constraints?.[error.constraint];
@@ -22,8 +22,8 @@ export function explain(entity: AnyEntity, error: ConstraintError): Violation {
   const name = fieldOf(entity, error.constraint);
   const pointer = name === undefined ? undefined : `/${name}`;
   if (error instanceof UniqueViolation) {
-    const what = name === undefined ? 'these values' : `this ${name}`;
-    return new Violation('DUPLICATE_REF', `Another ${entity.type} already has ${what}.`, pointer);
+    const subject = name === undefined ? 'these values' : `this ${name}`;
+    return new Violation('DUPLICATE_REF', `Another ${entity.type} already has ${subject}.`, pointer);
   }
   if (error instanceof ForeignKeyViolation)
     return new Violation('REFERENCE_NOT_FOUND', 'The referenced row does not exist.', pointer);
@@ -35,7 +35,10 @@ export function explain(entity: AnyEntity, error: ConstraintError): Violation {
   );
 }
 
-/** The field that a constraint guards: the one whose column its name has, or the list whose table it is on. */
+/**
+ * Returns the field that a constraint checks: its column is in the constraint's name, or its list is stored in the
+ * constraint's table.
+ */
 function fieldOf(entity: AnyEntity, constraint: string): string | undefined {
   if (constraint.startsWith('entity_ref_')) return 'systemRef';
   for (const [field, { table }] of entity.owned) if (constraint.startsWith(`${table}_`)) return field.name;

@@ -4,7 +4,7 @@ import { invalidField } from './violation.ts';
 /**
  * Checks that a period does not end before it starts.
  *
- * @throws Violation `VALIDATION_ERROR` at the date that was provided; at the end where both were.
+ * @throws Violation `VALIDATION_ERROR` at the provided date; at the end date if both were provided.
  */
 export function checkDateOrder(
   { values, input }: Pick<AnyPendingChange, 'values' | 'input'>,

@@ -1,13 +1,13 @@
 import Big from 'big.js';
 
-/** A number that is calculated exactly: money, hours, rates and percentages. */
+/** A number with exact arithmetic: money, hours, rates and percentages. */
 export type Decimal = Big;
 
 const Exact = Big();
-// A JavaScript number may have lost its exact value already, so only text becomes a decimal.
+// JavaScript numbers may already be inexact, so only text can be converted.
 Exact.strict = true;
 
-/** The text that a decimal was read from: a rate written as "12.50" is stored and returned as "12.50". */
+/** The text that a decimal was parsed from: a rate written as "12.50" is stored and returned as "12.50". */
 const originalText = new WeakMap<Decimal, string>();
 
 export const zero: Decimal = new Exact('0');
@@ -20,17 +20,17 @@ export function parseDecimal(text: string): Decimal {
 }
 
 /**
- * The text of a decimal.
+ * Formats a decimal.
  *
- * @param places fixed number of decimal places, as money and hours have; without it, the text that the value was read from, or
- *   as many places as it needs.
+ * @param places fixed number of decimal places, as for money and hours. Without it, returns the original text, or as many
+ * places as required.
  */
 export function formatDecimal(value: Decimal, places?: number): string {
   if (places !== undefined) return value.toFixed(places, Exact.roundHalfUp);
   return originalText.get(value) ?? value.toFixed();
 }
 
-/** Rounds half up by magnitude: 0.005 becomes 0.01, and -0.005 becomes -0.01. */
+/** Rounds half away from zero: 0.005 becomes 0.01, and -0.005 becomes -0.01. */
 export function round(value: Decimal, places: number): Decimal {
   return value.round(places, Exact.roundHalfUp);
 }

@@ -5,42 +5,46 @@ import { entityNamed } from './registry.ts';
 import type { EntityType, StoredRow } from './row.ts';
 
 /**
- * What a change of an embedded row means to the row that embeds it: a `version` is a change of both, with a new version, ETag
- * and event; a `label` is read along and changes neither.
+ * Effect of a change of an embedded row on the row that embeds it: `version` changes both, with a new version, ETag and
+ * event; `label` is only included in reads and changes neither.
  */
 export type OnChange = 'version' | 'label';
 
-/** A field that shows values of other rows. The contract says which; each is a field of the other entity or an embed itself. */
+/**
+ * A field with values of other rows. The contract declares which; each is a field of the other entity or an embed itself.
+ */
 export interface Embed {
   readonly to: () => AnyEntity;
-  /** The field that links the two: of this entity where it embeds one row, of the other one where it embeds many. */
+  /** The field that links the two: of this entity if it embeds one row, of the other one if it embeds many. */
   readonly by: string;
   readonly shape: 'object' | 'list' | 'value' | 'count';
-  /** The one field of the other entity that is shown, for the shape `value`. */
+  /** The field of the other entity, for the shape `value`. */
   readonly field?: string;
-  /** Only active rows are shown or counted. */
+  /** Only active rows are included or counted. */
   readonly activeOnly: boolean;
   readonly onChange: OnChange;
   readonly embeds: Readonly<Record<string, Embed>>;
 }
 
-/** Rows of a table of their own that belong to one row and are written with it, in order. */
+/** Rows of a separate table that belong to one row and are written with it, in order. */
 export interface Owned {
   readonly table: string;
   /** The column that refers to the owner. */
   readonly owner: string;
-  /** Members that are lists of references: each reference is a row of a table that belongs to the owned row. */
+  /** Members that are lists of references, each stored as a row of a table that belongs to the owned row. */
   readonly links?: Readonly<Record<string, OwnedLink>>;
-  /** Members that are not stored: SQL over the owned row that goes by the alias. */
+  /** Members that are calculated: SQL expressions over the owned row with the alias. */
   readonly computed?: Readonly<Record<string, (row: string) => RawBuilder<unknown>>>;
 }
 
-/** The table of a list of references. It goes with the owned row (`on delete cascade`), which has an `id`. */
+/**
+ * The table of a list of references. Its rows are deleted with the owned row (`on delete cascade`), which has an `id`.
+ */
 export interface OwnedLink {
   readonly table: string;
   /** The column that refers to the owned row. */
   readonly owner: string;
-  /** The column that holds the reference. */
+  /** The column with the reference. */
   readonly column: string;
 }
 
@@ -51,7 +55,7 @@ interface EmbedOptions {
   readonly embeds?: Readonly<Record<string, Embed>>;
 }
 
-/** The row that the field `by` refers to, as an object. */
+/** Embeds the row that the field `by` refers to, as an object. */
 export function embedOne<Type extends EntityType>(
   type: Type,
   by: string,
@@ -60,7 +64,7 @@ export function embedOne<Type extends EntityType>(
   return { to: () => entityNamed(type), by, shape: 'object', activeOnly: false, onChange, embeds };
 }
 
-/** One field of the row that the field `by` refers to. */
+/** Embeds one field of the row that the field `by` refers to. */
 export function embedValue<Type extends EntityType>(
   type: Type,
   by: string,
@@ -70,7 +74,7 @@ export function embedValue<Type extends EntityType>(
   return { to: () => entityNamed(type), by, shape: 'value', field, activeOnly: false, onChange, embeds: {} };
 }
 
-/** The rows whose field `by` refers to this one, as a list in the order of creation. */
+/** Embeds the rows whose field `by` refers to this one, as a list in the order of creation. */
 export function embedMany<Type extends EntityType>(
   type: Type,
   by: FieldName<Type>,
@@ -79,7 +83,7 @@ export function embedMany<Type extends EntityType>(
   return { to: () => entityNamed(type), by, shape: 'list', activeOnly, onChange, embeds };
 }
 
-/** The number of active rows whose field `by` refers to this one. */
+/** Embeds the number of active rows whose field `by` refers to this one. */
 export function embedCount<Type extends EntityType>(
   type: Type,
   by: FieldName<Type>,
@@ -88,15 +92,15 @@ export function embedCount<Type extends EntityType>(
   return { to: () => entityNamed(type), by, shape: 'count', activeOnly: true, onChange, embeds: {} };
 }
 
-/** A field of the other entity that an embed shows. */
+/** A field of the other entity that an embed includes. */
 interface ShownMember {
   readonly name: string;
   readonly member: Field;
-  /** Set where the field shows rows of a third entity. */
+  /** Set if the field embeds rows of a third entity. */
   readonly embed: Embed | undefined;
 }
 
-/** What an embed in this field shows of each row of the other entity. */
+/** Returns the fields of the other entity that the embed includes. */
 export function membersShown(embed: Embed, field: Field): readonly ShownMember[] {
   if (embed.shape === 'count') return [];
   const shown: (readonly [string, Field])[] =
@@ -108,7 +112,7 @@ export function membersShown(embed: Embed, field: Field): readonly ShownMember[]
   });
 }
 
-/** SQL of an embed as a field of the row that goes by the alias. */
+/** SQL of an embed as a field of the row with the alias. */
 export function embedded(embed: Embed, field: Field, row: string): RawBuilder<unknown> {
   const other = `${row}_${columnOf(field.name)}`;
   const { table } = embed.to();
@@ -141,7 +145,7 @@ function objectOf(embed: Embed, field: Field, row: string): RawBuilder<unknown> 
   );
 }
 
-/** SQL of owned rows as a list in the field of the row that goes by the alias. */
+/** SQL of owned rows as a list in the field of the row with the alias. */
 export function ownedRows(owned: Owned, field: Field, row: string): RawBuilder<unknown> {
   const { table, owner } = owned;
   const child = `${row}_${columnOf(field.name)}`;
@@ -161,12 +165,12 @@ function ownedMember({ links = {}, computed = {} }: Owned, member: Field, child:
     where l.tenant_id = ${sql.ref(`${child}.tenant_id`)} and l.${sql.ref(link.owner)} = ${sql.ref(`${child}.id`)})`;
 }
 
-/** `json_build_object` of fields, each in the form in which a response shows it. */
+/** `json_build_object` of fields, each in the format of responses. */
 export function jsonObject(members: readonly (readonly [Field, RawBuilder<unknown>])[]): RawBuilder<unknown> {
   return sql`json_build_object(${sql.join(members.flatMap(([field, value]) => [sql.lit(field.name), jsonValue(field, value)]))})`;
 }
 
-/** JSON of PostgreSQL has numbers where the contract has decimal strings, and writes instants in another form. */
+/** JSON of PostgreSQL uses numbers where the contract has decimal strings, and another format for instants. */
 function jsonValue({ kind }: Field, value: RawBuilder<unknown>): RawBuilder<unknown> {
   if (kind === 'decimal') return sql`${value}::text`;
   if (kind === 'instant') return sql`to_char(${value} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

@@ -15,20 +15,20 @@ interface ChangedRow {
 /** Finds rows by the value of a field, as a plan sees them. */
 type FindAll = (entity: AnyEntity, field: string, value: string) => readonly AnyRow[];
 
-/** From an embedded row to those that embed it. */
+/** From an embedded row to the rows that embed it. */
 interface Step {
   readonly embed: Embed;
   readonly embedder: AnyEntity;
 }
 
-/** How a change of an embedded row is seen in rows of another entity, also where these embed it through a third one. */
+/** How a change of an embedded row affects rows of another entity, also if these embed it through a third one. */
 interface Path {
-  /** What is shown of the changed row. */
+  /** The embedded fields of the changed row. */
   readonly shown: readonly Field[];
   readonly steps: readonly [Step, ...Step[]];
 }
 
-/** The rows that get a new version because they embed this one, and what they show of it has changed. */
+/** Finds the rows that get a new version because an embedded value has changed. */
 export function* rowsThatEmbed(change: ChangedRow, findAll: FindAll): Generator<{ entity: AnyEntity; id: string }> {
   for (const { shown, steps } of pathsFrom(change.entity)) {
     const [first, ...others] = steps;
@@ -47,7 +47,9 @@ export function* rowsThatEmbed(change: ChangedRow, findAll: FindAll): Generator<
 
 const paths = fromAllEntities(() => new WeakMap<AnyEntity, readonly Path[]>());
 
-/** The embeds of all entities that show rows of this one and change with them. Nobody embeds rows of custom types. */
+/**
+ * The embeds of all entities that include rows of this one and change with them. No entity embeds rows of custom types.
+ */
 function pathsFrom(entity: AnyEntity): readonly Path[] {
   if (entity.isCustom) return [];
   let known = paths().get(entity);
@@ -61,7 +63,7 @@ function pathsFrom(entity: AnyEntity): readonly Path[] {
   return known;
 }
 
-/** The paths through an embed, the innermost step first, and through those inside of it. */
+/** The paths through an embed, the innermost step first, and through nested embeds. */
 function pathsOf(field: Field, steps: Path['steps']): Path[] {
   const [{ embed }] = steps;
   if (embed.onChange === 'label') return [];
@@ -72,12 +74,12 @@ function pathsOf(field: Field, steps: Path['steps']): Path[] {
     const kept = target.keptFields.find((one) => one.name === name);
     if (nested !== undefined) inner.push(...pathsOf(member, [{ embed: nested, embedder: target }, ...steps]));
     else if (kept !== undefined) shown.push(kept);
-    else throw new Error(`${target.type}.${name} is computed, so a change of it cannot be one of ${field.name}.`);
+    else throw new Error(`${target.type}.${name} is calculated, so its changes cannot change ${field.name}.`);
   }
   return [{ shown, steps }, ...inner];
 }
 
-/** Whether a change of the row can be seen in the embed. */
+/** Whether a change of the row affects the embed. */
 function isSeen({ entity, previous, row }: ChangedRow, embed: Embed, shown: readonly Field[]): boolean {
   const isBack = embed.shape === 'list' || embed.shape === 'count';
   if (previous === undefined) return isBack && (row.active || !embed.activeOnly);

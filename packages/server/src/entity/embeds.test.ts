@@ -1,4 +1,7 @@
-/** Every declared embed is held to what it says: a change of the embedded row is seen, and is a new version of the embedder or none. */
+/**
+ * Tests every declared embed: a change of the embedded row is visible, and creates a new version of the embedding row or
+ * not, as declared.
+ */
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
@@ -15,10 +18,10 @@ const service = await testService();
 const { make } = recordsOf(service);
 const firm = firmOf(service);
 
-/** Rows that show each other, by their types. */
+/** Rows that embed each other, by their types. */
 type World = Readonly<Record<string, string>>;
 
-/** A row of each type that embeds others, and the rows that it shows. */
+/** For each type that embeds others, creates a row and the rows that it embeds. */
 const worlds: Readonly<Record<string, () => Promise<World>>> = {
   async ClientGroup() {
     const group = await make('ClientGroup', { name: `Group ${crypto.randomUUID()}` });
@@ -60,25 +63,25 @@ const worlds: Readonly<Record<string, () => Promise<World>>> = {
 const workCode = { type: 'WorkCode', systemRef: 'TAX', attributes: { code: 'TAX', name: 'Tax', isBillable: true } };
 await service.call('POST', '/api/v1/codes', { records: [workCode] });
 
-/** How fields change that follow from others, or that have rules. */
+/** Changes of fields that are calculated from others or have rules. */
 const changesOf: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'Staff.displayName': { lastName: 'Lovelace' },
   'TaskType.defaultWorkCode': { defaultWorkCode: 'TAX' },
   'ContactClient.roles': { roles: ['OTHER'] },
 };
-/** Those that change when the row is removed. */
+/** Fields that change when the row is removed. */
 const removed = new Set(['active', 'deactivatedAt']);
 
 interface Shown {
   readonly embedder: AnyEntity;
   readonly field: Field;
-  /** The entity whose row is changed, and the field of it. */
+  /** The entity whose row is changed, and its changed field. */
   readonly of: AnyEntity;
   readonly member: Field;
   readonly onChange: OnChange;
 }
 
-// What every change of a row changes, and what never does.
+// Fields that every change sets, and those that never change.
 const ofEveryRow = new Set(['id', 'systemRef', 'sysRefs', 'createdAt', 'updatedAt', 'version']);
 
 const shown = [...allEntities()].flatMap((embedder) =>
@@ -104,7 +107,7 @@ function shownBy(embed: Embed, field: Field, outer: Pick<Shown, 'embedder' | 'fi
     });
 }
 
-test('there are embeds of both kinds to look at', () => {
+test('there are embeds of both kinds to test', () => {
   expect(new Set(shown.map(({ onChange }) => onChange))).toEqual(new Set(['version', 'label']));
   expect(new Set(shown.map(({ embedder }) => embedder.type))).toEqual(new Set(Object.keys(worlds)));
 });
@@ -134,7 +137,7 @@ test.each(
   expect(events.filter(({ sequence }) => sequence > Number(before.version))).toHaveLength(versions);
 });
 
-/** Another value that the field may have. */
+/** Returns another valid value of the field. */
 function another({ kind, schema }: Field, old: unknown): unknown {
   const values = (schema.enum ?? schema.items?.enum ?? []).filter((value): value is string => value !== null);
   const other = values.find((value) => (Array.isArray(old) ? !old.includes(value) : value !== old));
@@ -158,7 +161,7 @@ async function rowOf(entity: AnyEntity, id: string): Promise<Readonly<Record<str
   const [row] = await service.store.read(service.tenant.id, (session) =>
     readStored(session, service.tenant.id, entity, [id]),
   );
-  if (row === undefined) throw new Error(`There is no ${entity.type} ${id}.`);
+  if (row === undefined) throw new Error(`${entity.type} ${id} not found.`);
   return { ...row };
 }
 

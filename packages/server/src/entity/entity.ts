@@ -7,10 +7,12 @@ import type { AnyInput, AnyRow, EntityType, StoredRow } from './row.ts';
 import type { AnyRules, Rules } from './rules.ts';
 import { type Machine, machineOf } from './state-machine.ts';
 
-/** How rows of another entity relate to a row. Entities relate in circles, so the other one is looked up when it is needed. */
+/**
+ * A relation to rows of another entity. Entities can refer to each other in cycles, so the other one is looked up lazily.
+ */
 export interface Relation {
   readonly to: () => Searchable;
-  /** The field that links the two: of the other entity where there are many, of this one where there is one. */
+  /** The field that links the two: of the other entity if there are many rows, of this one if there is one. */
   readonly by: string;
   readonly many: boolean;
   /** Only active rows are related. */
@@ -32,10 +34,10 @@ export function many<Type extends EntityType>(
 }
 
 /**
- * The rows of a table that belongs to entities and is none itself, such as the allocations of a payment.
+ * The rows of a table that belongs to entities but is not one, such as the allocations of a payment.
  *
  * @param by the field that refers to this entity.
- * @param only which of the rows are related.
+ * @param only restricts the related rows.
  */
 export function manyIn(table: string, by: string, only?: (row: string) => RawBuilder<boolean>): Relation {
   const rows: Searchable = {
@@ -51,7 +53,7 @@ export function manyIn(table: string, by: string, only?: (row: string) => RawBui
   return { to: () => rows, by, many: true, activeOnly: false };
 }
 
-/** A field of the one row that a relation leads to. Searches filter by it as if it were a field of this row. */
+/** A field of a related row. Searches filter by it as if it were a field of this row. */
 export interface RelatedField {
   readonly relation: Relation;
   readonly field: string;
@@ -66,10 +68,10 @@ export function fieldOfOne<Type extends EntityType>(
   return { relation: one(type, by), field };
 }
 
-/** A value that is not stored with the row: SQL over the row that goes by the alias. */
+/** A value that is calculated in reads: an SQL expression over the row with the alias. */
 export type Computed = (row: string) => RawBuilder<unknown>;
 
-/** Reads the attributes that a caller sends for a row: checked, with references as ids. */
+/** Reads the attributes that a caller sends for a row: validates them, and converts references to IDs. */
 export type ReadAttributes = (plan: Plan, attributes: AnyInput, previous: AnyRow | undefined) => AnyInput;
 
 type PerField<Type extends EntityType, Value> = { readonly [Name in keyof StoredRow<Type>]?: Value };
@@ -77,44 +79,47 @@ type PerField<Type extends EntityType, Value> = { readonly [Name in keyof Stored
 export interface EntityDefinition<Type extends EntityType> {
   readonly table: string;
   readonly computed?: PerField<Type, Computed>;
-  /** Other tables whose rows the database sums up in rows of this one: a change there is a new version here. */
+  /** Other tables that the database aggregates in rows of this one: a change there is a new version here. */
   readonly sumsUp?: readonly string[];
   readonly embeds?: PerField<Type, Embed>;
   readonly owned?: PerField<Type, Owned>;
-  /** Objects that are stored with a column for each member, such as an address. */
+  /** Objects stored with a column for each member, such as an address. */
   readonly spread?: readonly (keyof StoredRow<Type> & string)[];
-  /** What searches filter by and no response shows. */
+  /** Fields that searches can filter by but responses do not include. */
   readonly searched?: Readonly<Record<string, RelatedField>>;
   readonly relations?: Readonly<Record<string, Relation>>;
   readonly rules?: Rules<Type>;
-  /** False where rows are only read, such as projects, which are another view of jobs. */
+  /** False if rows are read-only, such as projects, which are another view of jobs. */
   readonly writable?: boolean;
 }
 
-/** A record type that a tenant defined: its rows share a table and a schema with those of other types. */
+/** A record type defined by a tenant: its rows share a table and a schema with those of other types. */
 interface CustomDefinition {
   readonly name: string;
-  /** Which rows of the table are of this type. */
+  /** Restricts the rows of the table to this type. */
   readonly only: (row: string) => RawBuilder<boolean>;
   readonly read?: ReadAttributes;
 }
 
-/** An entity without its type: where it is stored and what applies to its rows. All reading and writing follows from this. */
+/**
+ * An entity without its type: where it is stored and which rules apply to its rows. All reads and writes are derived from
+ * this.
+ */
 export interface AnyEntity {
-  /** The name of the type, as records, events and references use it. */
+  /** The name of the type in records, events and references. */
   readonly type: string;
-  /** Names the rows: entities with the same key are about the same ones. */
+  /** Identifies the rows: entities with the same key are views of the same rows. */
   readonly key: string;
   readonly table: string;
-  /** The fields that a response shows. */
+  /** The fields that responses include. */
   readonly shown: readonly Field[];
-  /** Those that the row itself keeps: in a column, or in a column for each member. */
+  /** The fields stored in the row itself: in a column, or in a column for each member. */
   readonly ownFields: readonly Field[];
-  /** Those that a change of the row can change: its own, and those kept in rows that it owns. */
+  /** The fields that a change of the row can change: its own fields, and owned rows. */
   readonly keptFields: readonly Field[];
   readonly fields: ReadonlyMap<string, Field>;
   readonly relations: Readonly<Record<string, Relation>>;
-  /** What a search filters by where it names this field, if that is a field of a related row. */
+  /** Returns the field of a related row that searches filter by under this name, if any. */
   relatedField(name: string): RelatedField | undefined;
   readonly embeds: ReadonlyMap<Field, Embed>;
   readonly owned: ReadonlyMap<Field, Owned>;
@@ -125,23 +130,23 @@ export interface AnyEntity {
   readonly writable: boolean;
   /** Whether a tenant defined the type. */
   readonly isCustom: boolean;
-  /** Whether rows show fields that some readers must not see. */
+  /** Whether rows have fields that some readers must not see. */
   readonly isRestricted: boolean;
-  /** The condition that a row of the table is one of this entity's, of the tenant. */
+  /** SQL condition that a row of the table belongs to this entity and the tenant. */
   within(row: string, tenantId: number): RawBuilder<boolean>;
-  /** Fields of which no two rows of a tenant have the same value. */
+  /** Fields whose values are unique within a tenant. */
   readonly uniqueFields: readonly Field[];
-  /** Other tables that the database sums up in these rows. */
+  /** Other tables that the database aggregates in these rows. */
   readonly sumsUp: readonly string[];
-  /** What a response shows besides the row's own columns: nothing, rows that are declared as embeds, or whatever SQL computes. */
+  /** What responses include besides the row's own columns: nothing, declared embeds, or any calculated values. */
   readonly showsBesides: 'nothing' | 'embeds' | 'anything';
   /** Whether a field has a column of its own. */
   isStored(field: Field): boolean;
-  /** SQL of a field of the row that goes by the alias. */
+  /** SQL of a field of the row with the alias. */
   value(row: string, field: string): RawBuilder<unknown>;
 }
 
-/** What a search filters: rows of an entity, or of a table that belongs to entities. */
+/** A target of searches: rows of an entity, or of a table that belongs to entities. */
 export type Searchable = Pick<AnyEntity, 'table' | 'relations' | 'relatedField' | 'within' | 'value'>;
 
 export interface Entity<Type extends EntityType> extends AnyEntity {
@@ -149,15 +154,15 @@ export interface Entity<Type extends EntityType> extends AnyEntity {
   readonly schema: Type;
 }
 
-/** An entity of the contract. Other entities can refer to it by its type from then on. */
+/** Defines an entity of the contract, and registers it so that other entities can refer to it by its type. */
 export function defineEntity<Type extends EntityType>(type: Type, definition: EntityDefinition<Type>): Entity<Type> {
-  const entity = makeEntity(type, definition);
+  const entity = createEntity(type, definition);
   register(entity);
   return entity;
 }
 
-/** An entity that others do not find by its type: a record type that a tenant defined. */
-export function makeEntity<Type extends EntityType>(
+/** Creates an entity that other entities cannot refer to by type: a record type defined by a tenant. */
+export function createEntity<Type extends EntityType>(
   schema: Type,
   definition: EntityDefinition<Type>,
   custom?: CustomDefinition,
@@ -168,7 +173,7 @@ export function makeEntity<Type extends EntityType>(
   const shown = all.filter((field) => !field.writeOnly);
   const find = (name: string): Field => {
     const field = fields.get(name);
-    if (field === undefined) throw new Error(`The contract gives ${type} no field ${name}.`);
+    if (field === undefined) throw new Error(`The contract declares no field ${name} for ${type}.`);
     return field;
   };
   const { table, relations = {}, sumsUp = [], writable = true } = definition;

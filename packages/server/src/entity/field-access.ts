@@ -4,17 +4,17 @@ import type { AnyEntity } from './entity.ts';
 type Holds = (roles: readonly string[]) => boolean;
 type Values = Readonly<Record<string, unknown>>;
 
-/** A row as a reader with these roles may see it: restricted fields that the reader may not see are null, at any depth. */
+/** A row as a reader with these roles sees it: fields that require other roles are null, at any depth. */
 export function visibleTo<Row extends object>(holds: Holds, entity: AnyEntity, row: Row): Row {
   return entity.isRestricted ? (mask(entity.shown, row as Values, holds) as Row) : row;
 }
 
-/** A row as whoever wrote it may see it: a caller who may write a field sees it in the response. */
+/** A row as its writer sees it: callers who can write a field see it in the response. */
 export function visibleToWriter<Row extends object>(holds: Holds, entity: AnyEntity, row: Row): Row {
   return entity.isRestricted ? (mask(entity.shown, row as Values, holds, 'writer') as Row) : row;
 }
 
-/** A row without anything that is restricted to some roles: such a field is null, and so is an object that has one. */
+/** A row without restricted values: such a field is null, and so is an object with one. */
 export function withoutRestricted<Row extends object>(entity: AnyEntity, row: Row): Row {
   if (!entity.isRestricted) return row;
   const whole = entity.shown.filter((field) => field.kind === 'object' && holdsField(field, isRestricted));
@@ -26,22 +26,27 @@ function isRestricted({ readRoles }: Field): boolean {
   return readRoles.length > 0;
 }
 
-function mask(fields: readonly Field[], values: Values, holds: Holds, who: 'reader' | 'writer' = 'reader'): Values {
+function mask(
+  fields: readonly Field[],
+  values: Values,
+  holds: Holds,
+  audience: 'reader' | 'writer' = 'reader',
+): Values {
   const visible: Record<string, unknown> = { ...values };
   for (const field of fields) {
     const value = visible[field.name];
     if (typeof value !== 'object' && field.readRoles.length === 0) continue;
-    const roles = who === 'reader' ? field.readRoles : [...field.readRoles, ...field.writeRoles];
+    const roles = audience === 'reader' ? field.readRoles : [...field.readRoles, ...field.writeRoles];
     if (field.readRoles.length > 0 && !holds(roles)) visible[field.name] = null;
-    else if (value !== null && value !== undefined) visible[field.name] = maskMembers(field, value, holds, who);
+    else if (value !== null && value !== undefined) visible[field.name] = maskMembers(field, value, holds, audience);
   }
   return visible;
 }
 
-function maskMembers(field: Field, value: unknown, holds: Holds, who: 'reader' | 'writer'): unknown {
+function maskMembers(field: Field, value: unknown, holds: Holds, audience: 'reader' | 'writer'): unknown {
   const members = membersOf(field);
   if (members.length === 0) return value;
   const one = (part: unknown) =>
-    typeof part === 'object' && part !== null ? mask(members, part as Values, holds, who) : part;
+    typeof part === 'object' && part !== null ? mask(members, part as Values, holds, audience) : part;
   return Array.isArray(value) ? value.map(one) : one(value);
 }

@@ -8,14 +8,14 @@ import { selection } from './select.ts';
 import { withDecimals } from './values.ts';
 
 /**
- * How rows are locked until the transaction ends: `share` keeps them as they are, and lets others do the same; `update` is for
- * rows that are about to change. Either lets others go on to refer to the rows.
+ * How rows are locked until the transaction ends: `share` prevents changes and can be held by several transactions;
+ * `update` is for rows to change. Neither prevents new references to the rows.
  */
 export type Lock = 'none' | 'share' | 'update';
 
 const strength: Readonly<Record<Lock, number>> = { none: 0, share: 1, update: 2 };
 
-/** The rows of an entity with this value in a field, such as its id or a key. */
+/** The rows of an entity with this value in a field, such as its ID or a key. */
 export interface RowQuery {
   readonly entity: AnyEntity;
   readonly field: string;
@@ -29,33 +29,33 @@ export interface Lookup<Value> {
   load(transaction: Transaction, tenantId: number, keys: readonly string[]): Promise<ReadonlyMap<string, Value>>;
 }
 
-/** A row as it is stored, and as rules see it. */
+/** A row as it is stored, and in the form for rules. */
 export interface LoadedRow {
   readonly stored: AnyStoredRow;
   readonly row: AnyRow;
 }
 
-/** What is known of the rows of one entity. */
+/** The loaded rows of one entity. */
 interface LoadedTable {
   readonly entity: AnyEntity;
   readonly rows: Map<string, LoadedRow>;
-  /** The ids that a query found, by field and value. */
+  /** The IDs that a query found, by field and value. */
   readonly found: Map<string, Map<string, readonly string[]>>;
   readonly locks: Map<string, Lock>;
 }
 
-/** Another transaction holds a lock that is needed out of order: all locks are taken again, in order. */
+/** Another transaction holds a lock that is required out of order: all locks must be acquired again, in order. */
 export class LockOrderViolation extends Error {
   override readonly name = 'LockOrderViolation';
 }
 
 /**
- * What a plan has read so far. A plan is synchronous: what it needs and is not here yet is requested, loaded with one query
- * for all requests of a kind, and the plan starts again.
+ * The rows that a plan has read so far. Plans are synchronous: missing rows are requested and loaded with one query per
+ * kind of request, and the plan runs again.
  *
- * Rows are locked in one order, so that transactions which need the same ones wait for each other in turn. A lock that comes
- * out of order is taken only if nobody has to be waited for. What was read before a lock is read again after it: what the lock
- * protects may have changed until then.
+ * Rows are locked in one order, so that concurrent transactions wait for each other without deadlocks. A lock out of
+ * order is only acquired if it is free. Rows that were read before they were locked are read again, because they may have
+ * changed.
  */
 export class LoadedRows {
   readonly #transaction: Transaction;
@@ -64,9 +64,9 @@ export class LoadedRows {
   readonly #lookups = new Map<Lookup<unknown>, Map<string, unknown>>();
   #requestedRows: RowQuery[] = [];
   #requestedKeys = new Map<Lookup<unknown>, Set<string>>();
-  /** Every lock that was needed in this attempt, so that all can be taken again in order. */
+  /** Every lock that this attempt required, so that all of them can be acquired again in order. */
   #locking: RowQuery[] = [];
-  /** The entity whose rows were locked last in the order, now and when the attempt began. */
+  /** The last locked entity in the lock order, now and at the start of the attempt. */
   #lastLocked: AnyEntity | undefined;
   #lastLockedBefore: AnyEntity | undefined;
 
@@ -75,7 +75,7 @@ export class LoadedRows {
     this.#tenantId = tenantId;
   }
 
-  /** The ids that a query finds, or undefined where it was not loaded, or not locked, yet; then it is requested. */
+  /** Returns the IDs that a query finds. If it is not loaded or locked yet, requests it and returns undefined. */
   find(query: RowQuery): readonly string[] | undefined {
     const { entity, field, value, lock } = query;
     const table = this.#tables.get(entity.key);
@@ -94,7 +94,7 @@ export class LoadedRows {
     return this.#tables.get(entity.key)?.rows.get(id);
   }
 
-  /** A looked-up value, or undefined where it was not loaded yet; then it is requested. */
+  /** Returns a looked-up value. If it is not loaded yet, requests it and returns undefined. */
   lookup<Value>(lookup: Lookup<Value>, key: string): { readonly value: Value | undefined } | undefined {
     const known = this.#lookups.get(lookup);
     if (known?.has(key)) return { value: known.get(key) as Value | undefined };
@@ -106,7 +106,7 @@ export class LoadedRows {
     return this.#requestedRows.length > 0 || this.#requestedKeys.size > 0;
   }
 
-  /** Loads what was requested. @throws LockOrderViolation; `lockAgain` follows a rollback. */
+  /** Loads what was requested. @throws LockOrderViolation; after it, roll back and call `lockAgain`. */
   async loadRequested(): Promise<void> {
     const queries = this.#requestedRows;
     this.#requestedRows = [];
@@ -118,25 +118,25 @@ export class LoadedRows {
     await this.#lookUp();
   }
 
-  /** Starts an attempt, behind a savepoint that a rollback leads back to. */
+  /** Starts an attempt, after a savepoint to roll back to. */
   startAttempt(): void {
     this.#locking = [];
     this.#lastLockedBefore = this.#lastLocked;
   }
 
-  /** The transaction was rolled back to the start of the attempt: the locks of the attempt are gone. */
+  /** Resets the locks after a rollback to the start of the attempt. */
   forgetAttempt(): void {
     this.forget();
     this.#lastLocked = this.#lastLockedBefore;
   }
 
-  /** Takes every lock that was needed in the attempt, in order. */
+  /** Acquires every lock that the attempt required, in order. */
   async lockAgain(): Promise<void> {
     await this.#lock(this.#locking, 'whatever others hold');
     await this.#read(this.#locking);
   }
 
-  /** Forgets what was read, because it may have changed. */
+  /** Discards all rows, because they may have changed. */
   forget(): void {
     this.#tables.clear();
     this.#lookups.clear();
@@ -163,9 +163,9 @@ export class LoadedRows {
   }
 
   /**
-   * Locks rows in the order of their ids, and waits for whoever has them. They are locked before they are read, unless they
-   * show nothing but their own columns: a statement that waits for a lock returns these as they are after the wait, but what
-   * it computes from other rows as it was before.
+   * Locks rows in the order of their IDs, and waits for other transactions. Rows are locked before they are read, unless
+   * they only consist of their own columns: a statement that waits for a lock returns the current columns after the wait,
+   * but values calculated from other rows as of before it.
    */
   async #lockRows(entity: AnyEntity, queries: readonly RowQuery[]): Promise<boolean> {
     const isPlain = entity.showsBesides === 'nothing';
@@ -177,7 +177,7 @@ export class LoadedRows {
     return rows.length > 0;
   }
 
-  /** Locks rows that nobody else has locked. @throws LockOrderViolation where somebody has one of them. */
+  /** Locks rows that no other transaction has locked. @throws LockOrderViolation if one is locked. */
   async #lockFreeRows(entity: AnyEntity, queries: readonly RowQuery[]): Promise<boolean> {
     const matching = this.#matching(entity, queries);
     const rows = await this.#transaction.all<{ id: string; locked: boolean }>(sql`
@@ -195,7 +195,7 @@ export class LoadedRows {
     const { rows, found, locks } = this.#table(entity);
     const lock = strongest(queries);
     for (const { id } of locked) {
-      // What was read before the lock may have changed until then.
+      // Rows that were read before they were locked may have changed.
       if (!locks.has(id)) {
         rows.delete(id);
         found.get('id')?.delete(id);
@@ -204,7 +204,7 @@ export class LoadedRows {
     }
   }
 
-  /** Reads what is not read yet, with one statement for each entity and field. */
+  /** Reads the missing rows, with one statement per entity and field. */
   async #read(queries: readonly RowQuery[]): Promise<void> {
     const missing = queries.filter(
       ({ entity, field, value }) => this.#table(entity).found.get(field)?.has(value) !== true,
@@ -241,7 +241,10 @@ export class LoadedRows {
     this.#requestedKeys.set(lookup, keys.add(key));
   }
 
-  /** The queries whose results others may have changed since. A row that is locked stays what its id and its keys find. */
+  /**
+   * The queries whose results other transactions may have changed. A locked row remains the result for its ID and its
+   * keys.
+   */
   #unprotected(): RowQuery[] {
     const queries: RowQuery[] = [];
     for (const { entity, found, locks } of this.#tables.values()) {
@@ -256,7 +259,7 @@ export class LoadedRows {
     return queries;
   }
 
-  /** Drops what queries found, and every looked-up value. @returns the queries, to be run again. */
+  /** Discards the results of all queries, and every looked-up value. @returns the queries, to be run again. */
   #dropAll(queries: readonly RowQuery[]): readonly RowQuery[] {
     const dropped = queries.filter(
       ({ entity, field, value }) => field !== 'id' || !this.#table(entity).locks.has(value),
@@ -281,7 +284,7 @@ export class LoadedRows {
   }
 }
 
-/** Keeps what queries by one or more fields found. */
+/** Stores the results of queries by one or more fields. */
 function keep(table: LoadedTable, queries: readonly RowQuery[], stored: readonly AnyStoredRow[]): void {
   const { entity, rows, found, locks } = table;
   for (const [field, group] of Map.groupBy(queries, (query) => query.field)) {
@@ -298,15 +301,16 @@ function keep(table: LoadedTable, queries: readonly RowQuery[], stored: readonly
   found.set('id', byId);
   for (const row of stored) {
     byId.set(row.id, [row.id]);
-    // A locked row does not change, and what it embeds was read once for all that is decided about it.
+    // A locked row does not change, and its embeds are only read once, so that all decisions are based on the same
+    // values.
     if (!rows.has(row.id) || !locks.has(row.id))
       rows.set(row.id, { stored: row, row: withDecimals(entity.shown, row) });
   }
 }
 
 /**
- * Finds the queries that need no further look. Another transaction may have given a key to another row while the lock was waited
- * for, and then neither of the two rows is found. The key that never changes is the exception.
+ * Finds the queries that need no further read. While waiting for a lock, another transaction may have moved a key to
+ * another row, and then neither of the two rows is found. Immutable keys are the exception.
  */
 function isSettledBy(rows: readonly AnyStoredRow[]): (query: RowQuery) => boolean {
   const values = new Map<string, ReadonlySet<string>>();
@@ -319,7 +323,7 @@ function isSettledBy(rows: readonly AnyStoredRow[]): (query: RowQuery) => boolea
 }
 
 function entityOf([query]: readonly RowQuery[]): AnyEntity {
-  if (query === undefined) throw new Error('There is no query.');
+  if (query === undefined) throw new Error('No query was passed.');
   return query.entity;
 }
 

@@ -1,9 +1,9 @@
 import type { AnyEntity } from './entity.ts';
 
 /**
- * Every transaction locks rows in one order of their types, so that no two transactions wait for each other. What many
- * changes end in, such as the balances of a client, is locked last and held for the shortest time. Types that are not
- * listed come before these, by name.
+ * Every transaction locks rows in one order of their types, which prevents deadlocks. Rows that many changes update, such
+ * as the balances of a client, are locked last and held for the shortest time. Types that are not listed come first, by
+ * name.
  */
 const lastTypes: readonly string[] = [
   'ExpenseEntry',
@@ -27,7 +27,7 @@ const lastTypes: readonly string[] = [
   'WorkCode',
 ];
 
-/** Where an entity stands in the order of locks, as text that compares. */
+/** The position of an entity in the lock order, as comparable text. */
 function lockPosition({ key, type, isCustom }: AnyEntity): string {
   const listed = isCustom ? -1 : lastTypes.indexOf(type);
   return listed === -1 ? key : `~${String(listed).padStart(2, '0')}`;

@@ -5,9 +5,9 @@ import type { Plan } from './plan.ts';
 import type { EntityType, Row } from './row.ts';
 
 /**
- * The row with the ID, locked, for an operation that changes one row.
+ * Returns the row with the ID, locked, for an operation that changes one row.
  *
- * @param ifMatch the versions that `If-Match` accepts; undefined where any does.
+ * @param ifMatch the versions that `If-Match` accepts; undefined accepts any.
  * @throws Problem `NOT_FOUND` or `PRECONDITION_FAILED`
  */
 export function lockVersion<Type extends EntityType>(

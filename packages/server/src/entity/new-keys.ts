@@ -6,20 +6,20 @@ import type { Transaction } from '../store/store.ts';
 import type { AnyEntity } from './entity.ts';
 import type { PendingRows } from './pending-rows.ts';
 
-/** References that people read, such as `C-00042`, made of the next number of a counter. */
+/** References for people, such as `C-00042`, numbered by a counter. */
 export interface ReferenceNumber {
-  /** The counter: the references of one year, say, have one of their own. */
+  /** The counter; references can have a separate one for each year, for example. */
   readonly counter: string;
   readonly entity: AnyEntity;
-  /** The unique fields that hold the reference. A number that a caller took by hand in one of them is skipped. */
+  /** The unique fields with the reference. A number that a caller has already set in one of them is skipped. */
   readonly fields: readonly string[];
   readonly format: (number: number) => string;
 }
 
 /**
- * The ids and references that a plan gives to new rows. A plan runs several times before it is applied, so it gets the same
- * ones each time, and as many as its last run needs. Until references are allocated, a plan goes on with an empty text, so that
- * one run requests all of them.
+ * The IDs and references that a plan assigns to new rows. A plan runs several times before it is applied, so each run
+ * gets the same ones, as many as the last run requires. Until references are allocated, a plan uses an empty text, so
+ * that one run requests all of them.
  */
 export class NewKeys {
   readonly #transaction: Transaction;
@@ -37,7 +37,7 @@ export class NewKeys {
     this.#tenantId = tenantId;
   }
 
-  /** A plan starts again. */
+  /** Called when a plan starts again. */
   restart(): void {
     this.#usedIds = 0;
     this.#used = new Map();
@@ -63,7 +63,7 @@ export class NewKeys {
     return '';
   }
 
-  /** Whether this reference comes from here, so that as a rule no row has it. */
+  /** Whether this reference was allocated here, so that normally no row has it. */
   isNewReference(reference: string): boolean {
     return reference === '' || this.#references.has(reference);
   }
@@ -84,38 +84,38 @@ export class NewKeys {
     }
   }
 
-  /** The plan was applied: its keys are taken. */
+  /** Called when the plan is applied: its keys are used. */
   consume(): void {
     for (const [counter, used] of this.#used) this.#allocated.get(counter)?.splice(0, used);
     this.#ids = [];
     this.restart();
   }
 
-  /** How many references of each counter are in use, for `undoTo`. */
+  /** The number of references in use for each counter, for `undoTo`. */
   mark(): ReadonlyMap<string, number> {
     return new Map(this.#used);
   }
 
-  /** A part of the plan failed: what it used is free for the rest. */
+  /** Makes the keys of a failed part of the plan available again. */
   undoTo(mark: ReadonlyMap<string, number>): void {
     this.#used = new Map(mark);
   }
 
-  /** Returns what was allocated and is not used, so that the numbers have no gap. The counters are still locked. */
+  /** Returns unused references to their counters, which are still locked, so that the numbers have no gaps. */
   async returnUnused(): Promise<void> {
     for (const [counter, [first]] of this.#allocated)
       if (first !== undefined) await returnNumbers(this.#transaction, this.#tenantId, counter, first.number);
     this.#allocated.clear();
   }
 
-  /** The transaction was rolled back to where none of the references was allocated. */
+  /** Called after a rollback to before any of the references was allocated. */
   forget(): void {
     this.#allocated.clear();
     this.#references.clear();
     this.restart();
   }
 
-  /** From here on, looks whether a row has a reference before it is used: a new one may have been the duplicate. */
+  /** From here on, checks whether a row has a reference before it is used: a new one may have been the duplicate. */
   lookForTaken(): void {
     this.#isCareful = true;
   }
@@ -138,7 +138,9 @@ export class NewKeys {
     return free;
   }
 
-  /** Hardly ever is a reference taken by hand before its number comes, so the first attempt leaves that to the database. */
+  /**
+   * Callers rarely use a reference before its number is reached, so the first attempt leaves the check to the database.
+   */
   async #takenAmong({ entity, fields }: ReferenceNumber, candidates: readonly string[]): Promise<ReadonlySet<string>> {
     const taken = new Set<string>();
     if (!this.#isCareful) return taken;

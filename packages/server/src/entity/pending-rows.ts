@@ -8,10 +8,10 @@ export interface PendingRow {
   readonly id: string;
   /** The row as it was loaded; undefined for a new one. */
   readonly loaded: LoadedRow | undefined;
-  /** The row as it will be. */
+  /** The row after the change. */
   readonly row: AnyRow;
   readonly privateColumns: Columns;
-  /** Whether the row gets a new version although none of its own columns changes, because it embeds what does. */
+  /** Whether the row gets a new version although none of its own columns changes, because an embedded value does. */
   readonly isTouched: boolean;
   /** Where the values are in the request, for a constraint that they violate. */
   readonly pointer: string;
@@ -26,7 +26,7 @@ export interface PlainRow {
   readonly table: string;
   /** The columns that identify the row within the tenant. */
   readonly key: Columns;
-  /** The other columns; undefined where the row is deleted. */
+  /** The other columns; undefined if the row is deleted. */
   readonly columns: Columns | undefined;
   /** Whether a stored row with the key is deleted first. */
   readonly replaces: boolean;
@@ -35,11 +35,13 @@ export interface PlainRow {
 
 interface PendingTable {
   readonly rows: Map<string, PendingRow>;
-  /** The ids of rows by the value that they have in a field, for the fields that are looked up. */
+  /** The IDs of rows by the value of a field, for the fields that are looked up. */
   readonly indexes: Map<string, Map<string, Set<string>>>;
 }
 
-/** The changes of a plan, in memory. They can be undone back to a mark, so that an item of a bulk call fails alone. */
+/**
+ * The changes of a plan, in memory. They can be undone back to a mark, so that an item of a bulk request can fail alone.
+ */
 export class PendingRows {
   readonly #tables = new Map<string, PendingTable>();
   readonly #newIds = new Set<string>();
@@ -58,7 +60,7 @@ export class PendingRows {
     return this.#tables.get(entity.key)?.rows.get(id);
   }
 
-  /** All changes, in the order in which their rows were first changed. */
+  /** All changes, in the order of the first change of their rows. */
   *all(): Iterable<PendingRow> {
     for (const { rows } of this.#tables.values()) yield* rows.values();
   }
@@ -76,12 +78,12 @@ export class PendingRows {
     });
   }
 
-  /** Announces the id of a row that is about to be created. */
+  /** Registers the ID of a row that is about to be created. */
   addNewId(id: string): void {
     this.#newIds.add(id);
   }
 
-  /** Whether this is the id of a row that the plan creates, so that no stored row can refer to it. */
+  /** Whether the plan creates the row with this ID, so that no stored row can refer to it. */
   isNew(id: string): boolean {
     return this.#newIds.has(id);
   }
@@ -114,7 +116,7 @@ export class PendingRows {
     });
   }
 
-  /** The ids of pending rows that have this value in the field now. */
+  /** The IDs of pending rows that have this value in the field. */
   withValue(entity: AnyEntity, field: string, value: string): ReadonlySet<string> {
     const { rows, indexes } = this.#table(entity);
     let index = indexes.get(field);

@@ -12,10 +12,10 @@ import { Violation } from './violation.ts';
 
 export type { AnyWritten } from './row-writer.ts';
 
-/** Who changes rows, and in which call. */
+/** The caller and operation of a change. */
 export interface Origin {
   readonly tenant: Tenant;
-  /** Undefined where the clock, a job or the operator acts. */
+  /** Undefined for changes by the clock, a job or the operator. */
   readonly caller: Caller | undefined;
   readonly operation: string;
   readonly requestId: string;
@@ -27,26 +27,26 @@ export interface Origin {
 /** The result of a write. */
 export interface Written<Type extends EntityType> {
   readonly status: AnyWritten['status'];
-  /** The row as it will be. Fields that are computed from other rows are as they were. */
+  /** The row after the change. Fields that are calculated from other rows have their previous values. */
   readonly row: Row<Type>;
 }
 
 export interface CreateOptions<Type extends EntityType> {
-  /** The id of the row where it is known before, as that of demo data is; no row may have it yet. */
+  /** The ID of the row if it is predefined, as in demo data; it must be unused. */
   readonly id?: string | undefined;
   /** The caller's key of the row; without one, the row's id is its key. */
   readonly systemRef?: string | undefined;
-  /** Fields that the service sets; callers cannot write all of them. */
+  /** Fields that the service sets; they may include fields that callers cannot write. */
   readonly system?: RowInput<Type>;
 }
 
 export interface UpdateOptions<Type extends EntityType> {
   readonly system?: RowInput<Type>;
-  /** What happened in the service and moves the row to another state, by its name in the state machine. */
+  /** Name of the internal event in the state machine that changes the state of the row. */
   readonly event?: string;
 }
 
-/** The same writes for entities that are only known at run time, as those of records are. */
+/** The same writes for entities that are only known at run time, such as those of records. */
 export interface UntypedPlan {
   find(entity: AnyEntity, field: string, value: string): AnyRow | undefined;
   findForUpdate(entity: AnyEntity, field: string, value: string): AnyRow | undefined;
@@ -56,14 +56,14 @@ export interface UntypedPlan {
 }
 
 /**
- * The changes of a transaction, planned in memory: reads see the changes planned so far, and nothing is written until all of
- * it is planned. A plan is synchronous. Where it reads what is not loaded, it stops; everything that was asked for is then
- * loaded with one query for each kind, and the plan runs again from the start. So its code reads row by row, and the database
- * is asked for sets.
+ * The changes of a transaction, planned in memory: reads see the changes planned so far, and everything is written at the
+ * end. A plan is synchronous. If it reads a row that is not loaded, it stops; all requested rows are loaded with one
+ * query per kind, and the plan runs again from the start. So its code reads row by row, and the database is queried for
+ * sets.
  */
 export class Plan {
   readonly origin: Origin;
-  /** The instant at which everything in this transaction happens. */
+  /** The timestamp of all changes in this transaction. */
   readonly now: string;
   readonly #loaded: LoadedRows;
   readonly #pending: PendingRows;
@@ -96,24 +96,24 @@ export class Plan {
     return Temporal.Instant.from(instant).toZonedDateTimeISO(this.tenant.timeZone).toPlainDate().toString();
   }
 
-  /** Whether the caller has one of the roles. The service itself has all. */
+  /** Whether the caller has at least one of the roles. The service itself has all. */
   holds(roles: readonly string[]): boolean {
     const { caller } = this.origin;
     return caller === undefined || hasRole(caller.roles, roles);
   }
 
-  /** @throws Violation `FORBIDDEN` where the caller has none of the roles. */
-  requires(roles: readonly string[], what: string, pointer?: string): void {
+  /** @throws Violation `FORBIDDEN` if the caller has none of the roles. */
+  requires(roles: readonly string[], action: string, pointer?: string): void {
     if (this.holds(roles)) return;
-    throw new Violation('FORBIDDEN', `${what} requires the ${roles.join(' or ')} role.`, pointer);
+    throw new Violation('FORBIDDEN', `${action} requires the ${roles.join(' or ')} role.`, pointer);
   }
 
-  /** Where in the request the work is at. */
+  /** JSON Pointer to the part of the request that is being processed. */
   get pointer(): string {
     return this.#pointer;
   }
 
-  /** Does work on a part of the request: pointers of violations start there. */
+  /** Runs work on a part of the request: pointers of violations are relative to it. */
   at<Result>(pointer: string, work: () => Result): Result {
     const outer = this.#pointer;
     this.#pointer = `${outer}${pointer}`;
@@ -126,7 +126,7 @@ export class Plan {
     }
   }
 
-  /** Does reads that do not depend on each other. What all of them lack is requested at once, before the plan stops. */
+  /** Runs reads that do not depend on each other. All missing rows are requested together before the plan stops. */
   together(...reads: readonly (() => unknown)[]): void {
     let isComplete = true;
     for (const read of reads) {
@@ -140,25 +140,25 @@ export class Plan {
     if (!isComplete) throw notLoaded;
   }
 
-  /** The row with the id, active or not, or undefined. */
+  /** Returns the row with the ID, active or not, or undefined. */
   get<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
     return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'none' }));
   }
 
   /**
-   * The same, kept as it is until the transaction ends, for rules that depend on it: nobody closes a job, say, while time is
-   * recorded on it. Others can do the same at the same time.
+   * The same, protected from changes until the transaction ends, for rules that depend on it: no other transaction can
+   * close a job, for example, while time is recorded on it. Several transactions can hold this lock.
    */
   getForShare<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
     return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'share' }));
   }
 
-  /** The same, locked until the transaction ends, for rows that are about to change. */
+  /** The same, locked for a change until the transaction ends. */
   getForUpdate<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
     return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'update' }));
   }
 
-  /** The rows with these ids, by id, locked until the transaction ends. All of them are loaded at once. */
+  /** The rows with these IDs, by ID, locked until the transaction ends. All of them are loaded at once. */
   getManyForUpdate<Type extends EntityType>(
     entity: Entity<Type>,
     ids: Iterable<string>,
@@ -168,7 +168,7 @@ export class Plan {
     return new Map(found.flatMap(({ row }) => (row === undefined ? [] : [[row.id, typed<Type>(row)] as const])));
   }
 
-  /** The row with this value in a unique field, active or not, or undefined. */
+  /** Returns the row with this value in a unique field, active or not, or undefined. */
   find<Type extends EntityType>(
     entity: Entity<Type>,
     field: keyof Row<Type> & string,
@@ -185,7 +185,7 @@ export class Plan {
     return typed(this.#rows.one({ entity, field, value, lock: 'update' }));
   }
 
-  /** The rows with this value in a field, active or not, by ascending id. */
+  /** Returns the rows with this value in a field, active or not, by ascending ID. */
   all<Type extends EntityType>(
     entity: Entity<Type>,
     field: keyof Row<Type> & string,
@@ -202,7 +202,7 @@ export class Plan {
     return this.#rows.all({ entity, field, value, lock: 'update' }).map((row) => typed<Type>(row));
   }
 
-  /** The rows with this value in a field that this plan creates. */
+  /** Returns the rows with this value in a field that this plan creates. */
   created<Type extends EntityType>(
     entity: Entity<Type>,
     field: keyof Row<Type> & string,
@@ -215,19 +215,19 @@ export class Plan {
     });
   }
 
-  /** A value that is loaded for many keys at once. Plans do not change it. */
+  /** Returns a value that is loaded for many keys at once. Plans do not change it. */
   lookup<Value>(lookup: Lookup<Value>, key: string): Value | undefined {
     const found = this.#loaded.lookup(lookup, key);
     if (found === undefined) throw notLoaded;
     return found.value;
   }
 
-  /** Whether this plan creates the row with the id, so that nothing that is stored refers to it. */
+  /** Whether this plan creates the row with the ID, so that no stored row refers to it. */
   isNew(id: string): boolean {
     return this.#pending.isNew(id);
   }
 
-  /** The next reference that people read and no row has yet, such as `C-00042`. Numbers may have gaps. */
+  /** Returns the next unused reference for people, such as `C-00042`. Numbers may have gaps. */
   nextReference(reference: ReferenceNumber): string {
     return this.#keys.reference(reference);
   }
@@ -235,7 +235,8 @@ export class Plan {
   /**
    * Creates a row.
    *
-   * @throws Violation where it breaks the entity's rules, repeats what must be unique, or refers to a row that does not exist.
+   * @throws Violation if it violates the entity's rules, duplicates a unique value, or refers to a row that does not
+   * exist.
    */
   create<Type extends EntityType>(
     entity: Entity<Type>,
@@ -246,9 +247,9 @@ export class Plan {
   }
 
   /**
-   * Changes a row; fields that are left out keep their values.
+   * Updates a row; omitted fields keep their values.
    *
-   * @throws Violation as `create` does, and where the state machine has no such transition.
+   * @throws Violation like `create`, and if the state machine does not allow the transition.
    */
   update<Type extends EntityType>(
     entity: Entity<Type>,
@@ -265,9 +266,9 @@ export class Plan {
   }
 
   /**
-   * Deactivates a row. It stays readable.
+   * Deactivates a row. It remains readable.
    *
-   * @throws Violation `INVALID_STATE` where others still need it.
+   * @throws Violation `INVALID_STATE` if other rows require it.
    */
   remove<Type extends EntityType>(entity: Entity<Type>, id: string): Written<Type> {
     return written(this.#writer.remove(entity, id));
@@ -281,7 +282,7 @@ export class Plan {
     remove: (entity, id) => this.#writer.remove(entity, id),
   };
 
-  /** Inserts a row of a table that is not an entity. A constraint that it violates is explained by the entity. */
+  /** Inserts a row of a table that is not an entity. The entity explains constraints that it violates. */
   insertPlain(
     row: Pick<PlainRow, 'entity' | 'table' | 'key'> & { readonly columns: Readonly<Record<string, unknown>> },
   ): void {
@@ -292,14 +293,14 @@ export class Plan {
     this.#pending.deletePlain({ ...row, pointer: this.#pointer });
   }
 
-  /** The columns of a plain row that is inserted; null where it is deleted, and undefined where the plan does not change it. */
+  /** The columns of a plain row that is inserted; null if it is deleted, and undefined if the plan does not change it. */
   plainRow(table: string, key: PlainRow['key']): PlainRow['columns'] | null {
     const row = this.#pending.plainRow(table, key);
     return row === undefined ? undefined : (row.columns ?? null);
   }
 
   /**
-   * Checks that a reference is to an active row. Where the row is not loaded, the check is made when the plan runs again.
+   * Checks that a reference is to an active row. If the row is not loaded, the check runs when the plan runs again.
    *
    * @throws Violation `REFERENCE_NOT_FOUND`
    */
@@ -307,13 +308,13 @@ export class Plan {
     this.#writer.checkActive(target, id, pointer);
   }
 
-  /** The same for a type of the contract, whether it has a table yet or not. */
+  /** The same for a type of the contract, which may not have a table yet. */
   checkReference(type: string, id: string, pointer: string): void {
     this.#writer.checkReference(type, id, pointer);
   }
 }
 
-/** The compiler knows rows by their entity; the machinery that works on all entities does not. */
+/** The type of a row follows from its entity, but code for all entities cannot express it. */
 function typed<Type extends EntityType>(row: AnyRow): Row<Type>;
 function typed<Type extends EntityType>(row: AnyRow | undefined): Row<Type> | undefined;
 function typed(row: unknown) {

@@ -3,15 +3,15 @@ import type { LoadedRow, LoadedRows, RowQuery } from './loaded-rows.ts';
 import type { PendingRow, PendingRows } from './pending-rows.ts';
 import type { AnyRow } from './row.ts';
 
-/** The plan needs something that is not loaded yet. It was requested; the plan starts again when it is there. */
+/** The plan requires rows that are not loaded yet. They were requested; the plan runs again once they are loaded. */
 export class NotLoaded extends Error {
   override readonly name = 'NotLoaded';
 }
 
-/** One for all: a plan stops often, where it does is of no interest, and finding that out costs more than the rest. */
-export const notLoaded = new NotLoaded('The plan needs what is not loaded yet.');
+/** A single instance: plans stop often, and creating a stack trace would cost more than the rest. */
+export const notLoaded = new NotLoaded('The plan requires rows that are not loaded yet.');
 
-/** Rows as a plan sees them: as they are stored, with the changes that are planned so far. */
+/** Rows as a plan sees them: the stored rows with the changes planned so far. */
 export class PlannedRows {
   readonly #loaded: LoadedRows;
   readonly #pending: PendingRows;
@@ -21,17 +21,17 @@ export class PlannedRows {
     this.#pending = pending;
   }
 
-  /** The row that a query by id or key finds, or undefined. @throws NotLoaded */
+  /** Returns the row that a query by ID or key finds, or undefined. @throws NotLoaded */
   one(query: RowQuery): AnyRow | undefined {
     return this.all(query)[0];
   }
 
-  /** The rows that a query finds, by ascending id. @throws NotLoaded */
+  /** Returns the rows that a query finds, by ascending ID. @throws NotLoaded */
   all(query: RowQuery): readonly AnyRow[] {
     const { entity, field, value } = query;
     const pending = field === 'id' ? this.#pending.get(entity, value) : undefined;
     if (pending !== undefined) return [pending.row];
-    // Nothing that is stored refers to a row that this plan creates.
+    // No stored row refers to a row that this plan creates.
     const found = this.#pending.isNew(value) ? [] : this.#loaded.find(query);
     if (found === undefined) throw notLoaded;
     const changed = field === 'id' ? none : this.#pending.withValue(entity, field, value);
@@ -40,7 +40,7 @@ export class PlannedRows {
     return [...unchanged, ...changed].sort().map((id) => this.#current(entity, id));
   }
 
-  /** A row that a check needs. Where it is not loaded, it is requested, and the plan goes on to request what else it needs. */
+  /** Returns a row for a check. If it is not loaded, it is requested, and the plan continues, to request more rows. */
   peek(query: RowQuery): { readonly row: AnyRow | undefined; readonly isLoaded: boolean } {
     try {
       return { row: this.one(query), isLoaded: true };
@@ -50,10 +50,10 @@ export class PlannedRows {
     }
   }
 
-  /** A row that is about to change. @throws NotLoaded */
+  /** Returns a row to change. @throws NotLoaded */
   locked(entity: AnyEntity, id: string): AnyRow {
     const row = this.one({ entity, field: 'id', value: id, lock: 'update' });
-    if (row === undefined) throw new Error(`There is no ${entity.type} ${id} to change.`);
+    if (row === undefined) throw new Error(`${entity.type} ${id} not found.`);
     return row;
   }
 
@@ -75,7 +75,7 @@ export class PlannedRows {
 
   #current(entity: AnyEntity, id: string): AnyRow {
     const row = this.#pending.get(entity, id)?.row ?? this.#loaded.row(entity, id)?.row;
-    if (row === undefined) throw new Error(`The ${entity.type} ${id} was found and is not loaded.`);
+    if (row === undefined) throw new Error(`${entity.type} ${id} was found but is not loaded.`);
     return row;
   }
 }

@@ -3,30 +3,33 @@ import type { EntityType } from './row.ts';
 
 const entities = new Map<string, AnyEntity>();
 
-/** Lets other entities refer to this one by its type. */
+/** Registers an entity, so that others can refer to it by its type. */
 export function register(entity: AnyEntity): void {
   entities.set(entity.type, entity);
 }
 
-/** The entity of a type of the contract, or undefined where the type has no table yet. */
+/** Returns the entity of a type of the contract, or undefined if the type has no table yet. */
 export function entityOf(type: string): AnyEntity | undefined {
   return entities.get(type);
 }
 
 /**
- * The entity of a type. Rules of entities that relate in circles find each other by it, where an import would be a cycle.
+ * Returns the entity of a type. Rules of entities that depend on each other use it instead of a cyclic import.
  *
- * @throws Error where no entity of this type is defined.
+ * @throws Error if no entity of this type is defined.
  */
 export function entityNamed<Type extends EntityType>(type: Type): Entity<Type>;
 export function entityNamed(type: string): AnyEntity;
 export function entityNamed(type: string): AnyEntity {
   const entity = entities.get(type);
-  if (entity === undefined) throw new Error(`No entity ${type} is defined.`);
+  if (entity === undefined) throw new Error(`The entity ${type} is not defined.`);
   return entity;
 }
 
-/** Keeps what follows from all entities. It is found again when more were defined since: files are loaded in any order. */
+/**
+ * Caches a value derived from all entities. It is calculated again after further definitions, because files are loaded in
+ * any order.
+ */
 export function fromAllEntities<Value>(find: () => Value): () => Value {
   let found: { readonly value: Value; readonly count: number } | undefined;
   return () => {

@@ -5,9 +5,9 @@ import { perEntity } from './select.ts';
 import { Violation } from './violation.ts';
 
 /**
- * Rows of types that tenants defined get the fields of the contract from their rules.
+ * Rules provide the fields of the contract for rows of custom types.
  *
- * @throws Violation where a new row lacks a field that only the caller can provide.
+ * @throws Violation if a new row lacks a field that only the caller can provide.
  */
 export function checkProvided(entity: AnyEntity, values: AnyRow): void {
   if (!entity.isCustom) checkPresent(values, fieldsToProvide(entity));
@@ -15,7 +15,7 @@ export function checkProvided(entity: AnyEntity, values: AnyRow): void {
 
 const fieldsToProvide = perEntity(({ keptFields }) => keptFields.filter((field) => field.requiredOnCreate));
 
-/** @throws Violation where the row lacks a field that it must have. */
+/** @throws Violation if the row lacks a required field. */
 export function checkComplete(entity: AnyEntity, values: AnyRow): void {
   checkPresent(values, writableFields(entity));
 }
@@ -28,11 +28,11 @@ function checkPresent(values: AnyRow, fields: readonly Field[]): void {
   }
 }
 
-type Requires = (roles: readonly string[], what: string, pointer: string) => void;
+type Requires = (roles: readonly string[], action: string, pointer: string) => void;
 
 /**
- * Calls back for every provided field that only some callers may write. Null is a write of what it clears; where nothing is
- * stored, as in a new row, it is the same as leaving the field out.
+ * Calls back for every provided field that requires a role to write. Null counts as a write if it clears a value;
+ * otherwise, as in a new row, it is the same as omitting the field.
  */
 export function checkWriteRoles(
   entity: AnyEntity,
@@ -71,8 +71,8 @@ function checkWriteRole(field: Field, value: unknown, requires: Requires, pointe
 }
 
 /**
- * Calls back for each new reference that is provided: it must be to an active row. One that does not change may be to an
- * inactive row, and so may one that the service takes over from another row.
+ * Calls back for each provided reference that is new: it must be to an active row. An unchanged reference can be to an
+ * inactive row, as can one that the service copies from another row.
  */
 export function checkReferences(
   entity: AnyEntity,
@@ -112,10 +112,10 @@ function eachReference(field: Field, value: unknown, pointer: string, work: OnRe
   });
 }
 
-/** Finds the id of the row with a value in a unique field; undefined where there is none, or it is not known yet. */
+/** Returns the ID of the row with a value in a unique field; undefined if there is none, or it is not known yet. */
 type FindId = (field: string, value: string) => string | undefined;
 
-/** @throws Violation `DUPLICATE_REF` where another row has the same value in a unique field. */
+/** @throws Violation `DUPLICATE_REF` if another row has the same value in a unique field. */
 export function checkUnique(entity: AnyEntity, values: AnyRow, previous: AnyRow | undefined, findId: FindId): void {
   const check = (field: string) => {
     const value = values[field];
@@ -125,11 +125,11 @@ export function checkUnique(entity: AnyEntity, values: AnyRow, previous: AnyRow 
       throw new Violation('DUPLICATE_REF', `Another ${entity.type} already has this ${field}.`, `/${field}`);
   };
   for (const { name } of entity.uniqueFields) check(name);
-  // A row without a key of the caller's has its own id as its key.
+  // A row without a key from the caller uses its own ID as its key.
   if (values.systemRef !== values.id) check('systemRef');
 }
 
-/** Calls back for the object that a value is, or for each in a list, with its place. */
+/** Calls back for an object, or for each object in a list, with its pointer. */
 function eachObject(value: unknown, work: (object: AnyInput, place: string) => void): void {
   const isObject = (one: unknown): one is AnyInput => typeof one === 'object' && one !== null;
   if (!Array.isArray(value)) {

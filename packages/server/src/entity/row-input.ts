@@ -5,7 +5,9 @@ import type { AnyInput } from './row.ts';
 import { perEntity } from './select.ts';
 import { normalized } from './values.ts';
 
-/** Provided fields in the form that rows have. What is undefined is left out, and owned rows have all of their members. */
+/**
+ * Converts provided fields to the form of rows. Undefined values are omitted, and owned rows have all of their members.
+ */
 export function readInput(entity: AnyEntity, input: AnyInput): AnyInput {
   const values = normalized(inputFields(entity), withoutUndefined(input));
   if (entity.owned.size === 0) return values;
@@ -27,7 +29,7 @@ function withoutUndefined(object: AnyInput): AnyInput {
   return provided.length === entries.length ? object : Object.fromEntries(provided);
 }
 
-/** Provided fields without those that no row shows: rules store these themselves. */
+/** Returns the provided fields that responses include: rules store the others themselves. */
 export function shownAmong(entity: AnyEntity, provided: AnyInput): AnyInput {
   const unseen = neverShown(entity);
   if (unseen.size === 0) return provided;
@@ -39,8 +41,7 @@ const neverShown = perEntity(
 );
 
 /**
- * What a new row has where nobody provides a value: what the contract says, its first state, or null, or zero for what the
- * service keeps.
+ * The default values of a new row: defaults of the contract, the initial state, zero for aggregates, and otherwise null.
  */
 export const emptyRow = perEntity((entity): AnyInput => {
   const { machine, shown } = entity;

@@ -18,14 +18,14 @@ export interface AnyWritten {
   readonly row: AnyRow;
 }
 
-/** What a row is created with besides its input. */
+/** Options of a new row besides its input. */
 interface NewRow {
   readonly id?: string | undefined;
   readonly systemRef: string | undefined;
   readonly system: AnyInput;
 }
 
-/** What happens to a row that a plan creates, changes or removes, the same for every entity, in order. */
+/** The steps of creating, changing or removing a row in a plan, the same for every entity. */
 export class RowWriter {
   readonly #plan: Plan;
   readonly #rows: PlannedRows;
@@ -133,14 +133,16 @@ export class RowWriter {
       this.#touch(embedder.entity, embedder.id);
   }
 
-  /** Gives a row a new version, because what it embeds has changed. */
+  /** Gives a row a new version, because an embedded value has changed. */
   #touch(entity: AnyEntity, id: string): void {
     const row = this.#rows.locked(entity, id);
     this.#put({ ...pendingChange({ entity, id, previous: row, values: row, input: {} }), isTouched: true });
   }
 
   #checkWriteRoles(entity: AnyEntity, provided: AnyInput, previous: AnyRow | undefined): void {
-    checkWriteRoles(entity, provided, previous, (roles, what, pointer) => this.#plan.requires(roles, what, pointer));
+    checkWriteRoles(entity, provided, previous, (roles, action, pointer) =>
+      this.#plan.requires(roles, action, pointer),
+    );
   }
 
   #checkReferences({ entity, input, previous }: AnyPendingChange): void {

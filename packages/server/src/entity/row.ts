@@ -17,18 +17,18 @@ interface BaseFields {
 /** The names of the contract's entities: the schemas that have the base fields. */
 export type EntityType = { [Type in keyof Schemas]: Schemas[Type] extends BaseFields ? Type : never }[keyof Schemas];
 
-/** A row as the database returns it and a response shows it: the contract's JSON, decimals as text. */
+/** A row as the database and the API return it: JSON of the contract, decimals as text. */
 export type StoredRow<Type extends EntityType> = Schemas[Type];
 
 /** A row as rules and commands see it: the same fields, with money, hours, rates and percentages as `Decimal`. */
 export type Row<Type extends EntityType> = WithDecimals<StoredRow<Type>>;
 
-/** Fields of a row as a caller or a rule provides them. Decimals may be text; what is undefined is left out. */
+/** Fields of a row as provided by a caller or a rule. Decimals may be text; undefined values are omitted. */
 export type RowInput<Type extends EntityType> = {
   readonly [Name in keyof StoredRow<Type>]?: InputValue<StoredRow<Type>[Name]> | undefined;
 } & { readonly [Name in WriteOnlyNames<Type>]?: WriteOnlyFields<Type>[Name] | undefined };
 
-/** Values with every decimal string as a `Decimal`, at any depth. */
+/** Replaces every decimal string by `Decimal`, at any depth. */
 export type WithDecimals<Value> = Value extends string
   ? '_format' extends keyof Value
     ? Decimal
@@ -39,7 +39,7 @@ export type WithDecimals<Value> = Value extends string
       ? { readonly [Name in keyof Value]: WithDecimals<Value[Name]> }
       : Value;
 
-/** A row whose fields can be assigned. */
+/** A row with writable fields. */
 export type Mutable<Value> = { -readonly [Name in keyof Value]: Value[Name] };
 
 type InputValue<Value> = Value extends string
@@ -52,7 +52,7 @@ type InputValue<Value> = Value extends string
       ? { readonly [Name in keyof Value]?: InputValue<Value[Name]> | undefined }
       : Value;
 
-/** Provided fields as rules see them: references as IDs, decimals as `Decimal`. Objects may lack members. */
+/** Provided fields as rules see them: references as IDs, decimals as `Decimal`. Members of objects may be missing. */
 export type ProvidedFields<Type extends EntityType> = {
   readonly [Name in keyof Row<Type>]?: PartialMembers<Row<Type>[Name]> | undefined;
 } & { readonly [Name in WriteOnlyNames<Type>]?: WriteOnlyFields<Type>[Name] | undefined };
@@ -63,13 +63,13 @@ type PartialMembers<Value> = Value extends Decimal | string | readonly unknown[]
     ? { readonly [Name in keyof Value]?: Value[Name] | undefined }
     : Value;
 
-/** What a caller may write and no response shows, such as a client's full tax ID. */
+/** Fields that callers can write but responses do not include, such as a client's full tax ID. */
 type WriteOnlyFields<Type extends EntityType> = `${Type}Fields` extends keyof Schemas
   ? Schemas[`${Type}Fields`]
   : Record<never, never>;
 type WriteOnlyNames<Type extends EntityType> = Exclude<keyof WriteOnlyFields<Type>, keyof StoredRow<Type>>;
 
-/** What every row has, whatever its entity; for code that works on all of them. */
+/** The fields of every row; for code that works on all entities. */
 export interface AnyStoredRow {
   readonly id: string;
   readonly systemRef: string;
@@ -78,7 +78,7 @@ export interface AnyStoredRow {
   readonly [name: string]: unknown;
 }
 
-/** The same in code, where rules may change it. */
+/** The same for rules, which may change it. */
 export interface AnyRow {
   id: string;
   systemRef: string;

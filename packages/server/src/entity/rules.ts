@@ -3,7 +3,7 @@ import type { Plan } from './plan.ts';
 import type { AnyInput, AnyRow, AnyStoredRow, EntityType, Mutable, ProvidedFields, Row, StoredRow } from './row.ts';
 import type { ViolationCode } from './violation.ts';
 
-/** A row that is about to be created or changed. Rules complete and correct `values`. */
+/** A row to be created or changed. Rules complete and correct `values`. */
 export interface PendingChange<Type extends EntityType> {
   readonly entity: Entity<Type>;
   readonly id: string;
@@ -11,15 +11,15 @@ export interface PendingChange<Type extends EntityType> {
   readonly previous: Row<Type> | undefined;
   /** The row after the change. In a new row, required fields that rules fill in may still be undefined. */
   readonly values: Mutable<Row<Type>>;
-  /** Columns that no response shows. */
+  /** Columns that responses do not include. */
   readonly privateColumns: Record<string, unknown>;
-  /** The fields that were provided, references as ids. */
+  /** The provided fields, with references as IDs. */
   readonly input: ProvidedFields<Type>;
-  /** Set where the change is one of the row although none of its columns has another value. */
+  /** Set if the change counts as one of the row although none of its columns changes. */
   isTouched: boolean;
 }
 
-/** A pending change of any entity, for code that works on all of them. */
+/** A pending change of any entity, for code that works on all entities. */
 export interface AnyPendingChange {
   readonly entity: AnyEntity;
   readonly id: string;
@@ -30,7 +30,7 @@ export interface AnyPendingChange {
   isTouched: boolean;
 }
 
-/** What a violated constraint of the database means to the caller. */
+/** Explains a violated constraint of the database to the caller. */
 export interface ConstraintMeaning {
   readonly code: ViolationCode;
   readonly field: string;
@@ -38,21 +38,21 @@ export interface ConstraintMeaning {
 }
 
 /**
- * The rules of one entity, whichever operation a change comes through. They are synchronous functions of the change and of
- * what the plan reads, and throw a `Violation` for what they reject.
+ * The rules of one entity, for all operations. They are synchronous functions of the change and of rows that the plan
+ * reads, and throw a `Violation` to reject it.
  */
 export interface Rules<Type extends EntityType> {
   /** Completes and checks a row before it is stored. */
   complete?(change: PendingChange<Type>, plan: Plan): void;
-  /** Rejects the deactivation of a row that others still need, or sets what goes with it. */
+  /** Rejects the deactivation of a row that others require, or sets dependent fields. */
   beforeRemoval?(change: PendingChange<Type>, plan: Plan): void;
   /** Side effects on rows of other entities. */
   afterWrite?(change: PendingChange<Type>, plan: Plan): void;
-  /** Whether subscribers hear of a change of the row, as it is then. Of every one, where the entity does not say. */
+  /** Whether changes of the row are sent as events, depending on its new state. Without this function, all are. */
   isAnnounced?(row: StoredRow<Type>): boolean;
-  /** The conditions that the entity's state machine names in the contract. Each throws a `Violation` where it does not hold. */
+  /** The conditions that the entity's state machine names in the contract. Each throws a `Violation` if it is not met. */
   readonly conditions?: Readonly<Record<string, (change: PendingChange<Type>, plan: Plan) => void>>;
-  /** Constraints whose name alone does not explain a violation. */
+  /** Constraints whose names do not explain a violation. */
   readonly constraints?: Readonly<Record<string, ConstraintMeaning>>;
 }
 

@@ -3,21 +3,21 @@ import { compiler, type Session } from '../store/session.ts';
 import type { AnyEntity } from './entity.ts';
 import type { AnyStoredRow } from './row.ts';
 
-/** Everything that a response shows of the entity; the row goes by the alias `e`. */
+/** SQL of everything that responses include for the entity; the row has the alias `e`. */
 export const shownColumns = perEntity((entity): RawBuilder<unknown> => {
   const columns = entity.shown.map((field) => sql`${entity.value('e', field.name)} as ${sql.id(field.name)}`);
   const list = sql`${sql.join(columns)}`.compile(compiler);
-  if (list.parameters.length > 0) throw new Error(`Computed fields of ${entity.type} must not depend on parameters.`);
-  // Kept as text: compiling it for each query would cost more than the rest of the query.
+  if (list.parameters.length > 0) throw new Error(`Calculated fields of ${entity.type} must not depend on parameters.`);
+  // Cached as text: compiling it for each query would cost more than the rest of the query.
   return sql.raw(list.sql);
 });
 
-/** `select … from …` of everything that a response shows of the entity; the row goes by the alias `e`. */
+/** `select … from …` of everything that responses include for the entity; the row has the alias `e`. */
 export const selection = perEntity(
   (entity): RawBuilder<unknown> => sql`select ${shownColumns(entity)} from ${sql.table(entity.table)} ${sql.id('e')}`,
 );
 
-/** The rows with these ids, in no particular order. */
+/** Reads the rows with these IDs, in no particular order. */
 export function readStored(
   session: Session,
   tenantId: number,
@@ -29,14 +29,14 @@ export function readStored(
   );
 }
 
-/** Makes something for an entity once. */
+/** Caches the result of a function for each entity. */
 export function perEntity<Value>(make: (entity: AnyEntity) => Value): (entity: AnyEntity) => Value {
-  const made = new WeakMap<AnyEntity, { readonly value: Value }>();
+  const cache = new WeakMap<AnyEntity, { readonly value: Value }>();
   return (entity) => {
-    let known = made.get(entity);
+    let known = cache.get(entity);
     if (known === undefined) {
       known = { value: make(entity) };
-      made.set(entity, known);
+      cache.set(entity, known);
     }
     return known.value;
   };

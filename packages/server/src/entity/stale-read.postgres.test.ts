@@ -16,7 +16,7 @@ async function waiting(): Promise<boolean> {
   return blocked !== undefined;
 }
 
-test('a row that had to be waited for is read as it is after the wait, with all that it shows of other rows', async () => {
+test('a row that is read after waiting for its lock is current, with all values of other rows that it includes', async () => {
   const { clientId } = (await handle('onboardClient', { body: { name: 'X', address: {} } })).body;
   const change = <T>(work: Parameters<typeof asOperator<T>>[3]) => asOperator(service, tenant, 'test', work);
   const { id } = await change((unit) => unit.plan((plan) => plan.create(contact, { lastName: 'Waited' }).row));

@@ -9,19 +9,21 @@ export interface Machine extends StateMachine {
   readonly field: string;
 }
 
-/** Who moves a row: a caller by an operation, or the service by an event. */
+/** What changes the state of a row: an operation of a caller, or an event of the service. */
 export type Mover =
   | { readonly operation: string; readonly holds: (roles: readonly string[]) => boolean }
   | { readonly event: string };
 
-/** The state machine of the status of an entity, or undefined. Other fields only record states, as a history does. */
+/**
+ * Returns the state machine of the status of an entity, or undefined. Other fields only record states, such as a history.
+ */
 export function machineOf(type: string, fields: readonly Field[]): Machine | undefined {
   const machine = fields.find((field) => field.name === 'status')?.schema['x-state-machine'];
   return machine === undefined ? undefined : { ...machine, type, field: 'status' };
 }
 
 /**
- * Checks the state that a new row starts in.
+ * Checks the initial state of a new row.
  *
  * @throws Violation `INVALID_STATE`
  */
@@ -35,9 +37,9 @@ export function checkInitialState(machine: Machine, state: unknown): void {
 }
 
 /**
- * The transition from one state to another that this mover may use.
+ * Returns the transition from one state to another that this mover can use.
  *
- * @throws Violation `INVALID_STATE` that lists the possible transitions, or `FORBIDDEN` where a role is missing.
+ * @throws Violation `INVALID_STATE` that lists the possible transitions, or `FORBIDDEN` if a role is missing.
  */
 export function findTransition(machine: Machine, from: string, to: string, mover: Mover): StateTransition {
   const open = machine.transitions.filter(
@@ -57,7 +59,7 @@ export function findTransition(machine: Machine, from: string, to: string, mover
 
 function admits(machine: Machine, transition: StateTransition, mover: Mover): boolean {
   if ('event' in mover) return transition.events?.includes(mover.event) ?? false;
-  // A transition that names events alone is not open to callers.
+  // A transition that only names events is not available to callers.
   const operations = transition.operations ?? (transition.events === undefined ? machine.operations : []);
   return operations.includes(mover.operation);
 }

@@ -1,4 +1,4 @@
-/** Every pair of states and everybody who could move a row, for every state machine of the contract, against what it declares. */
+/** Tests every pair of states with every mover, for every state machine of the contract, against its declaration. */
 import { operations } from '@financial-automation/spec';
 import { describe, expect, it } from 'vitest';
 import { contract } from '../contract/contract.ts';
@@ -14,7 +14,7 @@ interface StatesAndMachine {
   readonly machine: Machine;
 }
 
-/** One state to one other by one mover. */
+/** A transition from one state to another by one mover. */
 interface Step {
   readonly from: string;
   readonly to: string;
@@ -35,7 +35,7 @@ const allRoles = [...new Set(transitions.flatMap(({ roles = [] }) => roles))];
 const events = [...new Set(transitions.flatMap((transition) => transition.events ?? [])), 'somethingElse'];
 const writing = Object.entries(operations).flatMap(([id, { rateLimit }]) => (rateLimit.policy === 'write' ? [id] : []));
 
-/** Everybody who could move a row: each event, and each operation that writes, by callers with no role, with each and with all. */
+/** All movers: each event, and each operation that writes, by callers with no role, with each role and with all. */
 const movers: readonly { readonly name: string; readonly held: readonly string[]; readonly mover: Mover }[] = [
   ...events.map((event) => ({ name: event, held: allRoles, mover: { event } })),
   ...writing.flatMap((operation) =>
@@ -47,7 +47,7 @@ const movers: readonly { readonly name: string; readonly held: readonly string[]
   ),
 ];
 
-/** What a machine declares, one step at a time. */
+/** The transitions that a machine declares, one by one. */
 function stepsOf({ operations: usual, transitions: declared }: Machine): readonly Step[] {
   return declared.flatMap(({ from: sources, to, operations: named, events: caused, roles = [], conditions = [] }) => {
     const causes = named === undefined && caused === undefined ? usual : [...(named ?? []), ...(caused ?? [])];
@@ -65,7 +65,7 @@ function violationOf(work: () => unknown): Violation | undefined {
   }
 }
 
-/** The states that the last sentence of a message names. */
+/** The states that the last sentence of a message lists. */
 function statesIn(message: string, states: readonly string[], from: string): readonly string[] {
   const sentence = message.split(`From ${from} it can become`)[1] ?? '';
   return states.filter((state) => new RegExp(`\\b${state}\\b`).test(sentence));
@@ -78,7 +78,7 @@ it('the contract declares state machines', () => {
 describe.each(machines)('findTransition › $name', ({ states, machine }) => {
   const steps = stepsOf(machine);
 
-  it.each(states)('accepts from %s exactly the declared transitions, and lists them where it rejects', (from) => {
+  it.each(states)('accepts exactly the declared transitions from %s, and lists them when it rejects others', (from) => {
     for (const { name, held, mover } of movers) {
       const open = steps.filter((step) => step.from === from && step.mover === name);
       for (const to of states.filter((state) => state !== from)) {
@@ -124,7 +124,7 @@ describe('machineOf', () => {
     );
   });
 
-  it('finds none where other fields record the states of another entity', () => {
+  it('returns undefined if other fields record the states of another entity', () => {
     expect(machineOf('DraftInvoiceHistory', fieldsOf('DraftInvoiceHistory'))).toBeUndefined();
   });
 });

@@ -1,4 +1,6 @@
-/** How many statements writes take, whatever the number of rows: a regression shows without a timer. */
+/**
+ * Counts the statements of writes, which must not depend on the number of rows. This detects regressions without timing.
+ */
 import { expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
 import { statementsOf } from '../../test/statements.ts';
@@ -50,7 +52,7 @@ test.each([1, 100])('upsertRecords creates and updates %i records with seven and
   expect(await statementsOf(() => upsertRecords(systemRefs, 'New'))).toEqual([
     'begin',
     'lock industry',
-    // Whether another row has the name already.
+    // Checks whether another row already has the name.
     'select industry',
     'insert into industry',
     'insert into entity_ref',

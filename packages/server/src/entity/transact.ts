@@ -6,7 +6,7 @@ import { UnitOfWork } from './unit-of-work.ts';
 /**
  * Runs one transaction of changes for a tenant, with its audit rows and events.
  *
- * @param beforeCommit runs last in the transaction; where it throws, nothing is written.
+ * @param beforeCommit runs last in the transaction; if it throws, nothing is written.
  */
 export async function transact<Result>(
   store: Store,

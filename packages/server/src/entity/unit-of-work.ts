@@ -11,7 +11,7 @@ import type { AnyStoredRow, EntityType, StoredRow } from './row.ts';
 import { readStored } from './select.ts';
 import { problemOfViolations, Violation } from './violation.ts';
 
-/** What an item of a bulk call came to. */
+/** The result of an item of a bulk request. */
 export type ItemOutcome<Result> = { readonly result: Result } | { readonly violation: Violation };
 
 interface Item<Input> {
@@ -19,7 +19,7 @@ interface Item<Input> {
   readonly index: number;
 }
 
-/** Items, and what plans the changes of each of them. */
+/** Items, and the function that plans the changes of each of them. */
 interface Work<Input, Result> {
   readonly items: readonly Item<Input>[];
   readonly plan: (plan: Plan, input: Input, index: number) => Result;
@@ -40,27 +40,27 @@ function isRejected(outcome: ItemOutcome<unknown>): boolean {
   return 'violation' in outcome;
 }
 
-/** A plan that still needs something after so many runs is a defect. */
+/** A plan that still requests rows after this many runs is a defect. */
 const mostRuns = 100;
-/** How often locks are taken again because a plan needs more of them, out of order. */
+/** Maximum number of times that locks are acquired again because a plan requires more of them out of order. */
 const mostAttempts = 20;
 
 /**
- * One transaction of changes to entities. They are planned in memory, then applied with one statement for each table. Before
- * the commit, one audit row and one event are written for each changed row; a row that is changed several times is one change.
+ * One transaction of changes to entities. They are planned in memory, then applied with one statement per table. Before
+ * the commit, one audit row and one event are written for each changed row; several changes of a row count as one.
  */
 export class UnitOfWork {
   readonly transaction: Transaction;
   readonly origin: Origin;
-  /** The instant at which everything in this transaction happens. */
+  /** The timestamp of all changes in this transaction. */
   readonly now: string;
   /** Whether events were written. */
   hasEvents = false;
   readonly #loaded: LoadedRows;
   readonly #keys: NewKeys;
-  /** The rows that this transaction has changed, and how they were before. */
+  /** The rows that this transaction has changed, with their previous state. */
   #tracked = new Map<string, TrackedRow>();
-  /** Rows as they are stored after the changes, until the next ones. */
+  /** Rows as they are stored after the changes; cleared by further changes. */
   readonly #stored = new Map<string, Map<string, AnyStoredRow>>();
 
   constructor(transaction: Transaction, origin: Origin) {
@@ -78,7 +78,7 @@ export class UnitOfWork {
   /**
    * Plans changes and applies them.
    *
-   * @throws Problem of the violation where a rule or the database rejects a change; nothing is written then.
+   * @throws Problem of the violation if a rule or the database rejects a change; nothing is written then.
    */
   async plan<Result>(work: (plan: Plan) => Result): Promise<Result> {
     const [result] = await this.allOrNone([undefined], work);
@@ -88,7 +88,7 @@ export class UnitOfWork {
   /**
    * Plans and applies the changes of all items, or of none.
    *
-   * @throws Problem that names every item that was rejected.
+   * @throws Problem that lists every rejected item.
    */
   async allOrNone<Input, Result>(
     inputs: readonly Input[],
@@ -101,7 +101,9 @@ export class UnitOfWork {
     return outcomes.flatMap((outcome) => ('result' in outcome ? [outcome.result] : []));
   }
 
-  /** Plans and applies the changes of items in their order. One that is rejected changes nothing and stops no other. */
+  /**
+   * Plans and applies the changes of items in their order. A rejected item changes nothing and does not affect others.
+   */
   async items<Input, Result>(
     inputs: readonly Input[],
     plan: (plan: Plan, input: Input, index: number) => Result,
@@ -109,7 +111,7 @@ export class UnitOfWork {
     return inputs.length === 0 ? [] : this.#run(workOn(inputs, plan), 'each');
   }
 
-  /** Rows as they are stored now, by id. */
+  /** Returns rows as they are stored now, by ID. */
   async stored<Type extends EntityType>(
     entity: Entity<Type>,
     ids: readonly string[],
@@ -124,18 +126,18 @@ export class UnitOfWork {
     return known;
   }
 
-  /** A row as it is stored now. @throws Error where it is not there. */
+  /** Returns a row as it is stored now. @throws Error if it does not exist. */
   async storedRow<Type extends EntityType>(entity: Entity<Type>, id: string): Promise<StoredRow<Type>> {
     return presentRow(await this.stored(entity, [id]), { entity, id });
   }
 
-  /** Rows as they are stored now, in the order of the ids. @throws Error where one is not there. */
+  /** Returns rows as they are stored now, in the order of the IDs. @throws Error if one does not exist. */
   async storedRows<Type extends EntityType>(entity: Entity<Type>, ids: readonly string[]): Promise<StoredRow<Type>[]> {
     const stored = await this.stored(entity, ids);
     return ids.map((id) => presentRow(stored, { entity, id }));
   }
 
-  /** Writes the audit rows and events of all changes. Whoever opened the transaction calls it before the commit. */
+  /** Writes the audit rows and events of all changes. The owner of the transaction calls it before the commit. */
   async flushAuditAndEvents(): Promise<void> {
     const changes: (TrackedRow & { after: AnyStoredRow })[] = [];
     for (const tracked of Map.groupBy(this.#tracked.values(), ({ entity }) => entity.key).values()) {
@@ -151,8 +153,9 @@ export class UnitOfWork {
   }
 
   /**
-   * Plans and applies items behind a savepoint. Where the database rejects a row, all is rolled back, and the items are
-   * attempted again in parts. So is a lock that was needed out of order: all locks are taken again then, in order.
+   * Plans and applies items after a savepoint. If the database rejects a row, all changes are rolled back, and the items
+   * are attempted again in parts. If a lock was required out of order, all changes are rolled back too, and all locks are
+   * acquired again in order.
    */
   async #run<Input, Result>(work: Work<Input, Result>, scope: 'each' | 'all'): Promise<ItemOutcome<Result>[]> {
     const tracked = [...this.#tracked];
@@ -184,11 +187,11 @@ export class UnitOfWork {
   }
 
   /**
-   * Applies items in their order: all, if that works now that the plan has seen what others have stored meanwhile, else ever
-   * smaller parts, down to the item that is rejected, and greater ones again after it. What was read is still true after a
-   * part was rejected, so it is not read again.
+   * Applies items in their order: all of them if that succeeds now that the plan has read concurrent changes; otherwise
+   * in ever smaller parts, down to the rejected item, and in larger ones after it. Rows that were read before a part was
+   * rejected remain valid.
    *
-   * @throws RejectedItems where all or none are to be written.
+   * @throws RejectedItems if all or none must be written.
    */
   async #applyInParts<Input, Result>(
     { items, plan }: Work<Input, Result>,
@@ -212,7 +215,7 @@ export class UnitOfWork {
     return outcomes;
   }
 
-  /** Applies the changes, unless the database rejects one of them. */
+  /** Applies the changes, and returns the rejection by the database, if any. */
   async #rejectionOf(pending: PendingRows, isOneItem: boolean): Promise<RejectedRows | undefined> {
     const attempt = async (oneByOne: boolean): Promise<RejectedRows | undefined> => {
       try {
@@ -224,7 +227,7 @@ export class UnitOfWork {
       }
     };
     const rejected = await attempt(false);
-    // An item of several rows is written row by row, to find the one that is rejected.
+    // An item of several rows is written row by row, to find the rejected one.
     return rejected !== undefined && isOneItem && rejected.rows.length > 1 ? attempt(true) : rejected;
   }
 
@@ -242,7 +245,7 @@ export class UnitOfWork {
     for (const [entity, rows] of applied.stored) for (const row of rows) this.#storedOf(entity).set(row.id, row);
   }
 
-  /** Runs the plan until it has read all that it needs. */
+  /** Runs the plan until it has read all rows that it requires. */
   async #settle<Input, Result>({ items, plan: work }: Work<Input, Result>) {
     for (let run = 1; run <= mostRuns; run++) {
       const pending = new PendingRows();
@@ -265,14 +268,14 @@ export class UnitOfWork {
           }
         }
       }
-      // A run that lacked something may have failed for just that reason.
+      // A run with missing rows may have failed for just that reason.
       if (this.#loaded.hasRequests) await this.#loaded.loadRequested();
       else if (failure !== undefined) throw failure.error;
-      // References come last: their counters are locked for all who create such rows.
+      // References come last: their counters are locked for all transactions that create such rows.
       else if (this.#keys.hasRequests) await this.#keys.loadRequested(pending);
       else return { outcomes, pending };
     }
-    throw new Error(`${this.origin.operation}: the plan of changes does not settle.`);
+    throw new Error(`${this.origin.operation}: the plan of changes does not finish.`);
   }
 
   #storedOf({ key }: AnyEntity): Map<string, AnyStoredRow> {
@@ -294,6 +297,6 @@ function presentRow<Row>(
   { entity, id }: { readonly entity: AnyEntity; readonly id: string },
 ): Row {
   const row = rows.get(id);
-  if (row === undefined) throw new Error(`There is no ${entity.type} ${id}.`);
+  if (row === undefined) throw new Error(`${entity.type} ${id} not found.`);
   return row;
 }

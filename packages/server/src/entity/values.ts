@@ -1,14 +1,14 @@
 import { type Field, type FieldKind, holdsField, membersOf } from '../contract/fields.ts';
 import { formatDecimal, isDecimal, parseDecimal } from './decimal.ts';
 
-/** A row as code calculates with it: every decimal string becomes a `Decimal`. */
+/** Converts a row for calculations: every decimal string becomes a `Decimal`. */
 export function withDecimals<Row extends object>(fields: readonly Field[], row: Row): Row {
   return convertFields(row, fieldsHolding(decimals, fields), decimals, (field, value) =>
     field.kind === 'decimal' && typeof value === 'string' ? parseDecimal(value) : value,
   );
 }
 
-/** Provided values in the form that rows have: decimals as `Decimal`, instants in UTC with milliseconds. */
+/** Normalizes provided values: decimals as `Decimal`, instants in UTC with milliseconds. */
 export function normalized<Row extends object>(fields: readonly Field[], provided: Row): Row {
   return convertFields(provided, fieldsHolding(severalForms, fields), severalForms, (field, value) => {
     if (typeof value !== 'string') return value;
@@ -17,14 +17,14 @@ export function normalized<Row extends object>(fields: readonly Field[], provide
   });
 }
 
-/** The value of a field as JSON: every `Decimal` becomes text with the places that the contract gives the field. */
+/** Converts the value of a field to JSON: every `Decimal` becomes text with the decimal places of the field. */
 export function asJson(field: Field, value: unknown): unknown {
   return convertValue(field, value, decimals, (one, exact) =>
     isDecimal(exact) ? formatDecimal(exact, one.places) : exact,
   );
 }
 
-/** Whether two values are the same as JSON. Objects are compared by content, whatever the order of their keys. */
+/** Whether two values are equal as JSON. Objects are compared by content, independently of the order of their keys. */
 export function sameValue(left: unknown, right: unknown): boolean {
   if (left === right) return true;
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false;
@@ -38,7 +38,7 @@ export function sameValue(left: unknown, right: unknown): boolean {
   return true;
 }
 
-/** Kinds of values, and which fields hold one of them at any depth. That is asked for each row, so it is kept. */
+/** Kinds of values, and the fields that contain one at any depth, cached because each row requires them. */
 interface Kinds {
   readonly kinds: readonly FieldKind[];
   readonly fields: WeakMap<Field, boolean>;
@@ -46,7 +46,7 @@ interface Kinds {
 }
 
 const decimals = kindsOf('decimal');
-/** Values that a caller can write in several forms. */
+/** Values that callers can write in several formats. */
 const severalForms = kindsOf('decimal', 'instant');
 
 function kindsOf(...kinds: FieldKind[]): Kinds {
@@ -71,10 +71,10 @@ function fieldsHolding(kinds: Kinds, fields: readonly Field[]): readonly Field[]
   return known;
 }
 
-/** Converts a value of a field that has no members. */
+/** Converts a value of a field without members. */
 type Convert = (field: Field, value: unknown) => unknown;
 
-/** The row itself where there is nothing to convert: whoever gets it does not change it. */
+/** Returns the row itself if there is nothing to convert. Callers must not modify it. */
 function convertFields<Row extends object>(row: Row, fields: readonly Field[], kinds: Kinds, change: Convert): Row {
   if (fields.length === 0) return row;
   const values = new Map<string, unknown>(Object.entries(row));

@@ -5,13 +5,13 @@ import { Problem } from '../http/problem.ts';
 export type ViolationCode = components['schemas']['ItemErrorCode'];
 
 /**
- * A rule that a change of one row breaks. A bulk operation reports it for the item; elsewhere it is the problem of the
- * whole call.
+ * A change of one row that violates a rule. A bulk operation reports it for the item; other operations return it as a
+ * problem.
  */
 export class Violation extends Error {
   override readonly name = 'Violation';
   readonly code: ViolationCode;
-  /** A JSON Pointer to the wrong value, relative to where `Plan.at` was called. */
+  /** A JSON Pointer to the invalid value, relative to the `Plan.at` call. */
   readonly pointer: string | undefined;
 
   constructor(code: ViolationCode, detail: string, pointer?: string) {
@@ -20,21 +20,21 @@ export class Violation extends Error {
     this.pointer = pointer;
   }
 
-  /** The same violation with a pointer from further up. One that is not about one value stays without a pointer. */
+  /** The same violation with a prefixed pointer. A violation that does not concern one value has no pointer. */
   under(prefix: string): Violation {
     return this.pointer === undefined ? this : new Violation(this.code, this.message, `${prefix}${this.pointer}`);
   }
 }
 
-/** A provided value that is wrong. */
+/** Creates a violation for a provided value that is invalid. */
 export function invalidField(field: string, detail: string): Violation {
   return new Violation('VALIDATION_ERROR', detail, `/${escapePointer(field)}`);
 }
 
-/** The problem of a call that nothing is written of, because of these violations. The first one decides its code. */
+/** Creates the problem of a request that was rejected because of these violations. The first one determines its code. */
 export function problemOfViolations(violations: readonly [Violation, ...Violation[]]): Problem {
   const [first] = violations;
-  // Several items may have the same fault in a value that they share.
+  // Several items may have the same error in a value that they share.
   const others = violations.filter(
     (one, index) => index > 0 && !violations.slice(0, index).some((earlier) => isSame(one, earlier)),
   );

@@ -7,8 +7,8 @@ const places = fromAllEntities(
 );
 
 /**
- * Sorts entities so that referenced rows are written before those that refer to them. Where entities refer to each other in
- * circles, the constraint of a reference that comes too early is deferred to the commit.
+ * Sorts entities so that referenced rows are written before those that refer to them. In cycles of references, the
+ * constraint of a reference to a later row is deferred to the commit.
  */
 export function inWriteOrder(entities: Iterable<AnyEntity>): readonly AnyEntity[] {
   const known = places();

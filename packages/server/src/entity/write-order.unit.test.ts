@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 
 const load = (file: string) => `await import(${JSON.stringify(new URL(file, import.meta.url).href)})`;
 
-/** The order of all entities in a process of its own, which asks for an order at some time before as well. */
+/** Returns the order of all entities in a new process, which also requests an order at some point before. */
 async function orderAfter(...earlier: readonly string[]): Promise<string> {
   const program = [
     `const { inWriteOrder } = ${load('write-order.ts')};`,
@@ -17,7 +17,7 @@ async function orderAfter(...earlier: readonly string[]): Promise<string> {
   return stdout;
 }
 
-test('inWriteOrder › entities that are defined after an order was asked for have their place in the next one', async () => {
+test('inWriteOrder › includes entities that are defined after the order was first requested', async () => {
   const order = await orderAfter();
   const places = order.trim().split(',');
   expect(places.indexOf('Client')).toBeLessThan(places.indexOf('Invoice'));

@@ -14,16 +14,16 @@ interface ProblemBody {
 }
 
 async function post(body: string | Buffer, headers: Record<string, string> = {}, path = list) {
-  const answer = await wire(address, {
+  const response = await wire(address, {
     method: 'POST',
     path,
     headers: { ...credentials, 'Content-Type': 'application/json', ...headers },
     body,
   });
-  return { status: answer.status, code: (answer.json as ProblemBody | undefined)?.code, answer };
+  return { status: response.status, code: (response.json as ProblemBody | undefined)?.code, response };
 }
 
-describe('a body that is no JSON', () => {
+describe('a body that is not JSON', () => {
   test.each([
     ['cut off', '{"page":'],
     ['not quoted', '{page:0}'],
@@ -36,17 +36,17 @@ describe('a body that is no JSON', () => {
     expect(await post(body)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
   });
 
-  test.each(['null', '[]', '"x"', '1', 'true'])('is refused where it is JSON, but no object: %s', async (body) => {
+  test.each(['null', '[]', '"x"', '1', 'true'])('is rejected if it is JSON but not an object: %s', async (body) => {
     expect(await post(body)).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
   });
 
-  test('is missing where it is empty', async () => {
+  test('is missing if it is empty', async () => {
     expect(await post('')).toMatchObject({ status: 400, code: 'MISSING_BODY' });
     const nothing = await wire(address, { method: 'POST', path: list, headers: credentials });
     expect(nothing.json).toMatchObject({ status: 400, code: 'MISSING_BODY' });
   });
 
-  test('is malformed where its bytes are no UTF-8', async () => {
+  test('is malformed if its bytes are not UTF-8', async () => {
     const wrong = Buffer.concat([Buffer.from('{"cursor":"'), Buffer.from([0xc3, 0x28, 0xff]), Buffer.from('"}')]);
     expect(await post(wrong)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
     const surrogate = Buffer.concat([Buffer.from('{"cursor":"'), Buffer.from([0xed, 0xa0, 0x80]), Buffer.from('"}')]);
@@ -55,12 +55,12 @@ describe('a body that is no JSON', () => {
     expect(await post(utf16)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
   });
 
-  test('may begin with a byte order mark, which RFC 8259 lets a reader pass over', async () => {
+  test('may start with a byte order mark, which RFC 8259 lets a reader ignore', async () => {
     expect(await post('\ufeff{"page":0}')).toMatchObject({ status: 200 });
   });
 });
 
-describe('the type of a body', () => {
+describe('the content type of a body', () => {
   test.each([
     'application/json',
     'APPLICATION/JSON',
@@ -68,7 +68,7 @@ describe('the type of a body', () => {
     'application/json;charset=UTF-8',
     'application/json; charset="utf-8"',
     'application/json;',
-  ])('may be %s', async (type) => {
+  ])('can be %s', async (type) => {
     expect(await post('{}', { 'Content-Type': type })).toMatchObject({ status: 200 });
   });
 
@@ -82,27 +82,27 @@ describe('the type of a body', () => {
     'application/vnd.api+json',
     'json',
     `application/json; x=${'y'.repeat(8000)}`,
-  ])('may not be %s', async (type) => {
+  ])('cannot be %s', async (type) => {
     expect(await post('{}', { 'Content-Type': type })).toMatchObject({ status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' });
   });
 
-  test('has to be told', async () => {
-    const answer = await wire(address, { method: 'POST', path: list, headers: credentials, body: '{}' });
-    expect(answer.json).toMatchObject({ status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' });
+  test('is required', async () => {
+    const response = await wire(address, { method: 'POST', path: list, headers: credentials, body: '{}' });
+    expect(response.json).toMatchObject({ status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' });
   });
 });
 
 describe('a compressed body', () => {
-  test('is read', async () => {
+  test('is decompressed', async () => {
     expect(await post(gzipSync('{"page":0}'), { 'Content-Encoding': 'gzip' })).toMatchObject({ status: 200 });
   });
 
-  test('is as long as what comes out of it', async () => {
+  test('counts with its decompressed size', async () => {
     const bomb = gzipSync(`{"cursor":"${'a'.repeat(50_000_000)}"}`);
     expect(await post(bomb, { 'Content-Encoding': 'gzip' })).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' });
   });
 
-  test('is malformed where it is not what it says, or ends too soon', async () => {
+  test('is malformed if it is not in the declared encoding, or is truncated', async () => {
     for (const [encoding, body] of [
       ['gzip', Buffer.from('{"page":0}')],
       ['deflate', Buffer.from('{"page":0}')],
@@ -116,47 +116,47 @@ describe('a compressed body', () => {
     }
   });
 
-  test('is refused where nobody knows how', async () => {
+  test('is rejected in an unknown encoding', async () => {
     expect(await post('{}', { 'Content-Encoding': 'zstd-17' })).toMatchObject({ status: 415 });
   });
 });
 
 describe('the size of a body', () => {
-  test('is limited, told in advance or not', async () => {
+  test('is limited, with and without Content-Length', async () => {
     const large = `{"cursor":"${'a'.repeat(2_000_000)}"}`;
     expect(await post(large)).toMatchObject({ status: 413, code: 'PAYLOAD_TOO_LARGE' });
     expect(await post(large, { 'Transfer-Encoding': 'chunked' })).toMatchObject({ status: 413 });
   });
 
-  test('does not matter on a GET, which has none', async () => {
+  test('does not matter for a GET', async () => {
     const headers = { ...credentials, 'Content-Type': 'application/json', 'Content-Length': 11 };
-    const answer = await wire(address, { path: '/gql/v1/client_types', headers, body: '{"page":"x"' });
-    expect(answer.status).toBe(200);
+    const response = await wire(address, { path: '/gql/v1/client_types', headers, body: '{"page":"x"' });
+    expect(response.status).toBe(200);
   });
 });
 
-describe('characters that no text may hold', () => {
+describe('characters that are not allowed in text', () => {
   const fault = (pointer: string) => ({ errors: [{ in: 'body', pointer, code: 'CHARACTER' }] });
 
   test.each([
-    ['NUL as an escape', '{"where":{"name":{"_eq":"a\\u0000b"}}}'],
-    ['a byte order mark at the beginning of a text', '{"where":{"name":{"_eq":"\\ufeffb"}}}'],
-    ['half a pair as an escape', '{"where":{"name":{"_eq":"\\ud800"}}}'],
-    ['the other half', '{"where":{"name":{"_eq":"\\udc00x"}}}'],
-  ])('are refused in a body: %s', async (_name, body) => {
-    const { answer } = await post(body, {}, search);
-    expect(answer.json).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST', ...fault('/where/name/_eq') });
+    ['an escaped NUL', '{"where":{"name":{"_eq":"a\\u0000b"}}}'],
+    ['a byte order mark at the start of a text', '{"where":{"name":{"_eq":"\\ufeffb"}}}'],
+    ['an escaped high surrogate', '{"where":{"name":{"_eq":"\\ud800"}}}'],
+    ['an unpaired low surrogate', '{"where":{"name":{"_eq":"\\udc00x"}}}'],
+  ])('are rejected in a body: %s', async (_name, body) => {
+    const { response } = await post(body, {}, search);
+    expect(response.json).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST', ...fault('/where/name/_eq') });
   });
 
-  test('are refused raw', async () => {
+  test('are rejected unescaped', async () => {
     expect(await post('{"cursor":"a\0b"}')).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
   });
 
-  test('are refused in the name of a property', async () => {
+  test('are rejected in the name of a property', async () => {
     expect(await post('{"a\\u0000":1}')).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
   });
 
-  test('are refused in path and query', async () => {
+  test('are rejected in path and query', async () => {
     const inPath = await call<ProblemBody>('GET', '/gql/v1/client/%00');
     expect(inPath.body).toMatchObject({ code: 'MALFORMED_REQUEST', errors: [{ in: 'path', pointer: '/id' }] });
     const inQuery = await call<ProblemBody>('GET', '/gql/v1/client_types?cursor=a%00');
@@ -165,7 +165,7 @@ describe('characters that no text may hold', () => {
     expect(twice).toMatchObject({ status: 400 });
   });
 
-  test('do not come out of a pair that is whole', async () => {
+  test('do not include complete surrogate pairs', async () => {
     expect(await post('{"where":{"name":{"_eq":"\\ud83d\\ude00"}}}', {}, search)).toMatchObject({ status: 200 });
   });
 });
@@ -183,41 +183,44 @@ describe('properties', () => {
     '{"where":{"name":{"__proto__":"x"}}}',
     '{"where":{"name":{"_eq":"x","constructor":"x"}}}',
     '{"orderBy":[{"constructor":"asc"}]}',
-  ])('that objects have by themselves are not in the contract: %s', async (body) => {
-    const { status, answer } = await post(body, {}, search);
-    expect({ status, text: answer.text }).toMatchObject({ status: 400 });
+  ])('inherited by every object are unknown to the contract: %s', async (body) => {
+    const { status, response } = await post(body, {}, search);
+    expect({ status, text: response.text }).toMatchObject({ status: 400 });
     expect(Object.prototype).not.toHaveProperty('page');
   });
 
   test.each(['1e999', '-1e999', '1.00000000000000000001', '12345678901234567890'])(
-    'cannot be a number that JavaScript cannot hold: %s',
+    'reject numbers that JavaScript cannot represent exactly: %s',
     async (number) => {
-      const { answer } = await post(`{"page":${number}}`);
-      expect(answer).toMatchObject({ status: 400, json: { code: 'VALIDATION_ERROR', errors: [{ pointer: '/page' }] } });
+      const { response } = await post(`{"page":${number}}`);
+      expect(response).toMatchObject({
+        status: 400,
+        json: { code: 'VALIDATION_ERROR', errors: [{ pointer: '/page' }] },
+      });
     },
   );
 
-  test('that nobody knows are told with their pointer', async () => {
-    const { answer } = await post('{"pageSize":1,"a/b~c":2}');
-    expect(answer.json).toMatchObject({
+  test('that are unknown are reported with their pointers', async () => {
+    const { response } = await post('{"pageSize":1,"a/b~c":2}');
+    expect(response.json).toMatchObject({
       code: 'VALIDATION_ERROR',
       errors: [{ in: 'body', pointer: '/a~1b~0c', code: 'UNKNOWN_PROPERTY' }],
     });
     const deep = await post('{"where":{"_or":[{"name":{"_eq":"x","_equals":"y"}}]}}', {}, search);
-    expect((deep.answer.json as ProblemBody).errors).toContainEqual(
+    expect((deep.response.json as ProblemBody).errors).toContainEqual(
       expect.objectContaining({ pointer: '/where/_or/0/name/_equals', code: 'UNKNOWN_PROPERTY' }),
     );
   });
 
-  test('may be called anything and be many, and the answer stays a problem document', async () => {
+  test('can have any name and number, and the response remains a problem document', async () => {
     const long = 'x'.repeat(5_000);
     expect(await post(JSON.stringify({ [long]: 1 }))).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
     expect(await post(`{"${long}":`)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
     expect(await post(`{"${long}\\u0000":1}`)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`p${index}`, index]));
-    const { status, answer } = await post(JSON.stringify(many));
+    const { status, response } = await post(JSON.stringify(many));
     expect(status).toBe(400);
-    expect((answer.json as ProblemBody).errors).toHaveLength(100);
+    expect((response.json as ProblemBody).errors).toHaveLength(100);
   });
 });
 
@@ -227,16 +230,16 @@ describe('nesting', () => {
     ['lists', '['.repeat(levels) + ']'.repeat(levels)],
     ['objects', `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`],
     ['both', '{"a":['.repeat(levels) + ']}'.repeat(levels)],
-    ['lists that never end', '['.repeat(levels)],
+    ['endless arrays', '['.repeat(levels)],
   ])('is limited: %s', async (_name, body) => {
     expect(await post(body)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
   });
 });
 
-describe('parameters of the query', () => {
-  test('that nobody knows are refused', async () => {
-    const answer = await call<ProblemBody>('GET', '/gql/v1/client_types?pagesize=3');
-    expect(answer.body).toMatchObject({
+describe('query parameters', () => {
+  test('that are unknown are rejected', async () => {
+    const response = await call<ProblemBody>('GET', '/gql/v1/client_types?pagesize=3');
+    expect(response.body).toMatchObject({
       status: 400,
       code: 'VALIDATION_ERROR',
       errors: [{ in: 'query', pointer: '/pagesize', code: 'UNKNOWN_PARAMETER' }],
@@ -245,10 +248,10 @@ describe('parameters of the query', () => {
   });
 
   test.each(['__proto__=1', '__proto__[page]=1', 'constructor=1', 'page[]=1', 'page[a]=1', '=1', '%00=1'])(
-    'cannot be anything: %s',
+    'have restricted values: %s',
     async (query) => {
-      const answer = await wire(address, { path: `/gql/v1/client_types?${query}`, headers: credentials });
-      expect(answer).toMatchObject({ status: 400 });
+      const response = await wire(address, { path: `/gql/v1/client_types?${query}`, headers: credentials });
+      expect(response).toMatchObject({ status: 400 });
     },
   );
 
@@ -265,7 +268,7 @@ describe('parameters of the query', () => {
     'page=99999999999',
     'includeTotal=maybe',
     'cursor=',
-  ])('are refused: %s', async (query) => {
+  ])('are rejected: %s', async (query) => {
     expect(await call('GET', `/gql/v1/client_types?${query}`)).toMatchObject({ status: 400 });
   });
 

@@ -1,16 +1,16 @@
 import { Unstorable } from './body.ts';
 
-/** A body on its way from one thread to another. As JSON, because reading that again is faster than cloning objects. */
+/** A body in transit between threads, as JSON, because parsing it is faster than cloning objects. */
 export interface TransferredBody {
   readonly json: Uint8Array<ArrayBuffer>;
-  /** What JSON cannot hold: the names and indexes that lead to it, and its detail. */
+  /** Values that JSON cannot represent: their path and the detail of the problem. */
   readonly unstorable: readonly (readonly [path: readonly string[], detail: string])[];
 }
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Takes the body apart: it is of no use afterwards. */
+/** Moves the content of the body into transferable form. The body must not be used afterwards. */
 export function packBody(body: unknown): TransferredBody {
   const unstorable: [string[], string][] = [];
   detach(body, [], unstorable);
@@ -36,7 +36,7 @@ function detach(value: unknown, path: readonly string[], found: [string[], strin
   }
 }
 
-/** Not by assignment: the name may be `__proto__`. */
+/** Uses defineProperty, because the name may be `__proto__`. */
 function put(holder: object, name: string, value: unknown): void {
   Object.defineProperty(holder, name, { value, enumerable: true, configurable: true, writable: true });
 }

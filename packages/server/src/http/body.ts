@@ -1,13 +1,13 @@
 import { Problem } from './problem.ts';
 
-/** Deeper bodies than this exist only to exhaust a stack; the deepest honest one, a where clause, has about 40 levels. */
+/** Deeper bodies only serve to exhaust the stack; the deepest legitimate one, a where clause, has about 40 levels. */
 const maximumDepth = 100;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * Stands in a body for what would not be stored as it was sent. It fits no schema of the contract; where a schema takes any
- * JSON, `findUnstorable` finds it, so that one record fails and not the whole call.
+ * Placeholder in a body for a value that cannot be stored exactly as sent. It matches no schema of the contract; where a
+ * schema accepts any JSON, `findUnstorable` detects it, so that one record fails and not the whole request.
  */
 export class Unstorable {
   readonly detail: string;
@@ -16,13 +16,13 @@ export class Unstorable {
     this.detail = detail;
   }
 
-  /** Rather an error than something else than what was sent. */
+  /** Throws, because storing a different value than the one sent would be worse. */
   toJSON(): never {
     throw new Error(`A value that cannot be stored was not rejected: ${this.detail}`);
   }
 }
 
-/** The first value in it that cannot be stored, with its JSON Pointer. */
+/** Returns the first value that cannot be stored, with its JSON Pointer. */
 export function findUnstorable(value: unknown, pointer = ''): { pointer: string; detail: string } | undefined {
   if (value instanceof Unstorable) return { pointer, detail: value.detail };
   if (typeof value !== 'object' || value === null) return undefined;
@@ -34,11 +34,11 @@ export function findUnstorable(value: unknown, pointer = ''): { pointer: string;
 }
 
 /**
- * A JSON body as a value. All text in it is in Unicode normal form C, so that equal words are equal bytes. A number that
- * JavaScript cannot hold and a property called `__proto__` are replaced by an `Unstorable`.
+ * Parses a JSON body. All text is converted to Unicode normalization form C, so that equal words are equal bytes. Numbers
+ * that JavaScript cannot represent exactly and properties named `__proto__` are replaced by an `Unstorable`.
  *
- * @throws Problem `MALFORMED_REQUEST` where the bytes are not UTF-8 or not JSON, where a text holds NUL or half of a
- *   surrogate pair (neither can be stored), or where it is nested too deeply.
+ * @throws Problem `MALFORMED_REQUEST` if the bytes are not UTF-8 or not JSON, if a text contains NUL or an unpaired
+ * surrogate (neither can be stored), or if it is nested too deeply.
  */
 export function parseBody(bytes: Uint8Array): unknown {
   let text: string;
@@ -49,19 +49,19 @@ export function parseBody(bytes: Uint8Array): unknown {
   }
   let value: unknown;
   try {
-    // Looking at the source of each number is slow, and hardly any body has one that needs it.
+    // Inspecting the source of each number is slow, and hardly any body requires it.
     value = mayHaveInexactNumber.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
   } catch (error) {
     throw malformed(`The body is not valid JSON: ${error instanceof Error ? error.message : 'it cannot be parsed'}.`);
   }
-  // Pure ASCII without escapes is in normal form and has nothing to reject, and most bodies are just that: they need no copy.
+  // Pure ASCII without escapes is normalized and contains nothing to reject. Most bodies are, and need no copy.
   const isPlain = !needsCleaning(text);
   if (!isPlain || text.includes('"__proto__"')) return cleanText(value, '', 0, !isPlain);
   checkDepth(value, 0);
   return value;
 }
 
-/** 15 digits always fit a double; more digits, or an exponent, may not. */
+/** Up to 15 digits always fit a double; more digits, or an exponent, may not. */
 const mayHaveInexactNumber = /\d(?:\.?\d){15}|\d[eE]/;
 
 function keepExact(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
@@ -69,7 +69,7 @@ function keepExact(_name: string, value: unknown, { source }: { source?: string 
   return new Unstorable('This number has more digits than can be stored exactly. Send it as a string.');
 }
 
-/** Whether two decimal numerals mean the same number. */
+/** Whether two decimal numerals have the same value. */
 function isSameNumber(left: string, right: string): boolean {
   const [one, other] = [partsOf(left), partsOf(right)];
   return (
@@ -87,7 +87,7 @@ function partsOf(numeral: string): { sign: string; digits: string; exponent: num
   return { sign: significant === '' ? '' : sign, digits: significant, exponent: power };
 }
 
-/** Refuses or normalises a single text from a path or a query, as `parseBody` does. */
+/** Rejects or normalizes a single text from a path or a query, like `parseBody`. */
 export function cleanParameter(name: string, place: 'path' | 'query', text: string): string {
   const fault = faultOf(text);
   if (fault === undefined) return text.normalize('NFC');
@@ -109,7 +109,7 @@ function cleanText(value: unknown, pointer: string, depth: number, clean: boolea
   const cleaned: Record<string, unknown> = {};
   for (const [name, item] of Object.entries(value)) {
     const key = clean ? cleanOne(name, pointer) : name;
-    // By assignment it would become the prototype.
+    // An assignment would set the prototype.
     if (key === '__proto__') defineProperty(cleaned, key, new Unstorable('A property cannot be called __proto__.'));
     else cleaned[key] = cleanText(item, `${pointer}/${escapePointer(key)}`, depth + 1, clean);
   }
@@ -139,7 +139,7 @@ function cleanOne(text: string, pointer: string): string {
 
 function faultOf(text: string): string | undefined {
   if (text.includes('\0')) return 'NUL (U+0000) is not allowed in text.';
-  // The embedded database takes it for a mark of the encoding, and gives the text back without it.
+  // The embedded database interprets it as an encoding mark, and returns the text without it.
   if (text.startsWith('\uFEFF')) return 'A byte order mark (U+FEFF) is not allowed at the start of a string.';
   if (!text.isWellFormed()) return 'Unpaired surrogates are not allowed in text.';
   return undefined;

@@ -5,7 +5,7 @@ import { findUnstorable, parseBody, Unstorable } from './body.ts';
 const parse = (text: string) => parseBody(new TextEncoder().encode(text));
 
 test.each(['0', '-1', '0.1', '1e3', '1.50', '100000000000000000000', '0e99', '1E-7', '0.30000000000000004'])(
-  'a number that a double holds is kept: %s',
+  'keeps a number that a double represents exactly: %s',
   (number) => {
     expect(parse(number)).toBe(Number(number));
   },
@@ -19,16 +19,16 @@ test.each([
   '1e-400',
   '12345678901234567890',
   '0.30000000000000004001',
-])('a number that a double alters is marked: %s', (number) => {
+])('marks a number that a double cannot represent exactly: %s', (number) => {
   expect(parse(`{"a":[${number}]}`)).toEqual({ a: [expect.any(Unstorable)] });
   expect(findUnstorable(parse(`{"a":[{"b/c":${number}}]}`))).toMatchObject({ pointer: '/a/0/b~1c' });
 });
 
-test('digits in a text are no number', () => {
+test('does not treat digits in a text as a number', () => {
   expect(parse('{"a":"12345678901234567890","1e400":1}')).toEqual({ a: '12345678901234567890', '1e400': 1 });
 });
 
-test('every double that JavaScript writes is read back as it was', () => {
+test('reads every double that JavaScript writes as the same value', () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
       expect(parse(JSON.stringify(number))).toBe(number === 0 ? 0 : number);
@@ -36,7 +36,7 @@ test('every double that JavaScript writes is read back as it was', () => {
   );
 });
 
-test('a property called __proto__ changes no prototype, and is found', () => {
+test('a property named __proto__ changes no prototype, and is detected', () => {
   for (const name of ['__proto__', '\\u005f_proto__']) {
     const parsed = parse(`{"a":{"${name}":{"admin":true}}}`) as { a: object };
     expect(Object.getPrototypeOf(parsed.a)).toBe(Object.prototype);

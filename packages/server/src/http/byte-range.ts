@@ -1,4 +1,4 @@
-/** The first and the last byte of a part. */
+/** First and last byte of a range. */
 export interface ByteRange {
   readonly start: number;
   readonly end: number;
@@ -7,8 +7,8 @@ export interface ByteRange {
 const oneRange = /^bytes=(?:(\d{1,15})-(\d{1,15})?|-(\d{1,15}))$/i;
 
 /**
- * The part that a `Range` header asks for (RFC 9110), or undefined where all is sent: there is no header, it cannot be read, or
- * it asks for several parts, which a server need not send.
+ * Parses a `Range` header (RFC 9110). Returns undefined if the whole content is sent: the header is absent, invalid, or
+ * has several ranges, which a server may ignore.
  */
 export function readRange(header: string | undefined, size: number): ByteRange | 'unsatisfiable' | undefined {
   const [matched, first, last, suffix] = oneRange.exec(header ?? '') ?? [];

@@ -17,11 +17,11 @@ test.each([
   ['bytes=-', undefined],
   ['bytes=1.5-2', undefined],
   [undefined, undefined],
-] as const)('of 10 bytes, %s is %o', (header, range) => {
+] as const)('range of 10 bytes for %s: %o', (header, range) => {
   expect(readRange(header, 10)).toEqual(range);
 });
 
-test('nothing has no part', () => {
+test('empty content has no range', () => {
   expect(readRange('bytes=0-', 0)).toBe('unsatisfiable');
   expect(readRange('bytes=-1', 0)).toBe('unsatisfiable');
 });

@@ -3,23 +3,23 @@ import type { ContractValidator } from '../contract/validator.ts';
 import { parseBody } from './body.ts';
 import { problemOf } from './findings.ts';
 
-/** The parts of a request as they came, but for parameters without characters that no text may hold. */
+/** The raw parts of a request. Parameters have been checked for characters that are not allowed in text. */
 export interface RawRequest {
   readonly path: Readonly<Record<string, string>>;
   readonly query: Record<string, unknown>;
   readonly headers: Record<string, unknown>;
-  /** The body; undefined where the operation has none. */
+  /** The raw body; undefined if the operation has none. */
   readonly bytes: Uint8Array | undefined;
 }
 
-/** What a handler works with. */
+/** The validated input of a handler. */
 export interface CheckedRequest {
   readonly query: Record<string, unknown>;
   readonly body: unknown;
 }
 
 /**
- * Reads the body of a request and holds the request against the contract.
+ * Parses the body of a request and validates the request against the contract.
  *
  * @throws Problem `MALFORMED_REQUEST`, `VALIDATION_ERROR` or `MISSING_BODY`.
  */

@@ -3,28 +3,28 @@ import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /**
- * How long the parts of a request may take to arrive, in milliseconds. The largest body takes 30 seconds at 35 kB/s; what is
- * slower holds a connection and memory for nothing, and is cut off with 408.
+ * Time limits for the parts of a request to arrive, in milliseconds. The largest body takes 30 seconds at 35 kB/s; slower
+ * requests would only occupy a connection and memory, and end with 408.
  */
 export const arrivalLimits = {
   headersTimeout: 10_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
-  // Longer than clients and proxies keep an idle connection, as a rule a minute: whoever closes first must not be the one that is
-  // just sent a request.
+  // Longer than clients and proxies keep an idle connection, usually a minute: the side that closes first must not be the
+  // one that receives a request at that moment.
   keepAliveTimeout: 65_000,
 } as const satisfies ServerOptions;
 
-/** How long a connection may be silent in both directions, in milliseconds: longer than any request takes. */
+/** Time that a connection may be idle in both directions, in milliseconds: longer than any request takes. */
 const silence = 120_000;
 
 export interface ConnectionBounds {
   readonly total: number;
-  /** Of one address; undefined behind a proxy, to which all connections belong. */
+  /** Limit per address; undefined behind a proxy, which all connections come from. */
   readonly perAddress: number | undefined;
 }
 
-/** Bounds the connections of a server: further ones are closed at once, before anything is read from them. */
+/** Limits the connections of a server: further ones are closed before anything is read from them. */
 export function boundConnections(
   server: Server,
   { total, perAddress = total }: ConnectionBounds,

@@ -28,7 +28,7 @@ async function serve(bounds: ConnectionBounds, limits: object = arrivalLimits) {
   const { port } = server.address() as AddressInfo;
   return {
     registry,
-    /** A connection that is open, and what comes from it until it is closed. */
+    /** Opens a connection, and collects what it receives until it is closed. */
     open(localAddress = '127.0.0.1'): { socket: Socket; received: Promise<string> } {
       const socket = connect({ port, host: '127.0.0.1', localAddress });
       closing.push(() => socket.destroy());
@@ -55,7 +55,7 @@ async function isServed({ socket }: { socket: Socket }): Promise<boolean> {
 test.each([
   ['a body', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n'],
   ['a header', 'POST / HTTP/1.1\r\nHost: x\r\nX-Long: '],
-])('%s that trickles is cut off, however steadily it comes', async (_what, start) => {
+])('closes a connection whose %s trickles in, however steadily', async (_what, start) => {
   const { open } = await serve(
     { total: 10, perAddress: 10 },
     { headersTimeout: 200, requestTimeout: 400, connectionsCheckingInterval: 50 },
@@ -67,7 +67,7 @@ test.each([
   expect(await received).toMatch(/^HTTP\/1\.1 408 /);
 });
 
-test('one address has its connections and no more, and gets a new one for each that it closes', async () => {
+test('limits the connections of one address, and accepts a new one for each that closes', async () => {
   const { open, registry } = await serve({ total: 10, perAddress: 2 });
   const first = open();
   const second = open();
@@ -81,14 +81,14 @@ test('one address has its connections and no more, and gets a new one for each t
   expect(metrics).toMatch(/^connections_open [234]$/m);
 });
 
-test('all addresses together have their connections and no more', async () => {
+test('limits the connections of all addresses together', async () => {
   const { open, registry } = await serve({ total: 2, perAddress: undefined });
   expect([await isServed(open()), await isServed(open('127.0.0.2'))]).toEqual([true, true]);
   expect(await isServed(open('127.0.0.3'))).toBe(false);
   expect(await registry.metrics()).toMatch(/^connections_rejected_total\{limit="service"\} 1$/m);
 });
 
-test('the service cuts off what does not arrive within half a minute', () => {
+test('closes connections whose request does not arrive within half a minute', () => {
   const server = createServer(arrivalLimits);
   expect(server.requestTimeout).toBe(30_000);
   expect(server.headersTimeout).toBe(10_000);

@@ -27,7 +27,7 @@ const contract: Contract = {
   'x-body-limits': {},
 };
 
-test('a deprecated operation has the headers Deprecation and Sunset, as the contract says, and others have neither', () => {
+test('only a deprecated operation has the headers Deprecation and Sunset, as the contract declares them', () => {
   const { getBoat, getShip } = operationIndex(contract);
   expect(getShip && deprecationHeaders(getShip)).toEqual({
     Deprecation: '@1790812800',

@@ -4,22 +4,22 @@ import { LRUCache } from 'lru-cache';
 import { Problem } from './problem.ts';
 
 /**
- * Limits failed attempts to sign in by address, apart from the limits of API users: whoever sends garbage uses up nothing
- * that another caller behind the same address needs.
+ * Limits failed authentication attempts by address, separately from the limits of API users: invalid requests do not use
+ * up the limit of other callers at the same address.
  */
 export interface FailureLimit {
-  /** @throws Problem `RATE_LIMITED` where too many attempts of the address have failed */
+  /** @throws Problem `RATE_LIMITED` if the address has failed too often */
   check(address: string): void;
   /** Counts a failed attempt. */
   count(address: string): void;
 }
 
-/** More addresses than this at a time are an attack, and then the oldest are forgotten. */
+/** More addresses than this indicate an attack, and the oldest are dropped. */
 const mostAddresses = 100_000;
 
 const { policy, limit, window } = operations.createToken.rateLimit;
 
-/** @param factor what the contract's limit is multiplied with; 0 switches it off. */
+/** @param factor for the contract's limit; 0 disables it. */
 export function createFailureLimit(factor: number, clock: { now(): number } = performance): FailureLimit {
   const most = Math.max(1, Math.round(limit * factor));
   const counts = new LRUCache<string, { failures: number; readonly until: number }>({
@@ -45,13 +45,13 @@ export function createFailureLimit(factor: number, clock: { now(): number } = pe
       const network = networkOf(address);
       const count = counts.get(network) ?? { failures: 0, until: clock.now() + window * 1000 };
       count.failures += 1;
-      // The window begins with its first failure, and is not prolonged by others.
+      // The window starts with the first failure and is not extended by others.
       counts.set(network, count, { ttl: Math.max(1, count.until - clock.now()) });
     },
   };
 }
 
-/** The address, or of IPv6 the network that one subscriber has: it holds more addresses than could be counted. */
+/** The IPv4 address, or the IPv6 network of one subscriber, which has more addresses than could be counted. */
 export function networkOf(address: string): string {
   if (!ipaddr.isValid(address)) return address;
   const parsed = ipaddr.process(address);

@@ -3,12 +3,12 @@ import type { Finding } from '../contract/validator.ts';
 import { escapePointer } from './body.ts';
 import { Problem, type ProblemDetail } from './problem.ts';
 
-/** What `anyOf` and its branches say beside the branch that matters tells a caller nothing more. */
+/** Errors of these keywords only repeat the error of the relevant branch. */
 const echoes = new Set(['anyOf', 'oneOf', 'if']);
 
 const places: Record<string, ProblemDetail['in']> = { body: 'body', params: 'path', query: 'query', headers: 'header' };
 
-/** The findings of a request as the problem that the caller gets, each at its value. */
+/** Converts the findings of a request to a problem, with a pointer to each value. */
 export function problemOf(operation: Operation, findings: readonly Finding[], body: unknown): Problem {
   const errors = findings
     .filter((finding) => !echoes.has(finding.keyword))
@@ -19,7 +19,7 @@ export function problemOf(operation: Operation, findings: readonly Finding[], bo
       'This operation requires a JSON body. Some proxies drop the body of a DELETE request.',
     );
   }
-  // Of a path with an enum, each value is a resource.
+  // If a path parameter has an enum, each value is a resource.
   const absent = errors.find((error) => error.in === 'path' && error.code === 'ENUM');
   if (absent !== undefined) return new Problem('NOT_FOUND', 'This path does not exist.', { errors: [absent] });
   const count =
@@ -29,7 +29,7 @@ export function problemOf(operation: Operation, findings: readonly Finding[], bo
   return new Problem('VALIDATION_ERROR', count, { errors });
 }
 
-/** A cursor says by itself where to continue, and a number of rows to skip contradicts it. */
+/** A cursor already determines the position, so a number of rows to skip contradicts it. */
 export const eitherCursorOrPage = { pointer: '/page', code: 'EXCLUSIVE', detail: 'Send either cursor or page.' };
 
 function detailOf(operation: Operation, { path, keyword, message }: Finding, body: unknown): ProblemDetail {
@@ -39,7 +39,7 @@ function detailOf(operation: Operation, { path, keyword, message }: Finding, bod
   }
   const rest = where === 'body' && isUnknownProperty(keyword) ? escapeName(body, written) : written;
   const place = places[where] ?? 'body';
-  // Node knows headers in lower case; the contract writes them as people do.
+  // Node lowercases header names; the contract uses their usual case.
   const header = Object.keys(operation.headers).find((name) => name.toLowerCase() === rest[0]);
   const pointer = place === 'header' && header !== undefined ? `/${header}` : rest.map((part) => `/${part}`).join('');
   return { in: place, pointer, code: codeOf(keyword), detail: wording(keyword, message) };
@@ -49,7 +49,7 @@ function isUnknownProperty(keyword: string): boolean {
   return keyword === 'additionalProperties' || keyword === 'unevaluatedProperties';
 }
 
-/** The validator writes the name of an unknown property as it is; in a pointer, `/` and `~` are escaped. */
+/** The validator reports an unknown property name as it is; a pointer escapes `/` and `~`. */
 function escapeName(body: unknown, written: readonly string[]): readonly string[] {
   for (let length = 1; length <= written.length; length++) {
     const above = written.slice(0, -length);
@@ -68,7 +68,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** `minLength` becomes `MIN_LENGTH`: the keyword of the contract that the value breaks. */
+/** Converts a keyword to a code: `minLength` becomes `MIN_LENGTH`. */
 function codeOf(keyword: string): string {
   if (keyword === '') return 'UNKNOWN_PARAMETER';
   if (isUnknownProperty(keyword)) return 'UNKNOWN_PROPERTY';

@@ -2,10 +2,10 @@ import accepts from 'accepts';
 import { unauthenticated } from '../auth/tokens.ts';
 import { Problem } from './problem.ts';
 
-/** What is answered; with the parameter too, because some callers name it. */
+/** Media types of responses, also with the parameter that some callers name. */
 const types = ['application/json', 'application/json; charset=utf-8', 'application/problem+json'];
 
-/** @throws Problem `NOT_ACCEPTABLE` where a caller takes nothing that the service can answer. */
+/** @throws Problem `NOT_ACCEPTABLE` if the header accepts no media type of the service. */
 export function checkAccept(accept: string | undefined): void {
   if (accept === undefined || accept === '*/*' || accept === 'application/json') return;
   const request = { headers: { accept } } as Parameters<typeof accepts>[0];
@@ -15,9 +15,9 @@ export function checkAccept(accept: string | undefined): void {
 }
 
 /**
- * The token of an `Authorization: Bearer …` header.
+ * Returns the token of an `Authorization: Bearer …` header.
  *
- * @throws Problem `UNAUTHENTICATED` where there is none.
+ * @throws Problem `UNAUTHENTICATED` if there is none.
  */
 export function readBearer(authorization: string | undefined): string {
   const token = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
@@ -26,9 +26,9 @@ export function readBearer(authorization: string | undefined): string {
 }
 
 /**
- * The versions that `If-Match` accepts, or undefined where any does. The rest of a tag is not compared, because a response can
- * change without a change of the row; tags of release v9.8.0 had nothing else. A weak tag and a tag of another server match no
- * version.
+ * Returns the versions that `If-Match` accepts, or undefined if it accepts any. Only the version in a tag is compared,
+ * because a response can change without a change of the row, and tags of release v9.8.0 contain only the version. A weak
+ * tag or a tag of another server matches no version.
  */
 export function readIfMatch(ifMatch: string | undefined): number[] | undefined {
   if (ifMatch === undefined || ifMatch === '*') return undefined;
@@ -36,23 +36,23 @@ export function readIfMatch(ifMatch: string | undefined): number[] | undefined {
   return versions.flatMap((version) => (version === undefined ? [] : [Number(version)]));
 }
 
-/** Whether a list of tags, such as that of `If-None-Match`, has this one: weakly compared, as RFC 9110 says, or `*`. */
+/** Whether a list of tags, such as `If-None-Match`, contains the tag, by weak comparison (RFC 9110), or is `*`. */
 export function hasTag(list: string | undefined, tag: string): boolean {
   if (list === undefined) return false;
   return list.trim() === '*' || tagsIn(list).some((one) => one.replace(/^W\//, '') === tag);
 }
 
-/** Whether a condition on tags that counts for updates, such as `If-Match`, holds: strongly compared, or `*`. */
+/** Whether a list of tags for an update, such as `If-Match`, contains the tag, by strong comparison, or is `*`. */
 export function hasStrongTag(list: string, tag: string): boolean {
   return list.trim() === '*' || tagsIn(list).includes(tag);
 }
 
-/** The tags of a list. One may contain a comma. */
+/** Splits a list of tags. A tag may contain a comma. */
 function tagsIn(list: string): string[] {
   return list.match(/(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"/g) ?? [];
 }
 
-/** @throws Problem `PRECONDITION_FAILED` where the row has changed since the caller read it. */
+/** @throws Problem `PRECONDITION_FAILED` if the row has changed since the caller read it. */
 export function checkVersion(ifMatch: readonly number[] | undefined, version: number): void {
   if (ifMatch === undefined || ifMatch.includes(version)) return;
   throw new Problem(

@@ -9,7 +9,7 @@ const { call, store, tenant, token, signIn } = service;
 const { sub: apiUserId } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
 const path = '/api/v1/clients/v1/onboard';
 
-interface Answered {
+interface OnboardResponse {
   readonly status: number;
   readonly body: { readonly clientId: string; readonly code?: string };
   readonly headers: Headers;
@@ -18,7 +18,7 @@ interface Answered {
 let counter = 0;
 const newKey = () => `key-${++counter}`;
 
-function onboard(key: string, name: string, by: Pick<TestCaller, 'call'> = { call }): Promise<Answered> {
+function onboard(key: string, name: string, by: Pick<TestCaller, 'call'> = { call }): Promise<OnboardResponse> {
   return by.call('POST', path, { name, address: {} }, { 'Idempotency-Key': key });
 }
 
@@ -39,15 +39,15 @@ async function keptKeys(key: string) {
   );
 }
 
-/** Claims a key as a call does that has got no further. */
+/** Claims a key as a request does that has just started. */
 async function claim(key: string, body: unknown): Promise<Claim> {
   const operation = allOperations.find((one) => one.id === 'onboardClient') as Operation;
   const caller = { apiUserId, apiUserName: 'x', roles: new Set<string>(), staffId: null };
   return (await claimKey(store, { tenant, caller }, operation, key, { path: {}, query: {}, body })) as Claim;
 }
 
-describe('a call that is sent again with its key', () => {
-  test('does nothing, and is answered as the first time', async () => {
+describe('a repeated request with the same Idempotency-Key', () => {
+  test('changes nothing, and returns the first response', async () => {
     const key = newKey();
     const first = await onboard(key, 'Again');
     const second = await onboard(key, 'Again');
@@ -61,26 +61,26 @@ describe('a call that is sent again with its key', () => {
     expect(await keptKeys(key)).toEqual([{ status: 'DONE', forADay: true }]);
   });
 
-  test('is refused where its body is another', async () => {
+  test('is rejected if its body differs', async () => {
     const key = newKey();
     await onboard(key, 'One');
     expect(await onboard(key, 'Another')).toMatchObject({ status: 409, body: { code: 'IDEMPOTENCY_KEY_REUSED' } });
     expect(await clientsNamed('Another')).toBe(0);
   });
 
-  test('makes one client, however many are under way at once', async () => {
+  test('creates one client, however many run at once', async () => {
     const key = newKey();
-    const answers = await Promise.all(Array.from({ length: 20 }, () => onboard(key, 'Parallel')));
-    const made = answers.filter((answer) => answer.status === 201);
-    expect(new Set(made.map((answer) => answer.body.clientId)).size).toBe(1);
-    expect(made.filter((answer) => answer.headers.get('idempotency-replayed') === null)).toHaveLength(1);
-    for (const { body } of answers.filter((answer) => answer.status !== 201))
+    const responses = await Promise.all(Array.from({ length: 20 }, () => onboard(key, 'Parallel')));
+    const made = responses.filter((response) => response.status === 201);
+    expect(new Set(made.map((response) => response.body.clientId)).size).toBe(1);
+    expect(made.filter((response) => response.headers.get('idempotency-replayed') === null)).toHaveLength(1);
+    for (const { body } of responses.filter((response) => response.status !== 201))
       expect(body.code).toBe('REQUEST_IN_PROGRESS');
     expect(await clientsNamed('Parallel')).toBe(1);
     expect(await onboard(key, 'Parallel')).toMatchObject({ status: 201, body: { clientId: made[0]?.body.clientId } });
   });
 
-  test('has to wait while the first one is running', async () => {
+  test('is rejected while the first one is running', async () => {
     const key = newKey();
     const running = await claim(key, { name: 'Running', address: {} });
     expect(await onboard(key, 'Running')).toMatchObject({ status: 409, body: { code: 'REQUEST_IN_PROGRESS' } });
@@ -88,7 +88,7 @@ describe('a call that is sent again with its key', () => {
     expect(await onboard(key, 'Running')).toMatchObject({ status: 201 });
   });
 
-  test('is done after a day, as if it were new', async () => {
+  test('is processed as a new request after a day', async () => {
     const key = newKey();
     await onboard(key, 'Yesterday');
     await change(sql`update idempotency_key set expires_at = now() - interval '1 second' where key = ${key}`);
@@ -97,8 +97,8 @@ describe('a call that is sent again with its key', () => {
   });
 });
 
-describe('a key', () => {
-  test('is free again after a refusal', async () => {
+describe('an Idempotency-Key', () => {
+  test('can be reused after a rejected request', async () => {
     const key = newKey();
     for (const wrong of [
       { name: 'Refused' },
@@ -119,7 +119,7 @@ describe('a key', () => {
     expect(second.body.clientId).not.toBe(first.body.clientId);
   });
 
-  test('is not for another operation of the same API user', async () => {
+  test('is specific to one operation of the API user', async () => {
     const key = newKey();
     expect(await onboard(key, 'Operation')).toMatchObject({ status: 201 });
     const type = { name: 'Operation', fields: [{ name: 'size', type: 'STRING' }] };
@@ -128,20 +128,20 @@ describe('a key', () => {
     expect((await onboard(key, 'Operation')).headers.get('idempotency-replayed')).toBe('true');
   });
 
-  test.each(['', ' ', 'two words', 'é', 'x'.repeat(256)])('cannot be anything: %j', async (key) => {
-    const answer = await onboard(key, 'Impossible');
-    expect(answer).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
-    expect(JSON.stringify(answer.body)).toContain('"in":"header","pointer":"/Idempotency-Key"');
+  test.each(['', ' ', 'two words', 'é', 'x'.repeat(256)])('is rejected if it is not valid: %j', async (key) => {
+    const response = await onboard(key, 'Impossible');
+    expect(response).toMatchObject({ status: 400, body: { code: 'VALIDATION_ERROR' } });
+    expect(JSON.stringify(response.body)).toContain('"in":"header","pointer":"/Idempotency-Key"');
     expect(await clientsNamed('Impossible')).toBe(0);
   });
 
-  test('may hold what SQL takes for its own', async () => {
+  test('can contain characters that are special in SQL', async () => {
     const key = `'";--$1\\%${'x'.repeat(200)}`;
     expect(await onboard(key, 'Quoted')).toMatchObject({ status: 201 });
     expect((await onboard(key, 'Quoted')).headers.get('idempotency-replayed')).toBe('true');
   });
 
-  test('that a dead process left behind is taken over after a minute', async () => {
+  test('of a process that died can be claimed after a minute', async () => {
     const key = newKey();
     await claim(key, { name: 'Crashed', address: {} });
     await change(sql`update idempotency_key set created_at = now() - interval '59 seconds' where key = ${key}`);
@@ -151,21 +151,21 @@ describe('a key', () => {
     expect((await onboard(key, 'Crashed')).headers.get('idempotency-replayed')).toBe('true');
   });
 
-  test('that was taken over is lost to the first call, should it live after all: it writes nothing', async () => {
+  test('that was claimed again fails the first request if it is still running: it writes nothing', async () => {
     const key = newKey();
     const slow = await claim(key, { name: 'Slow', address: {} });
     await change(sql`update idempotency_key set created_at = now() - interval '61 seconds' where key = ${key}`);
     const next = await claim(key, { name: 'Slow', address: {} });
-    const answer = { status: 201, headers: {}, body: {} };
-    const late = store.write(tenant.id, (transaction) => slow.keep(transaction, answer));
+    const response = { status: 201, headers: {}, body: {} };
+    const late = store.write(tenant.id, (transaction) => slow.store(transaction, response));
     await expect(late).rejects.toMatchObject({ code: 'REQUEST_IN_PROGRESS' });
     await slow.release();
-    await store.write(tenant.id, (transaction) => next.keep(transaction, answer));
+    await store.write(tenant.id, (transaction) => next.store(transaction, response));
     expect(await keptKeys(key)).toMatchObject([{ status: 'DONE' }]);
   });
 });
 
-test('the answer is kept in the transaction of the work: where that fails at its end, neither is there', async () => {
+test('the response is stored in the transaction of the changes: if it fails at its end, neither is stored', async () => {
   const key = newKey();
   await store.system(async (transaction) => {
     await transaction.all(sql`create function doom() returns trigger language plpgsql as $$
@@ -179,7 +179,7 @@ test('the answer is kept in the transaction of the work: where that fails at its
   expect(await onboard(key, 'Doomed')).toMatchObject({ status: 201 });
 });
 
-test('purgeExpiredKeys deletes the expired keys of every tenant, and no others', async () => {
+test('purgeExpiredKeys deletes only the expired keys, of every tenant', async () => {
   const elsewhere = await signIn({ roles: ['API_ADMIN'], tenant: await service.addTenant('elsewhere') });
   const [expired, fresh] = [newKey(), newKey()];
   for (const by of [{ call }, elsewhere]) {
@@ -200,11 +200,11 @@ test('purgeExpiredKeys deletes the expired keys of every tenant, and no others',
   for (const { id } of [tenant, elsewhere.tenant]) expect(await count(id)).toEqual([{ key: fresh }]);
 });
 
-test('an operation that takes no key passes over one', async () => {
+test('an operation without idempotency keys ignores the header', async () => {
   const body = { contacts: [{ lastName: 'Unkeyed' }] };
   for (let time = 1; time <= 2; time++) {
-    const answer = await call('POST', '/api/v1/contacts/upsert', body, { 'Idempotency-Key': 'same' });
-    expect(answer).toMatchObject({ status: 200, body: { succeeded: [{ created: true }] } });
-    expect(answer.headers.get('idempotency-replayed')).toBeNull();
+    const response = await call('POST', '/api/v1/contacts/upsert', body, { 'Idempotency-Key': 'same' });
+    expect(response).toMatchObject({ status: 200, body: { succeeded: [{ created: true }] } });
+    expect(response.headers.get('idempotency-replayed')).toBeNull();
   }
 });

@@ -5,46 +5,46 @@ import type { Operation } from '../contract/contract.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { Problem } from './problem.ts';
 
-/** What an operation answered, as it is kept for replays. */
-export interface KeptAnswer {
+/** A response as it is stored for replays. */
+export interface StoredResponse {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: unknown;
 }
 
-/** A claimed key: the first call with it keeps its answer, in the transaction that does its work. */
+/** A claimed key: the first request with it stores its response, in the same transaction as its changes. */
 export interface Claim {
-  /** @throws Problem `REQUEST_IN_PROGRESS` where another call has taken the key over meanwhile. */
-  keep(transaction: Transaction, answer: KeptAnswer): Promise<void>;
-  /** Whether an answer was given to keep. */
-  isKept(): boolean;
-  /** Gives the key back after a call without effect, so that it can be tried again. */
+  /** @throws Problem `REQUEST_IN_PROGRESS` if another request has since claimed the key. */
+  store(transaction: Transaction, response: StoredResponse): Promise<void>;
+  /** Whether a response was stored. */
+  isStored(): boolean;
+  /** Releases the key after a request without effect, so that it can be used again. */
   release(): Promise<void>;
 }
 
-/** A first call that died without an answer blocks its key for this long. */
+/** Time that a request that died blocks its key, in seconds. */
 const abandonedAfterSeconds = 60;
 
 /**
- * Claims an `Idempotency-Key`, or finds the response to the first call with it. A key is bound to its API user.
+ * Claims an `Idempotency-Key`, or returns the response to the first request with it. A key is bound to its API user.
  *
- * @throws Problem `IDEMPOTENCY_KEY_REUSED` where the first call was of another operation or had another input,
- *   `REQUEST_IN_PROGRESS` while it runs.
+ * @throws Problem `IDEMPOTENCY_KEY_REUSED` if the first request was for another operation or had another input,
+ * `REQUEST_IN_PROGRESS` while it runs.
  */
 export async function claimKey(
   store: Store,
-  who: { readonly tenant: Tenant; readonly caller: Caller },
+  owner: { readonly tenant: Tenant; readonly caller: Caller },
   operation: Operation,
   key: string,
   input: { readonly path: unknown; readonly query: unknown; readonly body: unknown },
-): Promise<Claim | KeptAnswer> {
-  const { tenant, caller } = who;
+): Promise<Claim | StoredResponse> {
+  const { tenant, caller } = owner;
   const hash = createHash('sha256')
     .update(JSON.stringify([operation.id, input.path, input.query, input.body ?? null]))
     .digest('hex');
   const place = sql`tenant_id = ${tenant.id} and api_user_id = ${caller.apiUserId} and key = ${key}`;
 
-  return store.write(tenant.id, async (transaction): Promise<Claim | KeptAnswer> => {
+  return store.write(tenant.id, async (transaction): Promise<Claim | StoredResponse> => {
     await transaction.all(sql`
       delete from idempotency_key where ${place} and (expires_at < now()
         or (status = 'RUNNING' and created_at < now() - make_interval(secs => ${abandonedAfterSeconds})))`);
@@ -54,9 +54,9 @@ export async function claimKey(
       on conflict do nothing returning created_at as at`);
     if (claimed !== undefined) return claimOf(claimed.at);
 
-    const first = await transaction.first<{ hash: string; status: string } & { answer: KeptAnswer }>(sql`
+    const first = await transaction.first<{ hash: string; status: string } & { response: StoredResponse }>(sql`
       select request_hash as hash, status, json_build_object(
-        'status', response_status, 'headers', response_headers, 'body', response_body) as answer
+        'status', response_status, 'headers', response_headers, 'body', response_body) as response
       from idempotency_key where ${place}`);
     if (first !== undefined && first.hash !== hash) {
       throw new Problem('IDEMPOTENCY_KEY_REUSED', 'This Idempotency-Key was used for another request. Use a new one.');
@@ -67,27 +67,27 @@ export async function claimKey(
         'The first request with this Idempotency-Key is still running. Try again shortly.',
       );
     }
-    return first.answer;
+    return first.response;
   });
 
-  /** The claim that was made at this instant, and no other: one that was taken for dead may still be running. */
+  /** The claim made at this instant only: a request that was presumed dead may still be running. */
   function claimOf(at: string): Claim {
     const own = sql`${place} and status = 'RUNNING' and created_at = ${at}`;
-    let hasAnswer = false;
+    let isStored = false;
     return {
-      isKept: () => hasAnswer,
-      async keep(transaction, answer) {
-        const kept = await transaction.first(sql`
-          update idempotency_key set status = 'DONE', response_status = ${answer.status},
-            response_headers = ${JSON.stringify(answer.headers)}, response_body = ${JSON.stringify(answer.body)}
+      isStored: () => isStored,
+      async store(transaction, response) {
+        const updated = await transaction.first(sql`
+          update idempotency_key set status = 'DONE', response_status = ${response.status},
+            response_headers = ${JSON.stringify(response.headers)}, response_body = ${JSON.stringify(response.body)}
           where ${own} returning key`);
-        if (kept === undefined) {
+        if (updated === undefined) {
           throw new Problem(
             'REQUEST_IN_PROGRESS',
             'The request took too long, and another request with the same Idempotency-Key has replaced it. Nothing was written.',
           );
         }
-        hasAnswer = true;
+        isStored = true;
       },
       async release() {
         await store.write(tenant.id, (transaction) => transaction.all(sql`delete from idempotency_key where ${own}`));
@@ -96,10 +96,10 @@ export async function claimKey(
   }
 }
 
-/** How many rows are deleted in one transaction. */
+/** Number of rows that are deleted in one transaction. */
 const purgeBatch = 1_000;
 
-/** Deletes keys that have expired, of all tenants. @returns how many */
+/** Deletes the expired keys of all tenants, and returns their number. */
 export async function purgeExpiredKeys(store: Store): Promise<number> {
   const tenants = await store.system((transaction) => transaction.all<{ id: number }>(sql`select id from tenant`));
   let purged = 0;
@@ -119,6 +119,6 @@ export async function purgeExpiredKeys(store: Store): Promise<number> {
   return purged;
 }
 
-export function isKept(outcome: Claim | KeptAnswer): outcome is KeptAnswer {
-  return 'status' in outcome;
+export function isReplay(result: Claim | StoredResponse): result is StoredResponse {
+  return 'status' in result;
 }

@@ -6,14 +6,14 @@ import { Problem } from './problem.ts';
 
 type ReadBody = (operation: Operation, request: Request, response: Response) => Promise<Buffer | undefined>;
 
-/** The one media type of request bodies, in UTF-8, the only encoding of JSON (RFC 8259). */
+/** The only media type of request bodies, in UTF-8, the only encoding of JSON (RFC 8259). */
 const jsonType = /^application\/json *(; *(charset *= *"?utf-8"? *)?)?$/i;
 
-/** How bodies may be compressed. The reader knows others too, which the contract does not name. */
+/** Encodings that the contract supports. The body parser supports more. */
 const encodings = ['identity', 'gzip', 'deflate', 'br'];
 
 /**
- * Reads the bytes of JSON bodies up to the limit that the contract names for the operation.
+ * Creates a reader of the bytes of JSON bodies, up to the limit that the contract declares for the operation.
  *
  * @throws Problem `UNSUPPORTED_MEDIA_TYPE`, `PAYLOAD_TOO_LARGE`, `MISSING_BODY` or `MALFORMED_REQUEST`.
  */
@@ -50,7 +50,7 @@ export function bodyReader(): ReadBody {
 }
 
 function failure(error: unknown, limit: number): unknown {
-  // The reader marks as 4xx what the caller did; what it cannot decompress has no type of its own.
+  // The body parser sets a 4xx status for errors of the caller; a decompression error has no type of its own.
   if (!(error instanceof Error) || !('status' in error) || Number(error.status) >= 500) return error;
   const type = 'type' in error ? error.type : undefined;
   if (type === 'entity.too.large') {
@@ -67,7 +67,7 @@ function unknownEncoding(): Problem {
   );
 }
 
-/** Parameters without characters that no text may hold. */
+/** Checks parameters for characters that are not allowed in text. */
 export function cleanParameters<Value>(
   place: 'path' | 'query',
   parameters: Readonly<Record<string, Value>>,
@@ -76,6 +76,6 @@ export function cleanParameters<Value>(
     if (Array.isArray(value)) return value.map((item) => clean(name, item));
     return typeof value === 'string' ? cleanParameter(name, place, value) : value;
   };
-  // Not by assignment: a parameter may be called `__proto__`.
+  // Not by assignment: a parameter may be named `__proto__`.
   return Object.fromEntries(Object.entries(parameters).map(([name, value]) => [name, clean(name, value) as Value]));
 }

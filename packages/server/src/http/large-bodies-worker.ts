@@ -1,4 +1,4 @@
-/** The thread behind `large-bodies.ts`: checks one request after the other. */
+/** The worker thread of `large-bodies.ts`: checks one request after the other. */
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
@@ -18,7 +18,7 @@ parentPort?.on('message', async (task: Task) => {
   parentPort?.postMessage(report, 'body' in report ? [report.body.json.buffer] : []);
 });
 
-/** Small requests come first where processors are few. On Linux, a thread can have a priority of its own. */
+/** Small requests come first on a machine with few processors. On Linux, a thread can have its own priority. */
 function lowerPriority(): void {
   const [, threadId] = /task\/(\d+)$/.exec(readlinkSync('/proc/thread-self')) ?? [];
   if (threadId !== undefined) setPriority(Number(threadId), constants.priority.PRIORITY_LOW);

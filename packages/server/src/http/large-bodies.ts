@@ -7,19 +7,20 @@ import type { CheckedRequest, RawRequest } from './check-request.ts';
 import { Problem, type ProblemCode, type ProblemDetail } from './problem.ts';
 
 /**
- * From this size on, in bytes, a body is read and checked in a thread of its own. A megabyte takes 50 ms and more, in which
- * this thread would answer nobody; below this size it is a millisecond or two, and the way to the thread costs as much.
+ * Bodies of at least this many bytes are parsed and validated in a separate thread. A megabyte takes 50 ms and more,
+ * which would block all other requests; below this size it takes a millisecond or two, as much as the transfer to the
+ * thread.
  */
 export const largeBody = 32 * 1024;
 
-/** A request on its way to the thread. */
+/** A request to check, sent to the worker thread. */
 export interface Task {
   readonly id: number;
   readonly operationId: OperationId;
   readonly request: RawRequest;
 }
 
-/** What comes back: the body with the defaults of the contract filled in, or why the request is rejected. */
+/** Result of a check: the body with the defaults of the contract filled in, or the reason for the rejection. */
 export type Report = { readonly id: number } & (
   | { readonly query: Record<string, unknown>; readonly body: TransferredBody }
   | { readonly code: ProblemCode; readonly detail: string; readonly errors: readonly ProblemDetail[] | undefined }
@@ -36,15 +37,15 @@ let lastId = 0;
 const waiting = new Map<number, Waiting>();
 
 /**
- * `checkRequest` in another thread, which all services of this process share. It is started with the first large body.
+ * Runs `checkRequest` in a worker thread that all services of this process share and the first large body starts.
  *
- * @throws as `checkRequest`.
+ * @throws like `checkRequest`.
  */
 export function checkLargeRequest(operation: Operation, request: RawRequest): Promise<CheckedRequest> {
   const id = ++lastId;
   const checked = new Promise<CheckedRequest>((resolve, reject) => waiting.set(id, { resolve, reject }));
   worker ??= start();
-  // What is at work is waited for; a thread without work does not keep the process.
+  // A thread at work keeps the process alive; an idle one does not.
   worker.ref();
   const { path, query, headers, bytes } = request;
   worker.postMessage({

@@ -36,7 +36,7 @@ describe('a request with a large body', () => {
     ['upsertContacts', JSON.stringify({ contacts })],
     ['upsertRecords', JSON.stringify({ records }).replace(']}', `,${unstorable}]}`)],
     ['searchContacts', JSON.stringify({ where: filter })],
-  ])('is in another thread what it is here: %s', async (id, json) => {
+  ])('has the same result as in the main thread: %s', async (id, json) => {
     const here = await checkRequest(validator, operationOf(id), request(json));
     const there = await checkLargeRequest(operationOf(id), request(json));
     expect(there).toEqual(here);
@@ -45,10 +45,10 @@ describe('a request with a large body', () => {
   });
 
   test.each([
-    ['values that break the contract', JSON.stringify({ contacts: [...contacts, { firstName: 1, lastNam: 'x' }] })],
+    ['values that violate the contract', JSON.stringify({ contacts: [...contacts, { firstName: 1, lastNam: 'x' }] })],
     ['no JSON', `${JSON.stringify({ contacts })}}`],
-    ['a text that no text may be', JSON.stringify({ contacts: [...contacts, { firstName: 'a\0' }] })],
-  ])('is rejected in the same words: %s', async (_what, json) => {
+    ['a text with invalid characters', JSON.stringify({ contacts: [...contacts, { firstName: 'a\0' }] })],
+  ])('is rejected with the same problem: %s', async (_what, json) => {
     const operation = operationOf('upsertContacts');
     const here = await checkRequest(validator, operation, request(json)).catch((error: unknown) => error);
     const there = await checkLargeRequest(operation, request(json)).catch((error: unknown) => error);
@@ -56,7 +56,7 @@ describe('a request with a large body', () => {
     expect(there).toEqual(here);
   });
 
-  test('leaves this thread to others, however long it takes', async () => {
+  test('does not block the main thread, however long it takes', async () => {
     const json = `{"contacts":[${Array.from({ length: 300_000 }, () => '[]').join(',')}]}`;
     let isPending = true;
     const checked = checkLargeRequest(operationOf('upsertContacts'), request(json)).finally(() => {
@@ -82,7 +82,7 @@ describe('a request with a large body', () => {
   });
 });
 
-test('a body that is wrong everywhere costs no more than one that is wrong in a thousand places', async () => {
+test('a body with errors everywhere costs no more than one with a thousand errors', async () => {
   for (const item of [{ a: 1 }, [], 1]) {
     const body = { contacts: Array.from({ length: 20_000 }, () => item) };
     const parts = { path: {}, query: {}, headers: { tenant: 'firm' }, body };

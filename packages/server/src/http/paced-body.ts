@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener } from 'node:http';
 
-/** How many bodies are read in one turn; each brings a chunk of 64 KiB at most. */
+/** Number of bodies that are read in one turn; each read is a chunk of at most 64 KiB. */
 const readsPerTurn = 8;
-/** Nobody waits for a body that is discarded: all of them together are read at 100 MB/s at most. In milliseconds. */
+/** Time between two turns of discarded bodies, in milliseconds: no request waits for them, so they are read at 100 MB/s at most. */
 const discardEvery = 5;
 
 /** Lets bodies continue, a few at a time, in the order in which they paused. */
@@ -44,18 +44,15 @@ const discarding = new Turns((turn) => setTimeout(turn, discardEvery));
 const turnsOf = new WeakMap<IncomingMessage, Turns>();
 
 /**
- * Reads a body chunk by chunk, in turns with all other bodies. Node reads as much as has arrived, up to 2 MB of each connection
- * before it serves anything else; with 200 large bodies at the same time, that is a pause of 100 ms and more for everybody. The
- * caller adds its own listener for the data.
+ * Reads a body chunk by chunk, in turns with all other bodies. Node would read up to 2 MB of each connection before it serves
+ * anything else; 200 concurrent large bodies would block all requests for 100 ms and more. The caller adds its own listener for the
+ * data.
  */
 export function paceBody(request: IncomingMessage): void {
   paceIn(reading, request);
 }
 
-/**
- * Discards bodies that are not read, in turns that are further apart. Node reads them as fast as they arrive as soon as the response
- * has been sent.
- */
+/** Discards unread bodies in turns that are further apart. Node would read them as fast as they arrive, after the response. */
 export function withPacedBodies(listener: RequestListener): RequestListener {
   return (request, response) => {
     response.prependOnceListener('finish', () => {

@@ -9,12 +9,12 @@ import { paceBody, withPacedBodies } from './paced-body.ts';
 
 const connections = 30;
 const bodyBytes = 2_000_000;
-/** More than what a turn reads of bodies in turns, and less than what it reads of a single body without them. */
+/** More than one turn reads of paced bodies, and less than Node reads of a single body without pacing. */
 const manyBytes = 1_500_000;
-/** Connections that are accepted in the same turn each bring the beginning of their body. */
+/** Connections that are accepted in the same turn each deliver the first chunk of their body. */
 const turnsToAccept = 2;
 
-/** Senders in a thread of their own. They report the beginning of each response. */
+/** Senders in a separate thread. They report the start of each response. */
 const senders = `
   const { connect } = require('node:net');
   const { parentPort, workerData: { port, connections, bodyBytes } } = require('node:worker_threads');
@@ -53,7 +53,7 @@ async function sendMany(listener: RequestListener) {
   return { longTurns, responses };
 }
 
-test('large bodies that arrive at the same time are read in turns', async () => {
+test('large bodies that arrive concurrently are read in turns', async () => {
   const read: RequestListener = (request, response) => {
     let length = 0;
     paceBody(request);

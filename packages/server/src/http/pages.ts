@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 
-/** On every response: the type that we name holds, whatever the content looks like. */
+/** On every response: browsers must not guess another type from the content. */
 export const alwaysHeaders = { 'X-Content-Type-Options': 'nosniff' } as const;
 
-/** On data of tenants, which no cache between here and the caller may keep. */
+/** For data of tenants, which no cache may store. */
 export const dataHeaders = { ...alwaysHeaders, 'Cache-Control': 'no-store' } as const;
 
-/** On what a browser may open but must not run, nor show inside another page. */
+/** For documents that a browser may open, but must not execute or embed in another page. */
 export const documentHeaders = {
   ...alwaysHeaders,
   'Content-Security-Policy': `default-src 'none'; frame-ancestors 'none'`,
@@ -15,8 +15,9 @@ export const documentHeaders = {
 } as const;
 
 /**
- * Headers of an HTML page. Its scripts run as they are in it, by their hashes, and no others; it loads nothing from anywhere,
- * sends nothing, and stands in no frame. Styles may be inline, since the components of the reference write their own.
+ * Headers of an HTML page. Only its own scripts run, identified by their hashes; it loads nothing from other origins,
+ * submits no forms, and cannot be framed. Inline styles are allowed, because the components of the reference generate
+ * them.
  */
 export function pageHeaders(html: string): Record<string, string> {
   const hashes = [...html.matchAll(/<script(?:\s[^>]*)?>([\s\S]*?)<\/script/gi)].map(

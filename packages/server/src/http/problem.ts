@@ -5,13 +5,10 @@ export type ProblemCode = components['schemas']['ProblemCode'];
 export type ProblemDocument = components['schemas']['Problem'];
 export type ProblemDetail = components['schemas']['ProblemError'];
 
-/** More would help nobody, and a hostile body can be wrong in very many places, and long ones. The contract says so too. */
+/** Limits that the contract declares: a hostile body can have very many errors, at very long paths. */
 const maximum = { errors: 100, pointer: 1_000, detail: 1_000, problemDetail: 2_000 };
 
-/**
- * A failure that the caller is told of. The code decides the status: which code goes with which is read from the
- * contract's responses.
- */
+/** An error that is reported to the caller. The contract's responses map its code to a status. */
 export class Problem extends Error {
   override readonly name = 'Problem';
   readonly code: ProblemCode;
@@ -42,14 +39,14 @@ function cut(text: string, length: number): string {
   return text.length <= length ? text : text.slice(0, length).toWellFormed();
 }
 
-/** A failure of the caller's making at one value of the request. */
+/** Creates a problem for one invalid value of the request. */
 export function invalid(pointer: string, code: string, detail: string, place: ProblemDetail['in'] = 'body'): Problem {
   return new Problem('VALIDATION_ERROR', 'One value of the request is invalid.', {
     errors: [{ in: place, pointer, code, detail }],
   });
 }
 
-/** The document that goes over the wire (RFC 9457). */
+/** Creates the body of a problem response (RFC 9457). */
 export function problemDocument(problem: Problem, requestId: string): ProblemDocument {
   const words = problem.code.replaceAll('_', ' ').toLowerCase();
   return {
@@ -72,7 +69,7 @@ function statusOf(code: ProblemCode): number {
   return status;
 }
 
-/** Each problem schema of the contract names one status and the codes that go with it. */
+/** Maps codes to statuses: each problem schema of the contract declares one status and its codes. */
 function readStatuses(): Map<string, number> {
   const found = new Map<string, number>();
   for (const schema of Object.values(contract.components.schemas)) {

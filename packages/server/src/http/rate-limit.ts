@@ -4,19 +4,19 @@ import { Problem } from './problem.ts';
 
 export interface RateLimit {
   /** Counts one request. @returns the `RateLimit` headers. @throws Problem `RATE_LIMITED`. */
-  take(operation: Operation, who: string): Promise<Record<string, string>>;
+  take(operation: Operation, key: string): Promise<Record<string, string>>;
 }
 
 /**
- * Limits per caller, by the policies of the contract (headers as in the IETF draft on RateLimit fields). Each process
- * counts for itself: behind a balancer, the limit of all is the sum.
+ * Limits requests per caller, by the policies of the contract (headers as in the IETF draft on RateLimit fields). Each
+ * process counts separately: behind a balancer, the total limit is their sum.
  *
- * @param factor what the contract's limits are multiplied with; 0 switches limiting off.
+ * @param factor for the contract's limits; 0 disables limiting.
  */
 export function createRateLimit(factor: number): RateLimit {
   const limiters = new Map<string, RateLimiterMemory>();
   return {
-    async take({ rateLimit: { policy, limit, window } }, who) {
+    async take({ rateLimit: { policy, limit, window } }, key) {
       if (factor === 0) return {};
       const points = Math.max(1, Math.round(limit * factor));
       let limiter = limiters.get(policy);
@@ -26,7 +26,7 @@ export function createRateLimit(factor: number): RateLimit {
       }
       const described = { 'RateLimit-Policy': `"${policy}";q=${points};w=${window}` };
       try {
-        const { remainingPoints, msBeforeNext } = await limiter.consume(who);
+        const { remainingPoints, msBeforeNext } = await limiter.consume(key);
         return { ...described, RateLimit: `"${policy}";r=${remainingPoints};t=${Math.ceil(msBeforeNext / 1000)}` };
       } catch (rejected) {
         if (!(rejected instanceof RateLimiterRes)) throw rejected;

@@ -7,14 +7,15 @@ export interface Route {
   readonly path: Record<string, string>;
 }
 
-/** The one method of the look-up tree: what a path is does not depend on how it is asked. */
+/** All paths share one method in the look-up tree, because a path is found independently of the method. */
 const anyMethod = 'GET';
 
 /**
- * Finds the operation of a request in one look-up, however many there are. Segments that are fixed win over parameters,
- * whatever the method: `/gql/v1/staff/search` is never a staff member.
+ * Finds the operation of a request in one look-up. Fixed segments take precedence over parameters, whatever the method:
+ * `/gql/v1/staff/search` is never a staff member.
  *
- * @throws Problem `NOT_FOUND` where no operation has the path, `METHOD_NOT_ALLOWED` where one has it with other methods.
+ * @throws Problem `NOT_FOUND` if no operation has the path, `METHOD_NOT_ALLOWED` if only operations with other methods
+ * have it.
  */
 export function createRouter(): (method: string, path: string) => Route {
   const router = findMyWay({ caseSensitive: true, maxParamLength: 500 });
@@ -26,7 +27,7 @@ export function createRouter(): (method: string, path: string) => Route {
   return (method, path) => {
     const found = router.find(anyMethod, path);
     const parameters = Object.entries(found?.params ?? {}).map(([name, value]) => [name, value ?? ''] as const);
-    // An empty segment is no parameter.
+    // An empty segment is not a valid parameter.
     if (found === null || parameters.some(([, value]) => value === '')) {
       throw new Problem('NOT_FOUND', 'This path does not exist. See /reference.');
     }

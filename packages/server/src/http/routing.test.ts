@@ -12,7 +12,7 @@ const credentials = { Authorization: `Bearer ${token}`, Tenant: 'firm' };
 const client = (await handle('onboardClient', { body: { name: 'Harbor', address: {} } })).body;
 const byId = `/gql/v1/client/${client.clientId}`;
 
-/** What Node's parser lets through as a method, but for CONNECT, which asks for a tunnel and no answer. */
+/** Methods that Node's parser accepts, except CONNECT, which requests a tunnel and gets no response. */
 const methods = METHODS.filter((method) => method !== 'CONNECT');
 
 describe('a path', () => {
@@ -40,58 +40,58 @@ describe('a path', () => {
     '/constructor',
     '/__proto__',
     '/%00',
-  ])('that is none of the contract is not there: %s', async (path) => {
+  ])('that is not in the contract is not found: %s', async (path) => {
     for (const method of ['GET', 'POST']) {
-      const answer = await wire(address, { method, path, headers: credentials });
-      expect(answer).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } });
-      expect(answer.headers['content-type']).toBe('application/problem+json; charset=utf-8');
+      const response = await wire(address, { method, path, headers: credentials });
+      expect(response).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } });
+      expect(response.headers['content-type']).toBe('application/problem+json; charset=utf-8');
     }
   });
 
   test.each(['http://[', 'http://x:99999999/', '*', 'http://other.example/unknown'])(
-    'that is no path at all is not there either: %s',
+    'that is malformed is not found: %s',
     async (target) => {
       const { hostname, port } = new URL(address);
       const socket = connect(Number(port), hostname);
       socket.end(`OPTIONS ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-      const answer = await text(socket);
-      expect(answer).toMatch(/^HTTP\/1.1 404 /);
-      expect(answer).toContain('"code":"NOT_FOUND"');
+      const response = await text(socket);
+      expect(response).toMatch(/^HTTP\/1.1 404 /);
+      expect(response).toContain('"code":"NOT_FOUND"');
     },
   );
 
   test.each(['x', '0', client.clientId.toUpperCase(), `${client.clientId}0`, '9b1deb4d-3b7d-4bad-9bdd-2b0d7b3dcb6d'])(
-    'with an id that is none of ours is wrong: %s',
+    'with a malformed ID is rejected: %s',
     async (id) => {
-      const answer = await call('GET', `/gql/v1/client/${id}`);
-      expect(answer.body).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
-      expect((answer.body as ProblemBody).errors?.[0]).toMatchObject({ in: 'path', pointer: '/id' });
+      const response = await call('GET', `/gql/v1/client/${id}`);
+      expect(response.body).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+      expect((response.body as ProblemBody).errors?.[0]).toMatchObject({ in: 'path', pointer: '/id' });
     },
   );
 
-  test('with an id that nothing has is not found', async () => {
-    const answer = await call('GET', '/gql/v1/client/0199a1c2-0c01-7c01-8a4f-5d2e9b60f101');
-    expect(answer.body).toMatchObject({ status: 404, code: 'NOT_FOUND' });
+  test('with an unknown ID is not found', async () => {
+    const response = await call('GET', '/gql/v1/client/0199a1c2-0c01-7c01-8a4f-5d2e9b60f101');
+    expect(response.body).toMatchObject({ status: 404, code: 'NOT_FOUND' });
   });
 });
 
 describe('another method', () => {
   const paths = new Map(Map.groupBy(allOperations, (operation) => operation.path));
 
-  test.each([...paths])('is refused, and the right ones are told: %s', async (path, operations) => {
+  test.each([...paths])('is rejected with the allowed methods: %s', async (path, operations) => {
     const right: string[] = operations.map((operation) => operation.method);
     const wrong = path === '/gql/v1/clients' ? methods : ['HEAD', 'OPTIONS', 'TRACE', 'PUT', 'PROPFIND'];
     for (const method of wrong.filter((one) => !right.includes(one))) {
-      const answer = await wire(address, { method, path: path.replaceAll(/\{[^}]+\}/g, 'x') });
-      expect({ method, status: answer.status }).toEqual({ method, status: 405 });
-      expect(answer.headers.allow?.split(', ').sort()).toEqual([...right].sort());
-      if (method !== 'HEAD') expect(answer.json).toMatchObject({ code: 'METHOD_NOT_ALLOWED' });
+      const response = await wire(address, { method, path: path.replaceAll(/\{[^}]+\}/g, 'x') });
+      expect({ method, status: response.status }).toEqual({ method, status: 405 });
+      expect(response.headers.allow?.split(', ').sort()).toEqual([...right].sort());
+      if (method !== 'HEAD') expect(response.json).toMatchObject({ code: 'METHOD_NOT_ALLOWED' });
     }
   });
 
-  test('is refused outside of the contract as well', async () => {
-    const answer = await wire(address, { method: 'POST', path: '/healthz' });
-    expect(answer).toMatchObject({
+  test('is also rejected outside of the contract', async () => {
+    const response = await wire(address, { method: 'POST', path: '/healthz' });
+    expect(response).toMatchObject({
       status: 405,
       json: { code: 'METHOD_NOT_ALLOWED' },
       headers: { allow: 'GET, HEAD' },
@@ -100,7 +100,7 @@ describe('another method', () => {
   });
 });
 
-describe('what is answered', () => {
+describe('a response', () => {
   test.each([
     undefined,
     '*/*',
@@ -110,22 +110,22 @@ describe('what is answered', () => {
     'text/html, application/json;q=0.1',
     'application/problem+json, application/json',
     '',
-  ])('is JSON where the caller takes it: %s', async (accept) => {
+  ])('is JSON if the caller accepts it: %s', async (accept) => {
     const headers = { ...credentials, ...(accept === undefined ? {} : { Accept: accept }) };
-    const answer = await wire(address, { path: byId, headers });
-    expect(answer.status).toBe(200);
-    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+    const response = await wire(address, { path: byId, headers });
+    expect(response.status).toBe(200);
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
   });
 
   test.each(['text/html', 'application/xml', 'application/json;q=0', 'image/*', 'x'])(
-    'is nothing else: %s',
+    'is never another type: %s',
     async (accept) => {
-      const answer = await wire(address, { path: byId, headers: { ...credentials, Accept: accept } });
-      expect(answer).toMatchObject({ status: 406, json: { code: 'NOT_ACCEPTABLE' } });
+      const response = await wire(address, { path: byId, headers: { ...credentials, Accept: accept } });
+      expect(response).toMatchObject({ status: 406, json: { code: 'NOT_ACCEPTABLE' } });
     },
   );
 
-  test('is a 304 of headers alone where the caller has it', async () => {
+  test('is a 304 without a body if the ETag matches', async () => {
     const first = await wire(address, { path: byId, headers: credentials });
     const headers = { ...credentials, 'If-None-Match': first.headers.etag ?? '' };
     const again = await wire(address, { path: byId, headers });
@@ -133,26 +133,28 @@ describe('what is answered', () => {
     expect(again.headers).toMatchObject({ etag: first.headers.etag, 'cache-control': 'no-store' });
   });
 
-  test('carries the id of the call, the caller`s own or not', async () => {
-    const answer = await call<{ requestId: string }>('GET', '/gql/v1/client/x', undefined, { 'X-Request-Id': 'mine' });
-    expect(answer.body.requestId).toBe(answer.headers.get('x-request-id'));
-    expect(answer.body.requestId).not.toBe('mine');
+  test('has a request ID, with or without one from the caller', async () => {
+    const response = await call<{ requestId: string }>('GET', '/gql/v1/client/x', undefined, {
+      'X-Request-Id': 'mine',
+    });
+    expect(response.body.requestId).toBe(response.headers.get('x-request-id'));
+    expect(response.body.requestId).not.toBe('mine');
   });
 
-  test('says nothing of what serves it', async () => {
-    const answer = await wire(address, { path: byId, headers: credentials });
-    expect(Object.keys(answer.headers)).not.toContain('x-powered-by');
-    expect(Object.keys(answer.headers)).not.toContain('server');
+  test('does not disclose the software of the server', async () => {
+    const response = await wire(address, { path: byId, headers: credentials });
+    expect(Object.keys(response.headers)).not.toContain('x-powered-by');
+    expect(Object.keys(response.headers)).not.toContain('server');
   });
 });
 
 describe('a header', () => {
   test.each(['traceparent', 'X-Client-Id', 'Tenant', 'Authorization', 'Accept', 'If-None-Match', 'X-Other'])(
-    'may be long and strange, and is no fault of ours: %s',
+    'can be long and unusual without an internal error: %s',
     async (name) => {
       for (const value of ['x'.repeat(12_000), 'é\u00ff', '"', '{}', ',,,;;;=']) {
-        const answer = await wire(address, { path: byId, headers: { ...credentials, [name]: value } });
-        expect({ name, value: value.slice(0, 9), status: answer.status }).toEqual({
+        const response = await wire(address, { path: byId, headers: { ...credentials, [name]: value } });
+        expect({ name, value: value.slice(0, 9), status: response.status }).toEqual({
           name,
           value: value.slice(0, 9),
           status: expect.toSatisfy((status: number) => status >= 200 && status < 500),

@@ -1,10 +1,13 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { type ShareLimits, Shares } from './shares.ts';
 
-/** How many of the busiest tenants are told apart, by their rank. Labels by name would grow with the number of tenants. */
+/**
+ * Number of the busiest tenants with metrics of their own, labelled by rank. Labels by name would grow with the number of
+ * tenants.
+ */
 const ranks = 5;
 
-/** Shares that show in the metrics how full they are and how unevenly they are used. */
+/** Shares with metrics of their usage and its distribution across tenants. */
 export function measuredShares(limits: ShareLimits, registry: Registry): Shares {
   const registers = [registry];
   const waits = new Histogram({

@@ -1,19 +1,21 @@
 import { Problem } from './problem.ts';
 
-/** How many requests the service works on at the same time, and whose. */
+/** Limits on concurrent requests. */
 export interface ShareLimits {
   readonly total: number;
   readonly perTenant: number;
   readonly perUser: number;
-  /** How long a request waits for its turn, in milliseconds. */
+  /** Time that a request waits for its turn, in milliseconds. */
   readonly wait: number;
-  /** How many requests of one tenant may wait. */
+  /** Number of requests of one tenant that may wait. */
   readonly waiting: number;
 }
 
-/** What an operator sees. */
 export interface ShareObserver {
-  /** A request may start: how long it waited, and how many of its tenant are in progress with it. */
+  /**
+   * Called when a request starts, with the time it waited and the number of requests in progress of its tenant, including
+   * itself.
+   */
   started(waitedSeconds: number, inProgressOfTenant: number): void;
   rejected(limit: 'user' | 'tenant' | 'service'): void;
 }
@@ -21,11 +23,13 @@ export interface ShareObserver {
 export interface Usage {
   readonly inProgress: number;
   readonly waiting: number;
-  /** Requests in progress on average over the last minute, of each tenant that had any, the busiest first. */
+  /** Requests in progress of each active tenant, on average over the last minute, the busiest first. */
   readonly perTenant: readonly number[];
 }
 
-/** Of connections to the database, one is left for what no request is admitted to: looking up callers. */
+/**
+ * Limits for a number of connections to the database. One is reserved for authentication, which happens before admission.
+ */
 export function shareLimits(connections: number): ShareLimits {
   const total = Math.max(1, connections - 1);
   const perTenant = Math.ceil(total / 2);
@@ -33,9 +37,10 @@ export function shareLimits(connections: number): ShareLimits {
 }
 
 /**
- * Lets requests in, a bounded number at a time, so that no tenant and no API user can occupy the service. A free place goes to
- * the tenant with the fewest requests in progress and in it to the API user with the fewest; among equals, to the one that
- * has waited longest for one. Queues of libraries have one order and one limit; here each key has both.
+ * Admits a limited number of requests at a time, so that no tenant and no API user can occupy the service. A free place
+ * goes to the tenant with the fewest requests in progress, and within it to the API user with the fewest; among equals,
+ * to the one that has waited longest. Queue libraries have one order and one limit; this requires both for each tenant
+ * and user.
  */
 export class Shares {
   readonly #limits: ShareLimits;
@@ -53,16 +58,16 @@ export class Shares {
   /**
    * Waits for the turn of a request.
    *
-   * @returns what ends it; to be called once.
-   * @throws Problem `CONCURRENCY_LIMITED` where the API user or the tenant has its share, `SERVICE_UNAVAILABLE` where the
-   *   service is busy with others.
+   * @returns a function to call once, when the request ends.
+   * @throws Problem `CONCURRENCY_LIMITED` if the API user or the tenant is at its limit, `SERVICE_UNAVAILABLE` if the
+   * service is busy with others.
    */
   async enter(tenantName: string, userName: string): Promise<() => void> {
     const tenant = shareNamed(this.#tenants, tenantName);
     const user = shareNamed(tenant.users, userName);
     const { total, perTenant, perUser, waiting } = this.#limits;
     const came = performance.now();
-    // Whoever waits has a limit of its own against it, so a place that is free for this request is not theirs.
+    // Waiting requests are held back by their own limits, so a place that is free for this request is not free for them.
     if (this.#inProgress < total && tenant.inProgress < perTenant && user.inProgress < perUser)
       this.#start(tenant, user);
     else if (tenant.waiting >= waiting) throw this.#rejection(tenant, user);
@@ -138,25 +143,26 @@ export class Shares {
     if (limit === 'service') {
       return new Problem('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.', { headers });
     }
-    const [who, number] = limit === 'user' ? ['Your API user', user.inProgress] : ['Your tenant', tenant.inProgress];
+    const [subject, number] =
+      limit === 'user' ? ['Your API user', user.inProgress] : ['Your tenant', tenant.inProgress];
     return new Problem(
       'CONCURRENCY_LIMITED',
-      `${who} already has ${number} ${number === 1 ? 'request' : 'requests'} in progress. Send fewer at the same time, and try again in 1 second.`,
+      `${subject} already has ${number} ${number === 1 ? 'request' : 'requests'} in progress. Send fewer at the same time, and try again in 1 second.`,
       { headers },
     );
   }
 }
 
-/** Over which time the average of a share is taken, in milliseconds. */
+/** Period of the moving average of a share, in milliseconds. */
 const averageOver = 60_000;
 
-/** What one tenant or API user has in progress and waiting. */
+/** Requests in progress and waiting of one tenant or API user. */
 class Share {
   readonly users = new Map<string, Share>();
   readonly queue: (() => void)[] = [];
   inProgress = 0;
   waiting = 0;
-  /** When it last started a request, as a count of all starts. */
+  /** Sequence number of its last start. */
   turn = 0;
   #average = 0;
   #since = performance.now();
@@ -167,7 +173,7 @@ class Share {
     this.inProgress = inProgress;
   }
 
-  /** Requests in progress, averaged with weights that fall by the time since. */
+  /** Requests in progress, as an exponentially weighted moving average. */
   average(): number {
     const kept = Math.exp((this.#since - performance.now()) / averageOver);
     return this.#average * kept + this.inProgress * (1 - kept);
@@ -193,7 +199,7 @@ function hasStartable(tenant: Share, perUser: number): boolean {
   return false;
 }
 
-/** The one with the fewest in progress; among equals, the one whose last turn is longest ago. */
+/** The share with the fewest requests in progress; among equals, the one whose last turn is longest ago. */
 function next(shares: ReadonlyMap<string, Share>, isEligible: (share: Share) => boolean): Share | undefined {
   let chosen: Share | undefined;
   for (const share of shares.values()) {

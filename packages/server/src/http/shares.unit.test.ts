@@ -4,7 +4,7 @@ import { type ShareLimits, Shares, shareLimits } from './shares.ts';
 const rejected: string[] = [];
 const limits: ShareLimits = { total: 4, perTenant: 3, perUser: 2, wait: 1_000, waiting: 5 };
 let shares: Shares;
-/** Who has started, in order. */
+/** Names of started requests, in order. */
 let started: string[];
 let ends: Map<string, () => void>;
 
@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.useRealTimers());
 
-/** Requests, named `tenant/user` and a number. */
+/** Enters requests, named `tenant/user` and a number. */
 function enter(...names: string[]): Promise<unknown>[] {
   return names.map((name) => {
     const [tenant = '', user = ''] = name.split(/[/ ]/);
@@ -36,7 +36,7 @@ async function end(name: string): Promise<void> {
 
 const settled = () => vi.advanceTimersByTimeAsync(0);
 
-test('an API user and a tenant have their share and no more', async () => {
+test('limits the requests of an API user and of a tenant', async () => {
   enter('a/x 1', 'a/x 2', 'a/x 3', 'a/y 1', 'a/y 2');
   await settled();
   expect(started).toEqual(['a/x 1', 'a/x 2', 'a/y 1']);
@@ -48,7 +48,7 @@ test('an API user and a tenant have their share and no more', async () => {
   expect(shares.usage()).toMatchObject({ inProgress: 3, waiting: 0 });
 });
 
-test('a free place goes to the tenant and the user that use the service least, however many wait before', async () => {
+test('gives a free place to the least active tenant and user, however many wait', async () => {
   enter('a/x 1', 'a/x 2', 'a/y 1', 'b/x 1');
   await settled();
   enter('a/y 2', 'a/y 3', 'b/x 2', 'c/x 1', 'b/y 1');
@@ -62,7 +62,7 @@ test('a free place goes to the tenant and the user that use the service least, h
   expect(started.at(-1)).toBe('b/y 1');
 });
 
-test('equals take turns', async () => {
+test('lets equals take turns', async () => {
   enter('a/x 1', 'b/x 1', 'c/x 1', 'd/x 1');
   await settled();
   enter('a/x 2', 'b/x 2', 'b/x 3');
@@ -72,12 +72,12 @@ test('equals take turns', async () => {
   expect(started.slice(4)).toEqual(['a/x 2', 'b/x 2']);
 });
 
-describe('a request that waits in vain', () => {
+describe('a request that times out', () => {
   test.each([
     ['user', ['a/x 1', 'a/x 2'], 'CONCURRENCY_LIMITED', /^Your API user already has 2 requests in progress/],
     ['tenant', ['a/y 1', 'a/y 2', 'a/z 1'], 'CONCURRENCY_LIMITED', /^Your tenant already has 3 requests in progress/],
     ['service', ['b/x 1', 'b/x 2', 'c/x 1', 'c/x 2'], 'SERVICE_UNAVAILABLE', /^The service is busy/],
-  ] as const)('hears which limit it met: %s', async (limit, before, code, detail) => {
+  ] as const)('reports which limit applied: %s', async (limit, before, code, detail) => {
     enter(...before);
     const [outcome] = enter('a/x 3');
     await vi.advanceTimersByTimeAsync(limits.wait - 1);
@@ -92,7 +92,7 @@ describe('a request that waits in vain', () => {
     expect(shares.usage()).toMatchObject({ inProgress: before.length, waiting: 0 });
   });
 
-  test('takes no place afterwards', async () => {
+  test('does not occupy a place afterwards', async () => {
     enter('a/x 1', 'a/x 2', 'a/x 3');
     await vi.advanceTimersByTimeAsync(limits.wait);
     await end('a/x 1');
@@ -101,7 +101,7 @@ describe('a request that waits in vain', () => {
   });
 });
 
-test('no tenant has a queue without end', async () => {
+test('limits the queue of a tenant', async () => {
   enter('a/x 1', 'a/x 2');
   enter(...[3, 4, 5, 6, 7].map((number) => `a/x ${number}`));
   const [beyond] = enter('a/x 8');
@@ -110,7 +110,7 @@ test('no tenant has a queue without end', async () => {
   expect(await other).toBeUndefined();
 });
 
-test('usage is told by rank, fades, and ends', async () => {
+test('reports usage by rank, which decays to zero', async () => {
   enter('a/x 1', 'b/x 1', 'b/x 2');
   await settled();
   await vi.advanceTimersByTimeAsync(60_000);
@@ -124,7 +124,7 @@ test('usage is told by rank, fades, and ends', async () => {
   expect(shares.usage().perTenant).toEqual([]);
 });
 
-test.each([1, 2, 4, 10, 100])('of %i connections, no tenant has all, where there are several', (connections) => {
+test.each([1, 2, 4, 10, 100])('never gives one tenant all of %i connections if there are several', (connections) => {
   const { total, perTenant, perUser } = shareLimits(connections);
   expect(total).toBe(Math.max(1, connections - 1));
   expect(perUser).toBeGreaterThan(0);

@@ -1,13 +1,13 @@
-/** Version, trace, parent and flags; later versions may go on after another hyphen. */
+/** Version, trace, parent and flags; later versions may append fields after another hyphen. */
 const form = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/s;
 const zeros = /^0+$/;
 
-/** The only flag of version 00 that may be passed on from a later version. */
+/** The only flag of version 00, and the only one to propagate from a later version. */
 const sampled = 1;
 
 /**
- * The `traceparent` to pass on (W3C Trace Context, level 1, section 3.2), in version 00. A header of a later version is read
- * as far as version 00 goes; one that is not valid counts as none.
+ * Returns the `traceparent` to propagate (W3C Trace Context, level 1, section 3.2), in version 00. Of later versions,
+ * only the fields of version 00 are read. An invalid header is ignored.
  */
 export function readTraceparent(header: string | undefined): string | undefined {
   const [, version, trace = '', parent = '', flags = '', more] = form.exec(header ?? '') ?? [];

@@ -7,7 +7,7 @@ const parent = '00f067aa0ba902b7';
 test.each([
   [`00-${trace}-${parent}-01`, `00-${trace}-${parent}-01`],
   [`00-${trace}-${parent}-00`, `00-${trace}-${parent}-00`],
-  // Later versions: what version 00 knows of them, with its one flag.
+  // Later versions: the fields of version 00, with its only flag.
   [`01-${trace}-${parent}-03`, `00-${trace}-${parent}-01`],
   [`cc-${trace}-${parent}-fe-what-comes-then`, `00-${trace}-${parent}-00`],
 ])('%s is read', (header, expected) => {

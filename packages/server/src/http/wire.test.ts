@@ -27,7 +27,7 @@ const { call, service, address, token, tenant } = main;
 const listOrgs = (headers: Record<string, string> = {}) => call('POST', '/gql/v1/orgs', {}, headers);
 
 describe('responses', () => {
-  test('with data are not cached, and are taken for what they say they are', async () => {
+  test('with data are not cached, and browsers must not guess their type', async () => {
     for (const response of [
       await listOrgs(),
       await listOrgs({ Authorization: 'Bearer x' }),
@@ -46,7 +46,7 @@ describe('responses', () => {
     '/openapi.yaml',
     '/reference',
     '/.well-known/jwks.json',
-  ])('of %s run nothing and stand in no frame', async (path) => {
+  ])('of %s cannot run scripts or be framed', async (path) => {
     const { headers } = await wire(address, { path });
     expect(headers['content-security-policy']).toMatch(/^default-src 'none'; .*frame-ancestors 'none'$/);
     expect(headers['content-security-policy']).not.toMatch(/script-src[^;]*unsafe/);
@@ -58,7 +58,7 @@ describe('responses', () => {
   });
 });
 
-test('a body in zstd is 415, like every other encoding that the contract does not name', async () => {
+test('a body in zstd is rejected with 415, like every encoding that the contract does not declare', async () => {
   const headers = { Authorization: `Bearer ${token}`, Tenant: tenant.name, 'Content-Type': 'application/json' };
   const body = zstdCompressSync('{}');
   for (const encoding of ['zstd', 'ZSTD', 'compress', 'gzip, gzip']) {
@@ -67,7 +67,7 @@ test('a body in zstd is 415, like every other encoding that the contract does no
   }
 });
 
-test('traceparent never fails a call, and is logged as it is passed on', async () => {
+test('an invalid traceparent never fails a request, and a valid one is logged', async () => {
   const trace = '4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7';
   lines.length = 0;
   for (const traceparent of [
@@ -89,7 +89,7 @@ describe('If-Match', () => {
   const change = (tag: string) => records.change('Tagged', { description: tag }, { 'If-Match': tag });
 
   test.each(['"abc"', 'W/"1"', '"0123456789abcdef"', '""', '"2", "xyz"', '"!#~"\t,\t"x"'])(
-    'with a tag that the row does not have is 412: %s',
+    'with a tag that does not match the row returns 412: %s',
     async (tag) => {
       await records.define('Tagged', [{ name: 'a', type: 'STRING' }]);
       expect(await change(tag)).toMatchObject({ status: 412, body: { code: 'PRECONDITION_FAILED' } });
@@ -97,7 +97,7 @@ describe('If-Match', () => {
   );
 
   test.each(['1', 'abc', '"a" "b"', '"a",', '"a\u00a0"', '"1"\u000b,"2"'])(
-    'that is no list of tags is 400: %j',
+    'that is not a list of tags returns 400: %j',
     async (tag) => {
       const sent = {
         method: 'PUT',
@@ -111,7 +111,7 @@ describe('If-Match', () => {
         body: '{"description":"x"}',
       };
       const { status } = await wire(address, sent).catch((error: unknown) => {
-        // What HTTP itself forbids in a header does not leave this process.
+        // Node does not send headers that HTTP itself forbids.
         expect(error).toMatchObject({ code: 'ERR_INVALID_CHAR' });
         return { status: 400 };
       });
@@ -133,7 +133,7 @@ describe('/metrics', () => {
   const open: ReturnType<typeof createServer>[] = [];
   afterAll(() => open.forEach((server) => void server.close().closeAllConnections()));
 
-  test('asks for its token where it has one', async () => {
+  test('requires its token if one is configured', async () => {
     const secured = await served({ metricsToken: 'secret' }, createApp);
     for (const authorization of [undefined, 'Bearer wrong', 'Bearer secret2', 'Basic secret']) {
       const headers = authorization === undefined ? {} : { authorization };
@@ -146,7 +146,7 @@ describe('/metrics', () => {
     expect(text).toContain('http_server_answer_seconds');
   });
 
-  test('with a port of its own is served there alone, and nothing else is', async () => {
+  test('is served only on its own port if one is configured, and that port serves nothing else', async () => {
     const config = { metricsPort: 9_464 };
     const [shared, own] = [await served(config, createApp), await served(config, metricsApp)];
     expect(await wire(shared, { path: '/metrics' })).toMatchObject({ status: 404 });

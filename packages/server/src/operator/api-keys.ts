@@ -8,7 +8,7 @@ import { type Operator, tenantNamed } from './tenants.ts';
 
 export interface NewApiKey {
   readonly tenant: string;
-  /** The API user's name; one that exists gets another key, and these roles. */
+  /** The API user's name. An existing one gets another key, and these roles. */
   readonly user: string;
   readonly roles: readonly string[];
   readonly days: number;
@@ -21,10 +21,10 @@ export interface ApiKeyRow {
   readonly roles: readonly string[];
   readonly createdAt: string;
   readonly expiresAt: string;
-  /** To a quarter of an hour; null where it was never used. */
+  /** Rounded to a quarter of an hour; null if it was never used. */
   readonly lastUsedAt: string | null;
   readonly revokedAt: string | null;
-  /** The signing key that signed it, and whose retirement ends it; null for keys older than this record. */
+  /** The signing key that signed it, whose retirement invalidates it; null for keys older than this column. */
   readonly signingKey: string | null;
   readonly description: string | null;
 }
@@ -32,29 +32,29 @@ export interface ApiKeyRow {
 const millisecondsADay = 86_400_000;
 
 /**
- * Makes an API key. It is told once and not stored.
+ * Creates an API key. It is returned once and not stored.
  *
- * @throws Error with a sentence where the tenant or a role does not exist.
+ * @throws Error with a sentence if the tenant or a role does not exist.
  */
 export async function createApiKey(
   operator: Operator,
-  wanted: NewApiKey,
+  newKey: NewApiKey,
 ): Promise<{ id: string; key: string; expiresAt: string }> {
-  const tenant = await tenantNamed(operator, wanted.tenant);
+  const tenant = await tenantNamed(operator, newKey.tenant);
   const known = schemaOf('Role').enum ?? [];
-  const unknown = wanted.roles.filter((role) => !known.includes(role));
+  const unknown = newKey.roles.filter((role) => !known.includes(role));
   if (unknown.length > 0) throw new Error(`Unknown role: ${unknown.join(', ')}. Known roles: ${known.join(', ')}.`);
 
   const id = uuidv7();
-  const expiresAt = new Date(Date.now() + wanted.days * millisecondsADay);
+  const expiresAt = new Date(Date.now() + newKey.days * millisecondsADay);
   const { store, tokens, keys } = operator.service;
   const signingKey = keys.signingKey().kid;
   const apiUserId = await store.write(tenant.id, async (transaction) => {
-    const user = await ensureApiUser(transaction, tenant, wanted);
+    const user = await ensureApiUser(transaction, tenant, newKey);
     const row = {
       userId: user,
       expiresAt: expiresAt.toISOString(),
-      description: wanted.description ?? null,
+      description: newKey.description ?? null,
       signingKey,
     };
     await transaction.all(sql`
@@ -73,7 +73,7 @@ export async function createApiKey(
   return { id, key, expiresAt: expiresAt.toISOString() };
 }
 
-/** The API user with the name, made or with the roles changed where that is needed. @returns the id */
+/** Creates the API user with the name, or updates its roles if they differ. @returns the ID */
 export async function ensureApiUser(
   transaction: Transaction,
   tenant: Tenant,
@@ -98,7 +98,7 @@ export async function ensureApiUser(
   return after.id;
 }
 
-/** One row of the tenant's audit log. What an operator does is in it like what a caller does. */
+/** Writes one row of the tenant's audit log. Changes by the operator are recorded like those of callers. */
 function audit(
   transaction: Transaction,
   { id: tenantId }: Tenant,
@@ -109,7 +109,7 @@ function audit(
   return recordChanges(transaction, { ...origin, occurredAt: new Date().toISOString() }, [{ ...change, event: null }]);
 }
 
-/** The keys of a tenant, the newest first; never what they are, only what is known of them. */
+/** Returns the keys of a tenant, the newest first, without the key text. */
 export async function listApiKeys(operator: Operator, tenantName: string): Promise<ApiKeyRow[]> {
   const tenant = await tenantNamed(operator, tenantName);
   return operator.service.store.read(tenant.id, (session) =>
@@ -122,9 +122,9 @@ export async function listApiKeys(operator: Operator, tenantName: string): Promi
 }
 
 /**
- * Ends a key. Tokens that were exchanged for it end within seconds.
+ * Revokes a key. Tokens that were exchanged for it become invalid within seconds.
  *
- * @throws Error with a sentence where there is no such key, or it is revoked already.
+ * @throws Error with a sentence if the key does not exist or is already revoked.
  */
 export async function revokeApiKey(operator: Operator, tenantName: string, id: string): Promise<void> {
   const tenant = await tenantNamed(operator, tenantName);

@@ -9,7 +9,10 @@ const { balances, client, draftOf, invoice, jobId, pay, payment, post, wip, work
 const { id: tenantId, name: tenant } = service.tenant;
 const check = (repair = false) => checkBooks(service, { tenant, repair });
 
-/** Changes rows as no user of the service can: past triggers and row-level security, as the owner of the tables. */
+/**
+ * Changes rows in a way that no user of the service can: bypassing triggers and row-level security, as the owner of the
+ * tables.
+ */
 async function damage(changes: Readonly<Record<string, string>>): Promise<void> {
   for (const [table, change] of Object.entries(changes))
     await service.store.ownerStatements(
@@ -29,7 +32,7 @@ const invoiceId = await post(
 const paid = await pay('150.00', [{ invoiceId, amount: '100.00' }]);
 const openWip = await workFor('1.00');
 
-test('books check › finds nothing in books that agree', async () => {
+test('books check › finds nothing in consistent books', async () => {
   expect(await check()).toEqual({ differences: [], breaches: [] });
   expect(describeBooks(tenant, await check(), false)).toEqual(['The books of firm are consistent.']);
 });
@@ -50,7 +53,7 @@ test('books check › finds every damaged sum, and repairs it with an audit row'
     ['Job', 'billedAmount', '7.00', '400.00'],
     ['Job', 'wipAmount', '8.00', '190.00'],
     ['Job', 'writeOffAmount', '6.00', '0.00'],
-    // The client's balance is compared with the invoice as it is, damaged.
+    // The client's balance is compared with the invoice as stored, damaged.
     ['Client', 'outstandingBalance', '1.00', '310.00'],
     ['Client', 'unappliedCredit', '2.00', '5.00'],
     ['Client', 'unbilledWip', '3.00', '190.00'],
@@ -74,7 +77,7 @@ test('books check › finds every damaged sum, and repairs it with an audit row'
   expect(audited[2]).toMatchObject({ before: { amountPaid: '90.00' }, after: { amountPaid: '100.00' } });
 });
 
-test('books check › gives an invoice the status that follows from what covers it', async () => {
+test('books check › corrects the status of an invoice from its payments', async () => {
   await damage({
     invoice: `amount_paid = 0, status = 'POSTED' where id = '${invoiceId}'`,
     client: `outstanding_balance = 400 where id = '${client.id}'`,
@@ -99,7 +102,7 @@ test('books check › fails for a tenant that does not exist', async () => {
   await expect(checkBooks(service, { tenant: 'nobody', repair: false })).rejects.toThrow('There is no tenant nobody.');
 });
 
-test('books check › writes nothing where the sources contradict each other', async () => {
+test('books check › writes nothing if the sources contradict each other', async () => {
   await damage({ payment_allocation: `amount = 500 where payment_id = '${paid.id}'` });
   await expect(check(true)).rejects.toThrow('Nothing was repaired');
   expect(await invoice(invoiceId)).toMatchObject({ amountPaid: '100.00' });

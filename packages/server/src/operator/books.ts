@@ -15,14 +15,14 @@ import { type Operator, tenantNamed } from './tenants.ts';
 
 export interface BooksRequest {
   readonly tenant: string;
-  /** Whether to write what the sums should be. */
+  /** Whether to correct the sums. */
   readonly repair: boolean;
 }
 
 export interface BooksReport {
-  /** Sums that are not what they summarize; those that were written again, where that was requested. */
+  /** Sums that differ from their sources; with `repair`, the corrected ones. */
   readonly differences: readonly Difference[];
-  /** Rows that contradict a rule. Nothing repairs them: what is right does not follow from other rows. */
+  /** Rows that violate a rule. They cannot be repaired, because the correct values do not follow from other rows. */
   readonly breaches: readonly Breach[];
 }
 
@@ -38,10 +38,10 @@ const entities: Readonly<Record<KeptSums['type'], AnyEntity>> = {
 type BooksOperator = { readonly service: Pick<Operator['service'], 'store' | 'directory'> };
 
 /**
- * Adds up the balances of clients, the sums of jobs and tasks and the amounts of invoices and payments again, and compares
- * them with what is kept.
+ * Recalculates the balances of clients, the sums of jobs and tasks and the amounts of invoices and payments, and compares
+ * them with the stored values.
  *
- * @throws Error with a sentence where a sum cannot be written because its sources contradict each other.
+ * @throws Error with a sentence if a sum cannot be written because its sources contradict each other.
  */
 export async function checkBooks(
   operator: BooksOperator,
@@ -64,18 +64,18 @@ export async function checkBooks(
   }
 }
 
-/** Writes the sums of the rows that differ, and what that was in the audit log. @returns what was written */
+/** Corrects the sums of the rows that differ, and records the changes in the audit log. @returns the corrected sums */
 async function repairSums(
   transaction: Transaction,
   tenantId: number,
   found: readonly Difference[],
 ): Promise<readonly Difference[]> {
   const idsOf = (type: string) => [...new Set(found.flatMap((one) => (one.type === type ? [one.id] : [])))];
-  // Whoever changes what a row sums up holds the lock of that row, so under the lock the sums stay what they are.
+  // Every change of a source locks the row with its sum, so the sums do not change while the rows are locked.
   for (const { type, table } of keptSums) await lock(transaction, tenantId, table, idsOf(type));
   await lockClientsOf(transaction, tenantId, idsOf('Invoice'), idsOf('Payment'));
   const wrong = (await differencesOf(transaction, tenantId)).filter(({ type, id }) => idsOf(type).includes(id));
-  // The balances of clients first, to agree with invoices and payments as they are: the database adds to them what changes there.
+  // The balances of clients first, based on the stored invoices and payments: triggers then add the corrections of these.
   for (const sums of keptSums.toReversed()) {
     const ids = [...new Set(wrong.flatMap(({ type, id }) => (type === sums.type ? [id] : [])))];
     if (ids.length === 0) continue;
@@ -124,14 +124,14 @@ const derived = sql`(case
   when t.status not in ('POSTED', 'PARTIALLY_PAID', 'PAID') then t.status
   when t.total = ${covered} then 'PAID' when ${covered} > 0 then 'PARTIALLY_PAID' else 'POSTED' end)`;
 
-/** The status of an invoice follows from what covers it, and so does what is written off of one that is given up. */
+/** The status of an invoice depends on the amount that is covered, as does the amount that is written off. */
 const invoiceStatus = [
   sql`status = ${derived}`,
   sql`paid_at = case when ${derived} = 'PAID' then coalesce(t.paid_at, now()) end`,
   sql`amount_written_off = case when t.status = 'WRITTEN_OFF' then t.total - ${covered} else t.amount_written_off end`,
 ];
 
-/** Does a change of rows, and writes it to the audit log. */
+/** Updates rows, and writes the change to the audit log. */
 async function traced(
   transaction: Transaction,
   tenantId: number,
@@ -156,7 +156,7 @@ async function traced(
   );
 }
 
-/** The report as lines of text, with what to do about it. */
+/** Formats the report as lines of text, with what to do about it. */
 export function describeBooks(tenant: string, { differences, breaches }: BooksReport, isRepaired: boolean): string[] {
   const lines = differences.map(
     ({ type, id, field, kept, actual }) =>

@@ -8,34 +8,36 @@ import { type JobOverview, listJobs, retryJob } from './jobs.ts';
 import { type SettingChange, setTenantSetting, showTenantSettings } from './tenant-settings.ts';
 import { createTenant, type NewTenant, type Operator } from './tenants.ts';
 
-/** What an operator can have done, by name. Each takes and gives plain JSON, so that a running server can do it too. */
+/**
+ * The operator's commands by name. Arguments and results are plain JSON, so that a running server can execute them too.
+ */
 export interface Commands {
-  'tenant create': { takes: NewTenant; gives: { name: string } };
-  'tenant set': { takes: SettingChange; gives: OperatorSettings };
-  'tenant show': { takes: { tenant: string }; gives: OperatorSettings };
-  'api-key create': { takes: NewApiKey; gives: { id: string; key: string; expiresAt: string } };
-  'api-key list': { takes: { tenant: string }; gives: Awaited<ReturnType<typeof listApiKeys>> };
-  'api-key revoke': { takes: { tenant: string; id: string }; gives: null };
-  'signing-key list': { takes: null; gives: SigningKeyState[] };
-  'signing-key rotate': { takes: null; gives: { kid: string } };
-  'signing-key retire': { takes: { kid: string }; gives: null };
-  'files import': { takes: ImportedFiles; gives: ImportResult };
-  'job list': { takes: null; gives: JobOverview };
-  'job retry': { takes: { id: string }; gives: null };
-  'books check': { takes: BooksRequest; gives: BooksReport };
-  'deliveries replay': { takes: ReplayRequest; gives: { events: number } };
-  'webhook rotate-secret': { takes: { tenant: string; hours: number }; gives: null };
+  'tenant create': { input: NewTenant; result: { name: string } };
+  'tenant set': { input: SettingChange; result: OperatorSettings };
+  'tenant show': { input: { tenant: string }; result: OperatorSettings };
+  'api-key create': { input: NewApiKey; result: { id: string; key: string; expiresAt: string } };
+  'api-key list': { input: { tenant: string }; result: Awaited<ReturnType<typeof listApiKeys>> };
+  'api-key revoke': { input: { tenant: string; id: string }; result: null };
+  'signing-key list': { input: null; result: SigningKeyState[] };
+  'signing-key rotate': { input: null; result: { kid: string } };
+  'signing-key retire': { input: { kid: string }; result: null };
+  'files import': { input: ImportedFiles; result: ImportResult };
+  'job list': { input: null; result: JobOverview };
+  'job retry': { input: { id: string }; result: null };
+  'books check': { input: BooksRequest; result: BooksReport };
+  'deliveries replay': { input: ReplayRequest; result: { events: number } };
+  'webhook rotate-secret': { input: { tenant: string; hours: number }; result: null };
 }
 
 export type CommandName = keyof Commands;
 
 type Runner<Name extends CommandName> = (
   operator: Operator,
-  takes: Commands[Name]['takes'],
-) => Promise<Commands[Name]['gives']>;
+  input: Commands[Name]['input'],
+) => Promise<Commands[Name]['result']>;
 
 const runners: { [Name in CommandName]: Runner<Name> } = {
-  'tenant create': async (operator, wanted) => ({ name: (await createTenant(operator, wanted)).name }),
+  'tenant create': async (operator, input) => ({ name: (await createTenant(operator, input)).name }),
   'tenant set': setTenantSetting,
   'tenant show': (operator, { tenant }) => showTenantSettings(operator, tenant),
   'api-key create': createApiKey,
@@ -61,13 +63,13 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
   'webhook rotate-secret': rotateWebhookSecret,
 };
 
-/** Does one command. @throws Error with a sentence for the operator. */
+/** Runs one command. @throws Error with a sentence for the operator. */
 export function runCommand<Name extends CommandName>(
   operator: Operator,
   name: Name,
-  takes: Commands[Name]['takes'],
-): Promise<Commands[Name]['gives']> {
-  return runners[name](operator, takes);
+  input: Commands[Name]['input'],
+): Promise<Commands[Name]['result']> {
+  return runners[name](operator, input);
 }
 
 export function isCommand(name: string): name is CommandName {

@@ -18,7 +18,7 @@ await start();
 const minuteAgo = () => Temporal.Now.instant().subtract({ minutes: 1 }).toString();
 
 describe('deliveries replay', () => {
-  test('sends one event again, and all that failed, in their order', async () => {
+  test('sends one event again, and all failed events in their order', async () => {
     const receiver = await startReceiver();
     const { id } = await subscribe(receiver);
     receiver.respond = ({ event }, response) => {
@@ -26,7 +26,7 @@ describe('deliveries replay', () => {
     };
     await groups('Broken', 'Fine');
     await expect.poll(async () => (await deliveries(id)).length).toBe(2);
-    // As if all its attempts had failed.
+    // Simulates that all its attempts have failed.
     await change(sql`delete from delivery_retry where subscription_id = ${id}`);
     receiver.respond = () => undefined;
     const since = minuteAgo();
@@ -49,7 +49,7 @@ describe('deliveries replay', () => {
     expect(log).toEqual([{ subject: tenant.name }, { subject: tenant.name }]);
   });
 
-  test('says what is wrong', async () => {
+  test('reports errors', async () => {
     const replay = (request: object) => replayDeliveries(operator, { tenant: tenant.name, ...request });
     await expect(replay({})).rejects.toThrow('either --delivery or --since');
     await expect(replay({ since: 'yesterday' })).rejects.toThrow('not an instant');
@@ -59,22 +59,22 @@ describe('deliveries replay', () => {
   });
 });
 
-test('webhook rotate-secret › has the API return another secret', async () => {
+test('webhook rotate-secret › replaces the secret that the API returns', async () => {
   const before = await secret();
   await rotateWebhookSecret(operator, { tenant: tenant.name, hours: 1 });
   expect(await secret()).not.toBe(before);
 });
 
 describe('webhook listen', () => {
-  test('receives every event that can be triggered, and removes its subscriptions when it ends', async () => {
-    const wanted = {
+  test('receives every event that can be triggered, and removes its subscriptions when it stops', async () => {
+    const options = {
       tenant: tenant.name,
       user: 'trial',
       roles: ['API_ADMIN', 'PYMT_EVNT_ALL'],
       days: 1,
       description: undefined,
     };
-    const { key } = await createApiKey(operator, wanted);
+    const { key } = await createApiKey(operator, options);
     const calls = await signInTo(address, tenant.name, key);
     const lines: string[] = [];
     const listening = await listenForEvents(calls, { types: [], print: (line) => lines.push(line) });
@@ -98,7 +98,7 @@ describe('webhook listen', () => {
   });
 });
 
-test('remove-old-events › removes what is older than 30 days, in batches, and nothing else', async () => {
+test('remove-old-events › removes only events older than 30 days, in batches', async () => {
   const old = await service.addTenant('old');
   const fill = (days: number, count: number) =>
     store.write(old.id, async (transaction) => {
@@ -130,7 +130,7 @@ test('remove-old-events › removes what is older than 30 days, in batches, and 
   expect(left).toEqual([{ events: 10, attempts: 10 }]);
 });
 
-test('metrics › count attempts by outcome, and tell the lag', async () => {
+test('metrics › count attempts by outcome, and report the lag', async () => {
   const metrics = await service.service.metrics.registry.metrics();
   expect(metrics).toMatch(/webhook_delivery_attempt_seconds_count\{outcome="SUCCESS"\} [1-9]/);
   expect(metrics).toMatch(/webhook_delivery_attempt_seconds_count\{outcome="FAILED"\} [1-9]/);

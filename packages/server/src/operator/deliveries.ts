@@ -4,24 +4,26 @@ import { recordOperatorAct } from '../store/operator-log.ts';
 import type { Transaction } from '../store/store.ts';
 import { type Operator, tenantNamed } from './tenants.ts';
 
-/** Which events are sent again: that of one attempt, or all that failed since an instant and were not delivered since. */
+/**
+ * The events to send again: that of one attempt, or all that failed since an instant and have not been delivered since.
+ */
 export interface ReplayRequest {
   readonly tenant: string;
   /** The ID of an attempt, as the deliveries list shows it. */
   readonly delivery?: string | undefined;
   /** RFC 3339 */
   readonly since?: string | undefined;
-  /** Of this subscription alone. */
+  /** Only those of this subscription. */
   readonly subscription?: string | undefined;
 }
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * Sends events again, each to its subscription, with attempts counted from the first.
+ * Sends events again, each to its subscription, with a new count of attempts.
  *
- * @returns how many.
- * @throws Error with a sentence where nothing can be sent again.
+ * @returns the number of events.
+ * @throws Error with a sentence if nothing can be sent again.
  */
 export async function replayDeliveries(operator: Operator, request: ReplayRequest): Promise<{ events: number }> {
   const { store } = operator.service;
@@ -48,7 +50,7 @@ export async function replayDeliveries(operator: Operator, request: ReplayReques
   return { events };
 }
 
-/** Replaces the secret that events of a tenant are signed with. Both sign for so many hours. */
+/** Replaces the secret that signs events of a tenant. Both secrets sign during the specified hours. */
 export async function rotateWebhookSecret(
   operator: Operator,
   { tenant: name, hours }: { readonly tenant: string; readonly hours: number },
@@ -87,7 +89,7 @@ async function replay(transaction: Transaction, tenantId: number, selection: Sel
     join outbox_event event on event.tenant_id = ${tenantId} and event.id = attempt.event_id`);
   if (replayed.length === 0) return 0;
   const rows = JSON.stringify(replayed);
-  // Lanes first, as everyone locks them.
+  // Lanes first, which is the lock order of all transactions.
   await transaction.all(sql`
     update delivery_lane lane set due_at = now(), paused_until = null
     from (select subscription_id from delivery_lane where tenant_id = ${tenantId}
@@ -98,7 +100,7 @@ async function replay(transaction: Transaction, tenantId: number, selection: Sel
     select ${tenantId}, subscription, event, entity, position, 0, 'infinity'
     from jsonb_to_recordset(${rows}::jsonb) as replayed (subscription uuid, event uuid, entity uuid, position bigint)
     on conflict (tenant_id, subscription_id, event_id) do nothing`);
-  // The first event of each row is next; the others wait for it.
+  // The first event of each row is sent next; the others wait for it.
   await transaction.all(sql`
     update delivery_retry retry set due_at = now()
     from (select distinct subscription, entity

@@ -1,11 +1,11 @@
-/** Calls of the API as an API user of a tenant, for commands that try things out on a running server. */
+/** API calls as an API user of a tenant, for commands that use a running server. */
 export interface FirmCalls {
   call<Body>(method: string, path: string, body?: object): Promise<Body>;
 }
 
 const json = { 'Content-Type': 'application/json' };
 
-/** Signs in. @throws Error with a sentence where no server responds, or it rejects the key. */
+/** Authenticates with an API key. @throws Error with a sentence if no server responds, or it rejects the key. */
 export async function signInTo(baseUrl: string, tenant: string, apiKey: string): Promise<FirmCalls> {
   const exchange = await send<{ access_token: string }>(`${baseUrl}/v1/auth/token`, 'POST', json, { apiKey });
   const headers = { ...json, Authorization: `Bearer ${exchange.access_token}`, Tenant: tenant };
@@ -18,6 +18,6 @@ async function send<Body>(url: string, method: string, headers: Record<string, s
     throw new Error(`No server responds at ${new URL(url).origin}. Start one with: npx --yes pnpm@12 start`);
   });
   if (!response.ok) throw new Error(`${method} ${url} failed: ${await response.text()}`);
-  // What the service returns is what its contract declares.
+  // Responses match the contract.
   return (await response.json()) as Body;
 }

@@ -36,7 +36,7 @@ async function importAll(folder: string, clientRef?: string) {
   const summary = await importFolder(
     folder,
     options,
-    (takes) => importFiles(service, takes),
+    (input) => importFiles(service, input),
     (text) => shown.push(text),
   );
   return { summary, shown: shown.join('') };
@@ -45,7 +45,7 @@ async function importAll(folder: string, clientRef?: string) {
 const filesOf = async (clientId: string) =>
   (await service.call<{ data: File[] }>('GET', `/api/v1/files?clientId=${clientId}&pageSize=100`)).body.data;
 
-test('a folder is imported with its folders, and going on skips what is there', async () => {
+test('a folder is imported with its subfolders, and a second run skips imported files', async () => {
   const clientId = await client({ clientRef: 'C-77001' });
   const folder = await folderOf({ 'a.pdf': pdf, '2025/Übersicht.csv': 'a,b', '2025/q1/b.pdf': pdf, '.hidden': 'x' });
   const secret = await folderOf({ 'secret.txt': 'secret' });
@@ -64,7 +64,7 @@ test('a folder is imported with its folders, and going on skips what is there', 
   expect(await filesOf(clientId)).toHaveLength(4);
 });
 
-test('programs, and content that is not what its name says, are rejected and not kept', async () => {
+test('programs, and content that does not match the file name, are rejected and not stored', async () => {
   const clientId = await client({ clientRef: 'C-77002' });
   const folder = await folderOf({
     'run.exe': 'MZ',
@@ -85,17 +85,17 @@ test('programs, and content that is not what its name says, are rejected and not
   expect(await filesOf(clientId)).toHaveLength(4);
 });
 
-test('a path that leads out of the folder is not read', async () => {
+test('a path outside of the folder is not read', async () => {
   const folder = await folderOf({ 'inside/a.txt': 'x', 'outside.txt': 'secret' });
   const root = join(folder, 'inside');
   await symlink(join(folder, 'outside.txt'), join(root, 'link.txt'));
-  const takes = { tenant: 'firm', client: null, source: 'REFERENCE_FILE', root };
+  const input = { tenant: 'firm', client: null, source: 'REFERENCE_FILE', root };
   for (const path of ['../outside.txt', 'link.txt', '.']) {
-    await expect(importFiles(service, { ...takes, paths: [path] })).rejects.toThrow(/is not a file of the folder/);
+    await expect(importFiles(service, { ...input, paths: [path] })).rejects.toThrow(/is not a file of the folder/);
   }
 });
 
-test('what is wrong is said in a sentence', async () => {
+test('errors are reported in one sentence', async () => {
   const folder = await folderOf({ 'a.txt': 'x' });
   await expect(importAll(join(folder, 'nothing'))).rejects.toThrow(/nothing cannot be read: ENOENT\.$/);
   await expect(importAll(join(folder, 'a.txt'))).rejects.toThrow(/is a file\. Specify its folder/);
@@ -103,7 +103,7 @@ test('what is wrong is said in a sentence', async () => {
   expect(await importAll(await folderOf({}))).toMatchObject({
     summary: expect.stringMatching(/^No files found in /),
   });
-  // A file that cannot be read is one for everybody but root, who reads all.
+  // Root can read files that others cannot.
   if (process.geteuid?.() === 0) return;
   await chmod(join(folder, 'a.txt'), 0);
   await expect(importAll(folder)).rejects.toThrow(/a\.txt cannot be imported: EACCES\.$/);

@@ -11,13 +11,13 @@ import type { StoredContent } from '../storage/storage.ts';
 import { reasonOf } from '../store/errors.ts';
 import { asOperator, type Operator, tenantNamed } from './tenants.ts';
 
-/** Files of a folder on this machine, and what they are about. */
+/** Files of a folder on this machine, with the client and source to record. */
 export interface ImportedFiles {
   readonly tenant: string;
-  /** The `clientRef` of the client that they are about. */
+  /** The `clientRef` of the client that the files concern. */
   readonly client: string | null;
   readonly source: string;
-  /** The folder: an absolute path without links. */
+  /** The folder: an absolute path without symbolic links. */
   readonly root: string;
   /** Relative to the folder, with `/` between the parts. */
   readonly paths: readonly string[];
@@ -25,41 +25,41 @@ export interface ImportedFiles {
 
 export interface ImportResult {
   readonly imported: number;
-  /** Those that were imported before. */
+  /** Files that were imported before. */
   readonly skipped: number;
   readonly rejected: readonly { readonly path: string; readonly reason: string }[];
 }
 
-/** A file that is ready to be added; its content is in the storage, unless it was rejected. */
+/** A file that is ready to be added; its content is stored, unless it was rejected. */
 interface Prepared {
   readonly about: NewFile;
-  /** The same for the same content at the same place. */
+  /** Identical for the same content at the same path. */
   readonly systemRef: string;
   readonly content: StoredContent | { readonly sizeBytes: number };
 }
 
 /**
- * Imports files. What was imported before, from the same place and with the same content, is skipped.
+ * Imports files. Files that were imported before, from the same path and with the same content, are skipped.
  *
  * @throws Error with a sentence if the tenant or the client does not exist, or a file cannot be read or stored.
  */
-export async function importFiles(operator: Operator, takes: ImportedFiles): Promise<ImportResult> {
+export async function importFiles(operator: Operator, input: ImportedFiles): Promise<ImportResult> {
   const { service } = operator;
-  const tenant = await tenantNamed(operator, takes.tenant);
-  if (!isSource(takes.source)) throw new Error(`Unknown source: ${takes.source}.`);
-  const { source } = takes;
+  const tenant = await tenantNamed(operator, input.tenant);
+  if (!isSource(input.source)) throw new Error(`Unknown source: ${input.source}.`);
+  const { source } = input;
   const rejected: { path: string; reason: string }[] = [];
   const prepared: Prepared[] = [];
-  for (const path of takes.paths) {
+  for (const path of input.paths) {
     const about = describe(path, source);
     if ('reason' in about) rejected.push({ path, reason: about.reason });
     else
       prepared.push(
-        await prepare(operator, tenant.id, takes, path, about, (reason) => rejected.push({ path, reason })),
+        await prepare(operator, tenant.id, input, path, about, (reason) => rejected.push({ path, reason })),
       );
   }
   const outcomes = await asOperator(service, tenant, 'files import', (unit) =>
-    unit.allOrNone(prepared, (plan, one) => add(plan, one, takes.client)),
+    unit.allOrNone(prepared, (plan, one) => add(plan, one, input.client)),
   );
   const imported = outcomes.filter((outcome) => outcome === 'imported').length;
   return { imported, skipped: outcomes.filter((outcome) => outcome === 'skipped').length, rejected };
@@ -69,7 +69,7 @@ function isSource(source: string): source is components['schemas']['FileSource']
   return schemaOf('FileSource').enum?.includes(source) ?? false;
 }
 
-/** What the path of a file says about it. */
+/** Derives the properties of a file from its path. */
 function describe(path: string, source: components['schemas']['FileSource']): NewFile | { readonly reason: string } {
   const fileName = basename(path).normalize('NFC');
   const folder = dirname(path).normalize('NFC');
@@ -109,7 +109,7 @@ async function prepare(
   }
 }
 
-/** Nothing outside of the folder is read, whatever a path says and wherever a link leads. */
+/** Nothing outside of the folder is read, whatever a path contains and wherever a link points. */
 async function checkInside(root: string, full: string): Promise<void> {
   const place = relative(root, await realpath(full));
   if (place === '' || place.startsWith('..') || !(await lstat(full)).isFile())

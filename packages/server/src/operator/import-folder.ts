@@ -9,7 +9,7 @@ export interface ImportOptions {
   readonly source: string;
 }
 
-/** How many files one command imports: often enough for progress, and so many that a transaction is worth it. */
+/** Number of files that one command imports: small enough to show progress, and large enough to justify a transaction. */
 const chunkSize = 25;
 
 /**
@@ -17,13 +17,13 @@ const chunkSize = 25;
  *
  * @param importFiles imports files of the folder.
  * @param show shows progress.
- * @returns what was done, in a sentence.
+ * @returns the result, in a sentence.
  * @throws Error with a sentence if the folder cannot be read, or the import stopped.
  */
 export async function importFolder(
   folder: string,
   { tenant, client, source }: ImportOptions,
-  importFiles: (takes: ImportedFiles) => Promise<ImportResult>,
+  importFiles: (input: ImportedFiles) => Promise<ImportResult>,
   show: (text: string) => void,
 ): Promise<string> {
   const root = await folderAt(folder);
@@ -68,7 +68,9 @@ async function folderAt(folder: string): Promise<string> {
   throw new Error(`${folder} is a file. Specify its folder.`);
 }
 
-/** Paths of the files in a folder, relative to it. Links are left out: they could lead anywhere. So is what is hidden. */
+/**
+ * Paths of the files in a folder, relative to it, without hidden files and symbolic links, which could point anywhere.
+ */
 async function filesIn(root: string): Promise<string[]> {
   const found: string[] = [];
   const visit = async (folder: string): Promise<void> => {
@@ -86,6 +88,6 @@ async function filesIn(root: string): Promise<string[]> {
   return found;
 }
 
-function count(number: number, what: string): string {
-  return `${number} ${what}${number === 1 ? '' : 's'}`;
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

@@ -58,7 +58,7 @@ export async function listJobs({ service: { store } }: JobOperator): Promise<Job
 /**
  * Runs a dead job again.
  *
- * @throws Error with a sentence if no dead job has this id.
+ * @throws Error with a sentence if no dead job has this ID.
  */
 export async function retryJob({ service: { store } }: JobOperator, id: string): Promise<void> {
   const known = await store.ownerStatements(

@@ -31,7 +31,7 @@ function operatorLog(): Promise<{ operation: string; subject: string; details: u
   );
 }
 
-test('creating and revoking an API key leaves rows in the audit log, without the key', async () => {
+test('creating and revoking an API key adds rows to the audit log, without the key', async () => {
   const { id, key, expiresAt } = await createApiKey(operator, crm);
   await revokeApiKey(operator, tenant.name, id);
   const rows = await auditOf(id);
@@ -53,7 +53,7 @@ test('creating and revoking an API key leaves rows in the audit log, without the
   expect(JSON.stringify(rows)).not.toContain(key.split('.')[2]);
 });
 
-test('a change of roles leaves a row with the roles before and after, and no change leaves none', async () => {
+test('a change of roles adds a row with the roles before and after; no change adds none', async () => {
   await createApiKey(operator, crm);
   await createApiKey(operator, { ...crm, roles: ['REF_R', 'CLNT_R'] });
   const user = await store.read(tenant.id, (session) =>
@@ -66,14 +66,18 @@ test('a change of roles leaves a row with the roles before and after, and no cha
   ]);
 });
 
-test('signing keys and new tenants leave rows in the operator log, which nobody can change', async () => {
+test('signing keys and new tenants add rows to the operator log, which cannot be changed', async () => {
   const before = service.keys.signingKey().kid;
   const { kid } = await runCommand(operator, 'signing-key rotate', null);
   await runCommand(operator, 'signing-key retire', { kid: before });
   await addTenant('logged');
   expect((await operatorLog()).slice(-3)).toEqual([
     { operation: 'signing-key rotate', subject: kid, details: null },
-    { operation: 'signing-key retire', subject: before, details: null },
+    {
+      operation: 'signing-key retire',
+      subject: before,
+      details: null,
+    },
     {
       operation: 'tenant create',
       subject: 'logged',
@@ -89,7 +93,7 @@ test('signing keys and new tenants leave rows in the operator log, which nobody 
   await expect(reading).rejects.toMatchObject({ sqlState: '42501' });
 });
 
-test('api-key list shows when a key was last used, and which signing key its life depends on', async () => {
+test('api-key list shows when a key was last used, and the signing key that it depends on', async () => {
   const { id, key } = await createApiKey(operator, { ...crm, user: 'used' });
   const listed = async () => (await listApiKeys(operator, tenant.name)).find((row) => row.id === id);
   expect(await listed()).toMatchObject({ lastUsedAt: null, signingKey: service.keys.signingKey().kid });
@@ -97,7 +101,7 @@ test('api-key list shows when a key was last used, and which signing key its lif
   expect(await exchange()).toMatchObject({ status: 200 });
   const used = (await listed())?.lastUsedAt;
   expect(used).toMatch(/^\d{4}-\d\d-\d\dT/);
-  // To a quarter of an hour: not every use is written.
+  // With a precision of a quarter of an hour: not every use is written.
   expect(await exchange()).toMatchObject({ status: 200 });
   expect((await listed())?.lastUsedAt).toBe(used);
 });

@@ -8,23 +8,25 @@ import { databaseOf } from '../main.ts';
 import { openStorage } from '../storage/open-storage.ts';
 import { openStore } from '../store/store.ts';
 import { type CommandName, type Commands, runCommand } from './commands.ts';
-import { askServer, isServing } from './socket.ts';
+import { callServer, isServing } from './socket.ts';
 import type { Operator } from './tenants.ts';
 
 export type Run = <Name extends CommandName>(
   name: Name,
-  takes: Commands[Name]['takes'],
-) => Promise<Commands[Name]['gives']>;
+  input: Commands[Name]['input'],
+) => Promise<Commands[Name]['result']>;
 
-/** Does commands: through the running server, which alone may touch the embedded database, or on the database itself. */
+/**
+ * Runs commands: in the running server, which has exclusive access to the embedded database, or directly on the database.
+ */
 export async function withOperator<Result>(work: (run: Run) => Promise<Result>): Promise<Result> {
   const config = readConfig(process.env);
   if (config.databaseUrl === undefined && (await isServing(config.dataDir)))
-    return work((name, takes) => askServer(config.dataDir, name, takes));
-  return onDatabase(config, (operator) => work((name, takes) => runCommand(operator, name, takes)));
+    return work((name, input) => callServer(config.dataDir, name, input));
+  return onDatabase(config, (operator) => work((name, input) => runCommand(operator, name, input)));
 }
 
-/** Works on the database itself. @throws DirectoryInUse where a server has the embedded database open. */
+/** Runs commands directly on the database. @throws DirectoryInUse if a server has the embedded database open. */
 export async function onDatabase<Result>(
   config: Config,
   work: (operator: Operator) => Promise<Result>,

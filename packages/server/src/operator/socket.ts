@@ -7,26 +7,27 @@ import { type CommandName, type Commands, isCommand, runCommand } from './comman
 import type { Operator } from './tenants.ts';
 
 /**
- * The embedded database belongs to one process, so while the server runs, the operator's commands are done by the server.
- * They come over a socket in the data directory that only the owner of the directory can open.
+ * Only one process can open the embedded database, so a running server executes the operator's commands. They are sent
+ * over a socket in the data directory that only the owner of the directory can open.
  */
 function socketIn(dataDir: string): string {
   return join(dataDir, 'operator.sock');
 }
 
-/** Takes commands until it is closed. */
+/** Accepts commands until it is closed. */
 export async function listenForCommands(dataDir: string, operator: Operator): Promise<Server> {
   const path = socketIn(dataDir);
-  // What a killed server left behind; a living one holds the lock of the database, so this process would not be here.
+  // A socket left behind by a killed server; a running server holds the lock of the database, so this process would have
+  // failed before.
   await rm(path, { force: true });
   const server = createServer(async (incoming, outgoing) => {
-    const answer = (status: number, body: unknown) => outgoing.writeHead(status).end(JSON.stringify(body));
+    const respond = (status: number, body: unknown) => outgoing.writeHead(status).end(JSON.stringify(body));
     try {
-      const { name, takes } = JSON.parse(await text(incoming));
-      if (isCommand(name)) answer(200, await runCommand(operator, name, takes));
-      else answer(400, { message: `The server does not support the command "${name}".` });
+      const { name, input } = JSON.parse(await text(incoming));
+      if (isCommand(name)) respond(200, await runCommand(operator, name, input));
+      else respond(400, { message: `The server does not support the command "${name}".` });
     } catch (error) {
-      answer(400, { message: error instanceof Error ? error.message : String(error) });
+      respond(400, { message: error instanceof Error ? error.message : String(error) });
     }
   });
   await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
@@ -49,15 +50,15 @@ export async function isServing(dataDir: string): Promise<boolean> {
   });
 }
 
-/** Has the running server do a command. @throws Error with the sentence of the server, or because it has stopped */
-export async function askServer<Name extends CommandName>(
+/** Runs a command in the running server. @throws Error with the message of the server, or if it has stopped */
+export async function callServer<Name extends CommandName>(
   dataDir: string,
   name: Name,
-  takes: Commands[Name]['takes'],
-): Promise<Commands[Name]['gives']> {
-  const answer = await send(socketIn(dataDir), JSON.stringify({ name, takes }));
-  const body = JSON.parse(answer.body);
-  if (answer.status !== 200) throw new Error(body.message);
+  input: Commands[Name]['input'],
+): Promise<Commands[Name]['result']> {
+  const response = await send(socketIn(dataDir), JSON.stringify({ name, input }));
+  const body = JSON.parse(response.body);
+  if (response.status !== 200) throw new Error(body.message);
   return body;
 }
 

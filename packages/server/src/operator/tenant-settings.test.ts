@@ -8,7 +8,7 @@ const { store } = await testStore();
 const operator = { service: { store } };
 const set = (setting: string, value: string) => setTenantSetting(operator, { tenant: 'alpha', setting, value });
 
-test('tenant set › changes one setting, which every process goes by within seconds', async () => {
+test('tenant set › changes one setting, which every process applies within seconds', async () => {
   let now = 1_000;
   const directory = new Directory(store, { now: () => now });
   expect(await directory.tenant('alpha')).toMatchObject({
@@ -26,23 +26,23 @@ test('tenant set › changes one setting, which every process goes by within sec
   expect(await directory.tenant('beta')).toMatchObject({ currency: 'USD', settings: { wipEvents: false } });
 });
 
-test('tenant set › stores what differs only, so that a later default reaches a tenant that has not chosen', async () => {
+test('tenant set › only stores changed settings, so that new defaults apply to the others', async () => {
   await set('selfApproval', 'on');
   const { rows } = await store.ownerStatements(`select settings from tenant where name = 'alpha'`);
   expect(rows).toEqual([{ settings: { wipEvents: true, selfApproval: true } }]);
 });
 
-test('tenant set › changes nothing where the tenant, the setting or the value is wrong', async () => {
+test('tenant set › changes nothing if the tenant, the setting or the value is invalid', async () => {
   const before = await showTenantSettings(operator, 'alpha');
   await expect(set('timeZone', 'Mars/Olympus')).rejects.toThrow('"Mars/Olympus" is not a valid timeZone');
   await expect(set('colour', 'red')).rejects.toThrow('"colour" is not a setting of tenants.');
-  const nobody = setTenantSetting(operator, { tenant: 'nobody', setting: 'wipEvents', value: 'on' });
-  await expect(nobody).rejects.toThrow('There is no tenant nobody.');
+  const unknownTenant = setTenantSetting(operator, { tenant: 'nobody', setting: 'wipEvents', value: 'on' });
+  await expect(unknownTenant).rejects.toThrow('There is no tenant nobody.');
   await expect(showTenantSettings(operator, 'nobody')).rejects.toThrow('There is no tenant nobody.');
   expect(await showTenantSettings(operator, 'alpha')).toEqual(before);
 });
 
-test('a tenant whose stored settings are invalid cannot be read, and the error says which one is', async () => {
+test('a tenant whose stored settings are invalid cannot be read, and the error names the setting', async () => {
   await store.system((transaction) =>
     transaction.all(sql`update tenant set settings = '{"allowedAddresses": ["x"]}' where name = 'beta'`),
   );

@@ -6,7 +6,7 @@ import type { Operator } from './tenants.ts';
 export interface SettingChange {
   readonly tenant: string;
   readonly setting: string;
-  /** As typed on the command line. */
+  /** As written on the command line. */
   readonly value: string;
 }
 
@@ -35,7 +35,7 @@ export async function setTenantSetting(
       // The database has its own list of time zones.
       await transaction.all(sql`select now() at time zone ${timeZone}`).catch((error) => {
         if (!(error instanceof DatabaseError) || error.sqlState !== '22023') throw error;
-        throw new Error(`The database does not know the time zone ${timeZone}. Set another one.`);
+        throw new Error(`The database does not support the time zone ${timeZone}. Set another one.`);
       });
     }
     const stored = await transaction.first(sql<StoredTenant>`

@@ -10,41 +10,41 @@ import { UniqueViolation } from '../store/errors.ts';
 import { recordOperatorAct } from '../store/operator-log.ts';
 
 export interface NewTenant {
-  /** The name that calls carry in the `Tenant` header. */
+  /** The name in the `Tenant` header of requests. */
   readonly name: string;
   readonly displayName: string;
   /** ISO 4217. */
   readonly currency: string;
-  /** IANA. */
+  /** IANA time zone. */
   readonly timeZone: string;
   /** ISO 3166 alpha-2, of the firm's first legal entity. */
   readonly country: string;
 }
 
 /**
- * Makes a tenant and the firm's first legal entity, which every client is billed by.
+ * Creates a tenant and the firm's first legal entity, which bills all clients.
  *
- * @throws Error with a sentence where the name is taken or has another form.
+ * @throws Error with a sentence if the name is invalid or already used.
  */
-export async function createTenant({ service }: Operator, wanted: NewTenant): Promise<Tenant> {
-  if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(wanted.name)) {
+export async function createTenant({ service }: Operator, input: NewTenant): Promise<Tenant> {
+  if (!new RegExp(schemaOf('TenantName').pattern ?? '').test(input.name)) {
     throw new Error('The name of a tenant has 2 to 63 of a-z, 0-9 and _, and starts with a letter.');
   }
-  parseSetting('timeZone', wanted.timeZone);
-  parseSetting('currency', wanted.currency);
-  if (!new RegExp(schemaOf('Country').pattern ?? '').test(wanted.country)) {
-    throw new Error(`"${wanted.country}" is not a valid country, which is an ISO 3166-1 alpha-2 code, such as US.`);
+  parseSetting('timeZone', input.timeZone);
+  parseSetting('currency', input.currency);
+  if (!new RegExp(schemaOf('Country').pattern ?? '').test(input.country)) {
+    throw new Error(`"${input.country}" is not a valid country, which is an ISO 3166-1 alpha-2 code, such as US.`);
   }
-  const tenant = await insertTenant(service, wanted);
+  const tenant = await insertTenant(service, input);
   await asOperator(service, tenant, 'tenant create', (unit) =>
     unit.plan((plan) =>
       plan.create(org, {
-        name: wanted.displayName,
-        legalName: wanted.displayName,
+        name: input.displayName,
+        legalName: input.displayName,
         code: 'MAIN',
-        currency: wanted.currency,
-        country: wanted.country,
-        timeZone: wanted.timeZone,
+        currency: input.currency,
+        country: input.country,
+        timeZone: input.timeZone,
         fiscalYearStartMonth: 1,
       }),
     ),
@@ -52,30 +52,30 @@ export async function createTenant({ service }: Operator, wanted: NewTenant): Pr
   return tenant;
 }
 
-/** What an operator's command works on. */
+/** The resources that an operator's command works on. */
 export interface Operator {
   readonly service: Pick<Service, 'store' | 'storage' | 'vault' | 'tokens' | 'keys' | 'directory'>;
 }
 
-async function insertTenant({ store }: Operator['service'], wanted: NewTenant): Promise<Tenant> {
+async function insertTenant({ store }: Operator['service'], input: NewTenant): Promise<Tenant> {
   try {
     const tenant = await store.system(async (transaction) => {
       const inserted = await transaction.first(sql<Omit<Tenant, 'settings'> & { settings: unknown }>`
         insert into tenant (name, display_name, currency, time_zone)
-        values (${wanted.name}, ${wanted.displayName}, ${wanted.currency}, ${wanted.timeZone})
+        values (${input.name}, ${input.displayName}, ${input.currency}, ${input.timeZone})
         returning id, name, currency, time_zone as "timeZone", settings`);
-      await recordOperatorAct(transaction, { operation: 'tenant create', subject: wanted.name, details: wanted });
+      await recordOperatorAct(transaction, { operation: 'tenant create', subject: input.name, details: input });
       return inserted;
     });
     if (tenant === undefined) throw new Error('The tenant was not created.');
     return { ...tenant, settings: readTenantSettings(tenant.settings) };
   } catch (error) {
-    if (error instanceof UniqueViolation) throw new Error(`The tenant ${wanted.name} already exists.`);
+    if (error instanceof UniqueViolation) throw new Error(`The tenant ${input.name} already exists.`);
     throw error;
   }
 }
 
-/** The tenant with the name. @throws Error with a sentence where there is none. */
+/** Returns the tenant with the name. @throws Error with a sentence if it does not exist. */
 export async function tenantNamed(
   { service }: { readonly service: Pick<Operator['service'], 'directory'> },
   name: string,
@@ -85,7 +85,7 @@ export async function tenantNamed(
   return tenant;
 }
 
-/** One transaction of the operator's for a tenant, audited as such. */
+/** Runs one transaction of the operator for a tenant, audited as the operator. */
 export function asOperator<T>(
   { store, vault }: Operator['service'],
   tenant: Tenant,

@@ -7,13 +7,13 @@ import type { FirmCalls } from './firm-calls.ts';
 const path = '/api/v1/event-subscriptions';
 
 export interface ListenOptions {
-  /** Types of rows; all that the catalog enables, where it is empty. */
+  /** Entity types; if empty, all that the catalog enables. */
   readonly types: readonly string[];
-  /** Writes a line. */
+  /** Prints a line. */
   readonly print: (line: string) => void;
 }
 
-/** Until it is closed, receives events on this machine. */
+/** Receives events on this machine until it is closed. */
 export interface Listening {
   /** Removes the subscriptions. */
   close(): Promise<void>;
@@ -26,9 +26,9 @@ interface CatalogEntry {
 }
 
 /**
- * Subscribes a receiver on this machine to events, and verifies and prints what arrives.
+ * Subscribes a receiver on this machine to events, and verifies and prints what it receives.
  *
- * @throws Error with a sentence where the server does not deliver to this machine, or has no such events.
+ * @throws Error with a sentence if the server does not deliver to this machine, or has no such events.
  */
 export async function listenForEvents({ call }: FirmCalls, { types, print }: ListenOptions): Promise<Listening> {
   const { secret } = await call<{ secret: string }>('GET', `${path}/webhook/secret`);

@@ -6,14 +6,14 @@ type Attributes = Readonly<Record<string, unknown>>;
 
 interface Sample {
   readonly operations: readonly Operation[];
-  /** A new row, whose unique values end in the text. */
+  /** Attributes of a new row, whose unique values end with the suffix. */
   readonly create: (calls: FirmCalls, suffix: string) => Promise<Attributes>;
   readonly change?: Attributes;
 }
 
 const all = ['CREATE', 'UPDATE', 'DELETE'] as const;
 
-/** Rows that can be created without much else, written as records. */
+/** Rows with few required fields, written as records. */
 const samples: Readonly<Record<string, Sample>> = {
   Client: {
     operations: all,
@@ -66,10 +66,10 @@ interface WriteResult {
 }
 
 /**
- * Makes a real change that emits the event: it creates a row, and changes or deactivates that.
+ * Makes a real change that emits the event: creates a row, and changes or deactivates it.
  *
  * @returns the ID of the row.
- * @throws Error with a sentence where there is no such trigger, or the change is rejected.
+ * @throws Error with a sentence if the event cannot be triggered, or the change is rejected.
  */
 export async function triggerEvent(calls: FirmCalls, event: string): Promise<string> {
   const [type = '', operation = ''] = event.split('.');

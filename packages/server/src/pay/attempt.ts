@@ -7,9 +7,9 @@ import type { Session, Transaction } from '../store/store.ts';
 import type { PayMethod, PaymentOrder } from './processor.ts';
 
 /**
- * - `OPEN`: the processor was told, or is about to be, and the link is PROCESSING.
+ * - `OPEN`: the order was sent to the processor, or is about to be, and the link is PROCESSING.
  * - `DECLINED`: nothing was captured, and the link was released.
- * - Others: there is a payment, which has had this result.
+ * - Others: a payment with this status exists.
  */
 export type AttemptStatus = 'OPEN' | 'DECLINED' | 'PENDING' | 'COMPLETED' | 'FAILED' | 'RETURNED';
 
@@ -37,10 +37,10 @@ export interface Attempt {
   readonly pageUrl: string;
 }
 
-/** What a payer submitted. */
+/** The payment details that a payer submitted. */
 export interface AttemptRequest {
   readonly method: PayMethod;
-  /** Where the link leaves it to the payer. */
+  /** If the link lets the payer choose it. */
   readonly amount: Decimal | undefined;
   readonly payerName: string;
   readonly payerEmail: string | null;
@@ -53,10 +53,10 @@ export interface AttemptRequest {
 /** One transaction of changes for the tenant of the link. */
 export type Write = <T>(work: (unit: UnitOfWork) => Promise<T>) => Promise<T>;
 
-/** How long the processor has to take an order before somebody else looks what became of it, in seconds. */
+/** Time that the processor has to accept an order before other requests check its state, in seconds. */
 export const submitSeconds = 30;
 
-/** Takes a link for one payer. @returns undefined where it can no longer be paid, or somebody else is paying it. */
+/** Reserves a link for one payer. @returns undefined if it can no longer be paid, or another payer is paying it. */
 export function beginAttempt(write: Write, linkId: string, request: AttemptRequest): Promise<Attempt | undefined> {
   return write(async (unit) => {
     const link = await unit.plan((plan) => {
@@ -67,7 +67,7 @@ export function beginAttempt(write: Write, linkId: string, request: AttemptReque
     });
     if (link === undefined) return undefined;
     const amount = link.amount ?? request.amount;
-    if (amount === undefined) throw new Error('An attempt to pay a link without an amount needs one.');
+    if (amount === undefined) throw new Error('An attempt to pay a link without an amount requires one.');
     const id = newId();
     await unit.transaction.all(sql`
       insert into payment_attempt (tenant_id, id, quick_payment_link_id, processor, method, amount, currency, payer_name,
@@ -95,13 +95,13 @@ export function lockAttempt(transaction: Transaction, tenantId: number, id: stri
   return transaction.first<Attempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.id = ${id} for update of a`);
 }
 
-/** The attempt that decides about a link: the one that was not declined, or the last one. */
+/** Returns the attempt that determines the state of a link: the one that was not declined, or the last one. */
 export function latestAttempt(session: Session, tenantId: number, linkId: string): Promise<Attempt | undefined> {
   return session.first<Attempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.quick_payment_link_id = ${linkId}
     order by a.status = 'DECLINED', a.id desc limit 1`);
 }
 
-/** Attempts of which it is time to hear what became of them. */
+/** Returns attempts whose state must be checked now. */
 export function dueAttempts(
   session: Session,
   tenantId: number,
@@ -113,8 +113,8 @@ export function dueAttempts(
 }
 
 /**
- * Takes the right to ask for an open attempt in between, so that the many who look at a page do not ask for it all at once.
- * One that has not reached the processor yet is left alone.
+ * Claims the next check of an open attempt, so that concurrent page views do not all query the processor. An attempt that
+ * has not reached the processor yet is not checked.
  */
 export async function claimCheck(transaction: Transaction, tenantId: number, id: string): Promise<boolean> {
   const claimed = await transaction.first(sql`
@@ -126,10 +126,13 @@ export async function claimCheck(transaction: Transaction, tenantId: number, id:
   return claimed !== undefined;
 }
 
-/** How long a bank can take a debit back, in days. */
+/** Number of days in which a bank can return a debit. */
 const returnDays = 60;
 
-/** When to ask for an attempt again, in seconds: soon after it changed, then ever more rarely. Null where nothing can change any more. */
+/**
+ * Seconds until the state of an attempt is checked again: soon after a change, then at growing intervals. Null if its
+ * state is final.
+ */
 export function secondsToNextCheck(
   { status, method, createdAt }: Pick<Attempt, 'status' | 'method' | 'createdAt'>,
   checks: number,
@@ -143,7 +146,7 @@ export function secondsToNextCheck(
   return age < returnDays ? seconds : null;
 }
 
-/** What the processor is told of an attempt. */
+/** Creates the order for the processor. */
 export function orderOf(tenant: string, attempt: Attempt): PaymentOrder {
   const { id, reference, method, amount, currency, payerName, payerEmail, description, pageUrl, createdAt } = attempt;
   return {

@@ -11,7 +11,7 @@ const { invoiceOf, linkOf, newClient, owing, pay, payments } = await payingFirm(
 const browser = await startBrowser();
 afterAll(() => browser.close());
 
-/** With `SCREENSHOTS=<folder>` every page that a test ends on is kept there, to be looked at. */
+/** With `SCREENSHOTS=<folder>`, stores a picture of the last page of every test there. */
 const folder = process.env.SCREENSHOTS;
 if (folder !== undefined) mkdirSync(folder, { recursive: true });
 
@@ -22,13 +22,13 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
   let page: Page;
   const faults: string[] = [];
 
-  /** A browser of a payer of its own. */
+  /** Opens a separate browser context for a payer. */
   async function open(options: object = {}): Promise<Page> {
     context = await browser.newContext({ viewport, ...options });
     page = await context.newPage();
     faults.length = 0;
     page.on('console', (message) => {
-      // The browser notes every status of 400 and above as a failed load.
+      // The browser reports every status of 400 and above as a failed load.
       if (!message.text().startsWith('Failed to load resource: the server responded with')) faults.push(message.text());
     });
     page.on('request', (request) => {
@@ -37,8 +37,8 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     return page;
   }
 
-  /** The page has no fault, nothing sticks out to the side, and everything to be pressed is large enough. */
-  async function look(what: string): Promise<void> {
+  /** Checks that the page has no errors, nothing overflows horizontally, and all controls are large enough. */
+  async function checkPage(what: string): Promise<void> {
     if (folder !== undefined) await page.screenshot({ path: `${folder}/${name}-${what}.png`, fullPage: true });
     const root = 'document.documentElement';
     expect(await page.evaluate(`${root}.scrollWidth <= ${root}.clientWidth`)).toBe(true);
@@ -70,18 +70,18 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     });
     await open();
     await page.goto(`${server.address}${link.path}`);
-    // Only what belongs to the chosen way of paying is shown.
+    // Only the fields of the selected payment method are visible.
     expect(await page.getByLabel('Card number').isVisible()).toBe(false);
-    await look('form');
+    await checkPage('form');
     await page.getByLabel('US bank account').check();
     expect(await page.getByLabel('Routing number').isVisible()).toBe(true);
-    await look('form-bank');
+    await checkPage('form-bank');
     await fillCard();
     expect(await page.getByLabel('Routing number').isVisible()).toBe(false);
-    await look('form-card');
+    await checkPage('form-card');
     await submit();
     expect(await heading()).toBe('Receipt');
-    await look('receipt');
+    await checkPage('receipt');
     await page.reload();
     expect(await heading()).toBe('Receipt');
     await page.goBack();
@@ -93,7 +93,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await payments(client.id)).toHaveLength(1);
   });
 
-  test('mistakes: the summary has the focus, and leads to the fields', async () => {
+  test('errors: the summary is focused and links to the fields', async () => {
     const client = await newClient();
     const link = await linkOf(client.ref, { note: 'Retainer for 2026' });
     await open();
@@ -101,17 +101,17 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await page.getByLabel('Amount').fill('12,50');
     await page.getByLabel('Card', { exact: true }).check();
     await submit();
-    await look('mistakes');
+    await checkPage('mistakes');
     expect(await page.evaluate(`document.activeElement.getAttribute('role')`)).toBe('alert');
     await page.getByRole('link', { name: 'Enter the card number.' }).click();
     expect(await page.evaluate('document.activeElement.id')).toBe('cardNumber');
     expect(await page.getByLabel('Card number').getAttribute('aria-invalid')).toBe('true');
     expect(await page.getByLabel('Amount').inputValue()).toBe('12,50');
     await page.goto(`${server.address}${link.path}`);
-    await look('amount');
+    await checkPage('amount');
   });
 
-  test('the keyboard alone pays', async () => {
+  test('a payment with the keyboard only', async () => {
     const { client, link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
@@ -137,33 +137,33 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await fillCard('4000000000000002');
     await submit();
     expect(await page.getByRole('alert').textContent()).toContain('did not go through');
-    await look('declined');
+    await checkPage('declined');
     await fillCard();
     await submit();
     expect(await heading()).toBe('Receipt');
   });
 
-  test('a challenge, and somebody else who looks meanwhile', async () => {
+  test('a challenge, and another payer who opens the page meanwhile', async () => {
     const { link } = await owing();
     await open();
     await page.goto(`${server.address}${link.path}`);
     await fillCard('4000000000003220');
     await submit();
     await page.getByRole('heading', { name: 'Confirm the payment' }).waitFor();
-    await look('challenge');
+    await checkPage('challenge');
     await page.goto(`${server.address}${link.path}`);
-    await look('unfinished');
+    await checkPage('unfinished');
     await page.getByRole('link', { name: 'Continue' }).click();
     const [payerContext, payerPage] = [context, page];
     await open();
     await page.goto(`${server.address}${link.path}`);
     expect(await heading()).toBe('Payment in progress');
-    await look('in-progress');
+    await checkPage('in-progress');
     await payerPage.getByRole('button', { name: 'Confirm' }).click();
     await payerPage.getByRole('heading', { name: 'Receipt' }).waitFor();
-    // The other page looks again by itself.
+    // The other page reloads automatically.
     await page.getByRole('heading', { name: 'This link was already used' }).waitFor({ timeout: 60_000 });
-    await look('used');
+    await checkPage('used');
     await payerContext.close();
   });
 
@@ -178,7 +178,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     await page.getByLabel('Name').fill(payerDetails.payerName);
     await submit();
     expect(await heading()).toBe('Payment on its way');
-    await look('pending');
+    await checkPage('pending');
   });
 
   test('double submit', async () => {
@@ -191,7 +191,7 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     expect(await payments(client.id)).toHaveLength(1);
   });
 
-  test('the ends of links, and a token that leads nowhere', async () => {
+  test('final states of links, and an unknown token', async () => {
     const [used, expired, cancelled, invalidated] = [await owing(), await owing(), await owing(), await owing()];
     await new TestPayer(server.address).pay(used.link.path, goodCard);
     await server.store.write(server.tenant.id, (transaction) =>
@@ -212,12 +212,12 @@ describe.each(Object.entries(sizes))('on a %s', (name, viewport) => {
     ] as const) {
       await page.goto(`${server.address}${path}`);
       expect(await heading()).toBe(text);
-      await look(what);
+      await checkPage(what);
     }
     const { link } = await owing();
     await page.goto(`${server.address}${link.path}`);
     await fillCard('4000000000000002');
     await submit();
-    await look('dark-declined');
+    await checkPage('dark-declined');
   });
 });

@@ -11,7 +11,7 @@ import { SandboxProcessor } from './sandbox.ts';
 import { settle } from './settle.ts';
 import { accountOf, disagreements, formKeyIn, goodCard, payerDetails, payingFirm, tickOf } from './testing.ts';
 
-/** The time of the sandbox, and what goes wrong on the way to it. */
+/** The time of the sandbox, and simulated network failures. */
 let now = Temporal.Now.instant();
 let trouble: 'none' | 'before' | 'after' | 'down' = 'none';
 
@@ -41,7 +41,7 @@ const { processor } = service;
 if (processor === undefined) throw new Error('There is no processor.');
 const write = pageWrites(service, tenant, 'test');
 
-/** Lets everything be due, and runs the task of the clock. */
+/** Makes all attempts due, and runs the clock task. */
 async function tick(): Promise<void> {
   await store.write(tenant.id, (transaction) =>
     transaction.all(sql`update payment_attempt set next_check_at = now() - interval '1 second'
@@ -68,8 +68,8 @@ describe('a payment from a bank account', () => {
     expect(sent.text).toContain('Payment on its way');
     expect(await linkStatus(link.id)).toBe('USED');
     expect(await invoice(invoiceId)).toMatchObject({ amountPending: '800.00', amountDue: '800.00', status: 'POSTED' });
-    const [made] = await payments(client.id);
-    expect(await payment(made?.id ?? '')).toMatchObject({
+    const [found] = await payments(client.id);
+    expect(await payment(found?.id ?? '')).toMatchObject({
       status: 'PENDING',
       method: 'ACH',
       last4: '6789',
@@ -78,17 +78,17 @@ describe('a payment from a bank account', () => {
       allocations: [{ invoiceId, amount: '800.00' }],
     });
     await tick();
-    expect(await payment(made?.id ?? '')).toMatchObject({ status: 'PENDING' });
+    expect(await payment(found?.id ?? '')).toMatchObject({ status: 'PENDING' });
     later(11);
     await tick();
-    expect(await payment(made?.id ?? '')).toMatchObject({ status: 'COMPLETED', settledAt: expect.any(String) });
+    expect(await payment(found?.id ?? '')).toMatchObject({ status: 'COMPLETED', settledAt: expect.any(String) });
     expect(await invoice(invoiceId)).toMatchObject({ amountPending: '0.00', amountDue: '0.00', status: 'PAID' });
     expect((await browser.get(link.path)).text).toContain('The payment is complete');
     expect(await balances(client.id)).toMatchObject({ outstandingBalance: '0.00' });
     await expectAgreement();
   });
 
-  test('is pending, then failed: the invoice is open, and the link stays used', async () => {
+  test('is pending, then failed: the invoice is open, and the link remains used', async () => {
     const { client, invoiceId, link } = await owing('80.00');
     const browser = payer();
     await browser.pay(link.path, accountOf('000222222227'));
@@ -112,8 +112,8 @@ describe('a payment from a bank account', () => {
     expect(await invoice(invoiceId)).toMatchObject({ status: 'PAID' });
     later(11);
     await tick();
-    const [made] = await payments(client.id);
-    expect(await payment(made?.id ?? '')).toMatchObject({
+    const [found] = await payments(client.id);
+    expect(await payment(found?.id ?? '')).toMatchObject({
       status: 'RETURNED',
       failureCode: 'R10',
       returnedAt: expect.any(String),
@@ -127,20 +127,20 @@ describe('a payment from a bank account', () => {
     await expectAgreement();
   });
 
-  test('that was returned before anybody looked was completed first', async () => {
+  test('that was returned before the first check was completed first', async () => {
     const { client, link } = await owing('80.00');
     await payer().pay(link.path, accountOf('000333333335'));
     const [attempt] = await attempts(link.id);
     const atProcessor = { reference: 'late-1', cardBrand: null, last4: '3335', fee: parseDecimal('0.64') };
     const returned = { state: 'returned', ...atProcessor, code: 'R10', message: 'Not authorized.' } as const;
     await settle(write, attempt?.id ?? '', returned, log);
-    const [made] = await payments(client.id);
-    const { status, settledAt, returnedAt } = await payment(made?.id ?? '');
+    const [found] = await payments(client.id);
+    const { status, settledAt, returnedAt } = await payment(found?.id ?? '');
     expect([status, settledAt !== null, returnedAt !== null]).toEqual(['RETURNED', true, true]);
     await expectAgreement();
   });
 
-  test('is asked for until sixty days have passed', () => {
+  test('is checked until sixty days have passed', () => {
     const attempt = { status: 'COMPLETED', method: 'ACH', createdAt: '2026-01-01T00:00:00.000Z' } as const;
     expect(secondsToNextCheck(attempt, 0, '2026-01-01T00:01:00.000Z')).toBe(15);
     expect(secondsToNextCheck(attempt, 30, '2026-03-01T00:00:00.000Z')).toBe(86_400);
@@ -150,7 +150,7 @@ describe('a payment from a bank account', () => {
 });
 
 describe('an attempt that hangs', () => {
-  test('before the processor heard of it is released, and what arrives late captures nothing', async () => {
+  test('before the processor received it is released, and a late order captures nothing', async () => {
     const { client, link } = await owing();
     const browser = payer();
     trouble = 'before';
@@ -158,7 +158,7 @@ describe('an attempt that hangs', () => {
     expect(sent.text).toContain('We are waiting for the result of your payment');
     expect(sent.text).toContain('http-equiv="refresh" content="5;');
     trouble = 'none';
-    // Its process may still be about to submit it.
+    // Its process may still submit it.
     await browser.get(link.path);
     expect(await linkStatus(link.id)).toBe('PROCESSING');
     const [open] = await attempts(link.id);
@@ -178,7 +178,7 @@ describe('an attempt that hangs', () => {
     await expectAgreement();
   });
 
-  test('after the money was captured is finished, once, however many look at the same time', async () => {
+  test('after the money was captured is completed once, however many check at the same time', async () => {
     const { client, link } = await owing();
     const browser = payer();
     trouble = 'after';
@@ -194,7 +194,7 @@ describe('an attempt that hangs', () => {
     await expectAgreement();
   });
 
-  test('is finished by whoever looks at the page, once its time is over', async () => {
+  test('is completed by any page view after its time limit', async () => {
     const { client, link } = await owing();
     const browser = payer();
     trouble = 'after';
@@ -208,7 +208,7 @@ describe('an attempt that hangs', () => {
     expect(await payments(client.id)).toHaveLength(1);
   });
 
-  test('while the processor is out of reach waits, and is finished when it is back', async () => {
+  test('while the processor is unreachable waits, and is completed once it is available', async () => {
     const { client, link } = await owing();
     trouble = 'after';
     await payer().pay(link.path, goodCard);
@@ -223,7 +223,7 @@ describe('an attempt that hangs', () => {
     await expectAgreement();
   });
 
-  test('with a challenge that nobody answers is released when that has expired', async () => {
+  test('with an unanswered challenge is released after the challenge has expired', async () => {
     const { link } = await owing();
     const browser = payer();
     await browser.submit(link.path, { ...goodCard, ...payerDetails, cardNumber: '4000000000003220' });
@@ -236,7 +236,7 @@ describe('an attempt that hangs', () => {
   });
 });
 
-describe('money that comes although the link was released', () => {
+describe('money that is captured although the link was released', () => {
   const captured: Progress = {
     state: 'captured',
     reference: 'stray-1',
@@ -245,7 +245,7 @@ describe('money that comes although the link was released', () => {
     fee: parseDecimal('1.00'),
   };
 
-  test('pays the link where it still can', async () => {
+  test('pays the link if it can still be paid', async () => {
     const { client, link } = await owing();
     await payer().pay(link.path, { ...goodCard, cardNumber: '4000000000000002' });
     const [attempt] = await attempts(link.id);
@@ -255,7 +255,7 @@ describe('money that comes although the link was released', () => {
     await expectAgreement();
   });
 
-  test('is reported for a refund where somebody else has paid', async () => {
+  test('is reported for a refund if another payment was made', async () => {
     const { client, link } = await owing();
     const browser = payer();
     await browser.pay(link.path, { ...goodCard, cardNumber: '4000000000000002' });
@@ -270,7 +270,7 @@ describe('money that comes although the link was released', () => {
   });
 });
 
-test('the log of payments says neither tokens nor numbers', async () => {
+test('the log of payments contains neither tokens nor card or account numbers', async () => {
   lines.length = 0;
   const { link } = await owing();
   const browser = payer();

@@ -15,7 +15,7 @@ export interface FormPage {
   readonly isTest: boolean;
 }
 
-/** What is owed, and the form to pay it. */
+/** Renders the amount due, and the form to pay it. */
 export function formPage({ link, shape, entered, errors, formKey, isTest }: FormPage): string {
   const { orgName, clientName, amount, currency, note } = link;
   const declined = link.attempt?.status === 'DECLINED' && errors.length === 0 ? link.attempt : undefined;
@@ -36,18 +36,18 @@ ${invoiceTable(link)}
 ${pendingNotice(link)}
 <form method="post" novalidate>
 <input type="hidden" name="formKey" value="${formKey}">
-${shape.asksAmount && amountField(currency, entered, errors)}
+${shape.requiresAmount && amountField(currency, entered, errors)}
 ${methodFields(shape, entered, errors)}
-${shape.asksDetails && shape.methods.includes('CARD') && cardFields(errors)}
-${shape.asksDetails && shape.methods.includes('ACH') && accountFields(errors)}
+${shape.requiresDetails && shape.methods.includes('CARD') && cardFields(errors)}
+${shape.requiresDetails && shape.methods.includes('ACH') && accountFields(errors)}
 <fieldset><legend>Your details</legend>
 ${field({ name: 'payerName', label: 'Name', errors, value: entered.payerName, autocomplete: 'name', required: true })}
 ${field({ name: 'payerEmail', label: 'Email (optional)', errors, value: entered.payerEmail, autocomplete: 'email', type: 'email' })}
 </fieldset>
-<button type="submit">${shape.asksDetails ? heading : 'Continue to the payment'}</button>
+<button type="submit">${shape.requiresDetails ? heading : 'Continue to the payment'}</button>
 </form>
 </div>
-${isTest && shape.asksDetails && testNumbers(shape)}`;
+${isTest && shape.requiresDetails && testNumbers(shape)}`;
   return layout({ title: `${hasProblem ? 'Error: ' : ''}${heading} – ${orgName}`, orgName, isTest, body });
 }
 
@@ -165,7 +165,7 @@ function errorOf(name: FieldName, errors: readonly FieldError[]): Content {
   return error !== undefined && html`<span class="error" id="${name}-error">${error.message}</span>`;
 }
 
-/** The sandbox's numbers, where payers can copy them. */
+/** The test numbers of the sandbox, for payers to copy. */
 function testNumbers({ methods }: FormShape): Html {
   return html`<div class="card"><details><summary>Test numbers</summary>
 <p>No money moves. Other numbers are declined.</p>

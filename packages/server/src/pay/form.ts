@@ -18,7 +18,7 @@ export interface FieldError {
   readonly message: string;
 }
 
-/** What the form shows again after a mistake. Numbers of cards and accounts are entered anew. */
+/** The values that the form shows again after an error. Card and account numbers must be entered again. */
 export interface Entered {
   readonly amount: string;
   readonly method: PayMethod | undefined;
@@ -34,15 +34,15 @@ export interface Submitted {
   readonly details: PayDetails | undefined;
 }
 
-/** What the form asks for. */
+/** The fields of the form. */
 export interface FormShape {
   readonly currency: string;
-  readonly asksAmount: boolean;
+  readonly requiresAmount: boolean;
   readonly methods: readonly PayMethod[];
-  readonly asksDetails: boolean;
+  readonly requiresDetails: boolean;
 }
 
-/** Reads a form. @returns what was submitted, or what is wrong with it */
+/** Parses a form. @returns the submitted details, or the errors */
 export function readForm(
   fields: URLSearchParams,
   shape: FormShape,
@@ -56,11 +56,11 @@ export function readForm(
     return undefined;
   };
 
-  const amount = shape.asksAmount ? check('amount', readAmount(text('amount'), shape.currency)) : undefined;
+  const amount = shape.requiresAmount ? check('amount', readAmount(text('amount'), shape.currency)) : undefined;
   const [only] = shape.methods;
   const chosen = shape.methods.length === 1 ? only : shape.methods.find((one) => one === text('method'));
   const method = check('method', chosen ?? new Mistake('Choose how to pay.'));
-  const details = shape.asksDetails && method !== undefined ? readDetails(method, text, check, today) : undefined;
+  const details = shape.requiresDetails && method !== undefined ? readDetails(method, text, check, today) : undefined;
   const payerName = check('payerName', readName(text('payerName')));
   const payerEmail = check('payerEmail', readEmail(text('payerEmail')));
   const entered = { amount: text('amount'), method, payerName: text('payerName'), payerEmail: text('payerEmail') };
@@ -79,16 +79,16 @@ class Mistake {
 
 type Check = <T>(field: FieldName, result: T | Mistake) => T | undefined;
 
-/** The largest amount that a payer can enter: what processors take at most. */
+/** The largest amount that a payer can enter, which is the maximum of processors. */
 const largestAmount = parseDecimal('999999.99');
 
-/** An amount as people write it: 1250, 1250.5, 1,250.50, $1,250.50, with spaces around. */
+/** Parses an amount in common notations: 1250, 1250.5, 1,250.50, $1,250.50, with surrounding spaces. */
 export function readAmount(text: string, currency: string): Decimal | Mistake {
   if (text === '') return new Mistake('Enter the amount to pay.');
   const numeral = text.replace(/^(\p{Sc}|[A-Z]{3})\s*/u, '');
   const isWellFormed = /^(\d{1,15}|\d{1,3}(,\d{3}){1,4})(\.\d{1,3})?$/.test(numeral);
   if (!isWellFormed) return new Mistake('Enter the amount in digits, such as 1250.00.');
-  // More than two places are not kept, whatever the currency.
+  // At most two places are stored, whatever the currency.
   const places = Math.min(2, placesOf(currency));
   const value = parseDecimal(numeral.replaceAll(',', ''));
   if ((numeral.split('.')[1] ?? '').length > places)
@@ -129,7 +129,7 @@ function readCardNumber(text: string): string | Mistake {
   return digits;
 }
 
-/** The last digit of a card number follows from the others (ISO/IEC 7812). */
+/** The last digit of a card number is a checksum (ISO/IEC 7812). */
 function passesLuhn(digits: string): boolean {
   let total = 0;
   for (const [index, digit] of [...digits].reverse().entries()) {
@@ -139,7 +139,7 @@ function passesLuhn(digits: string): boolean {
   return total % 10 === 0;
 }
 
-/** The month in which a card expires, as 2030-12. */
+/** The expiry month of a card, such as 2030-12. */
 function readExpiry(text: string, today: Temporal.PlainDate): string | Mistake {
   if (text === '') return new Mistake('Enter the expiry date of the card.');
   const [, month = '', year = ''] = /^(\d{1,2}) ?[/.-]? ?(\d{4}|\d{2})$/.exec(text) ?? [];
@@ -164,7 +164,7 @@ function readRoutingNumber(text: string): string | Mistake {
   return digits;
 }
 
-/** The ninth digit of a routing number follows from the others (American Bankers Association). */
+/** The ninth digit of a routing number is a checksum (American Bankers Association). */
 function isRoutingNumber(digits: string): boolean {
   const total = [...digits].reduce((sum, digit, index) => sum + Number(digit) * ([3, 7, 1][index % 3] ?? 0), 0);
   return total > 0 && total % 10 === 0;
@@ -176,7 +176,7 @@ function readAccountNumber(text: string): string | Mistake {
   return /^\d{4,17}$/.test(digits) ? digits : new Mistake('The account number has 4 to 17 digits.');
 }
 
-/** Control characters, and halves of surrogate pairs, which cannot be stored. */
+/** Control characters and unpaired surrogates, which cannot be stored. */
 const unstorable = /[\p{Cc}\p{Cs}]/u;
 
 function readName(text: string): string | Mistake {
@@ -185,7 +185,7 @@ function readName(text: string): string | Mistake {
   return text.length <= 200 ? text : new Mistake('The name can have 200 characters at most.');
 }
 
-/** Null where none was given. */
+/** Null if none was entered. */
 function readEmail(text: string): string | null | Mistake {
   if (text === '') return null;
   const isAddress = /^[^\s@"(),:;<>[\\\]]+@[a-z\d-]+(\.[a-z\d-]+)+$/i.test(text);

@@ -8,7 +8,7 @@ const limited = await testService({ config: { rateLimitFactor: 1 } });
 const { attempts, linkOf, linkStatus, newClient, owing, payer } = await payingFirm(service);
 const form = { ...payerDetails, ...goodCard };
 
-describe('a form is accepted from the page alone', () => {
+describe('a form is only accepted from the page itself', () => {
   test.each([
     ['of another site', { 'Sec-Fetch-Site': 'cross-site', Origin: 'null' }, 403],
     ['of a sister site', { 'Sec-Fetch-Site': 'same-site' }, 403],
@@ -60,7 +60,7 @@ describe('a form is accepted from the page alone', () => {
   });
 });
 
-describe('what payers enter', () => {
+describe('input of payers', () => {
   test.each([
     ['1250', '1250.00'],
     ['1,250.50', '1250.50'],
@@ -78,7 +78,7 @@ describe('what payers enter', () => {
     );
   });
 
-  test('amounts that are none are rejected, with a message', async () => {
+  test('invalid amounts are rejected with a message', async () => {
     const client = await newClient();
     const link = await linkOf(client.ref, { note: 'On account' });
     const browser = payer();
@@ -109,7 +109,7 @@ describe('what payers enter', () => {
     expect(await attempts(link.id)).toEqual([]);
   });
 
-  test('a currency without decimals takes whole amounts', async () => {
+  test('a currency without decimals only accepts whole amounts', async () => {
     const client = await newClient({ currency: 'JPY' });
     const link = await linkOf(client.ref, { note: 'On account' });
     const browser = payer();
@@ -121,7 +121,7 @@ describe('what payers enter', () => {
     expect((await browser.pay(link.path, { ...goodCard, amount: '12000' })).text).toContain('¥12,000');
   });
 
-  test('every mistake is listed, and numbers are not shown again', async () => {
+  test('every error is listed, and numbers are not shown again', async () => {
     const { link } = await owing();
     const browser = payer();
     const sent = await browser.submit(link.path, {
@@ -149,7 +149,7 @@ describe('what payers enter', () => {
       expect((await browser.submit(link.path, { ...form, payerName })).status).toBe(422);
   });
 
-  test('names of every script are kept', async () => {
+  test('names in any script are stored unchanged', async () => {
     const { link } = await owing();
     const payerName = 'Zoë 李 "O\'Brien" <x>';
     const { text } = await payer().pay(link.path, { ...goodCard, payerName });
@@ -158,7 +158,7 @@ describe('what payers enter', () => {
 });
 
 describe('limits', () => {
-  test('of payments by link, of requests by address, of unknown tokens by address', async () => {
+  test('payments by link, requests by address, unknown tokens by address', async () => {
     const there = await payingFirm(limited);
     const { link } = await there.owing();
     const browser = new TestPayer(limited.address);
@@ -170,7 +170,7 @@ describe('limits', () => {
     const rejected = await browser.post(link.path, { formKey: key });
     expect(rejected.headers['retry-after']).toMatch(/^\d+$/);
     expect(rejected.text).toContain('Too many requests');
-    // Who looks is not kept from looking.
+    // Views are not limited by payments.
     expect((await browser.get(link.path)).status).toBe(200);
 
     const unknown: number[] = [];
@@ -180,7 +180,7 @@ describe('limits', () => {
   });
 });
 
-test('a service without a processor says that links cannot be paid', async () => {
+test('without a processor, the page says that links cannot be paid', async () => {
   const without = await testService({ config: { payments: undefined } });
   const there = await payingFirm(without);
   const { link } = await there.owing();

@@ -1,4 +1,4 @@
-/** Text that is HTML already. Only `html` makes it. */
+/** Text that is already HTML. Only `html` creates it. */
 export class Html {
   readonly text: string;
 
@@ -9,7 +9,7 @@ export class Html {
 
 export type Content = Html | string | number | false | null | undefined | readonly Content[];
 
-/** HTML of a template. Whatever is put into it is escaped, in text and in quoted attributes, unless it comes from this function. */
+/** Creates HTML from a template. Values are escaped for text and quoted attributes, unless this function created them. */
 export function html(parts: TemplateStringsArray, ...values: readonly Content[]): Html {
   return new Html(parts.map((part, index) => (index === 0 ? part : `${textOf(values[index - 1])}${part}`)).join(''));
 }

@@ -19,21 +19,21 @@ import { accountOf, disagreements, formKeyIn, goodCard, payerDetails, TestPayer 
 const environment = await processEnvironment();
 const config = readConfig(environment);
 const log = pino({ level: 'silent' });
-// More rounds than the suite has time for: KILL_ROUNDS=20 npx vitest run …
+// KILL_ROUNDS=20 runs more rounds than the suite has time for.
 const rounds = Number(process.env.KILL_ROUNDS ?? 2);
 const linksPerRound = 16;
 const payersAtOnce = 8;
 const tenantName = 'hartwell';
 const json = { 'Content-Type': 'application/json' };
 
-/** A round starts a server and opens the database once more; on a machine with other work each takes its time. In milliseconds. */
+/** Each round starts a server and opens the database again, which is slow on a busy machine. In milliseconds. */
 const slow = 1_800_000;
 
-/** What was found after kills: attempts between the steps of a payment. */
+/** Attempts that were interrupted by kills, by the step of the payment. */
 const interrupted = { beforeCapture: 0, afterCapture: 0 };
 
 test(
-  'a server that is killed again and again while links are paid: the books agree, and no payment is lost or made twice',
+  'a server that is killed repeatedly while links are paid: the books are consistent, and no payment is lost or duplicated',
   async () => {
     await runCli(environment, 'tenant', 'create', tenantName);
     const { out } = await runCli(environment, 'api-key', 'create', tenantName, 'crm', '--roles', 'API_ADMIN');
@@ -44,7 +44,7 @@ test(
       const paths = await makeLinks(server, apiKey, round);
       await payUntilKilled(server, paths, receipts, round % 2 === 0 ? 'sent' : 'answered');
       await onStore(async (store, tenantId, write) => {
-        // The books agree at every moment, also before anybody has followed up what was interrupted.
+        // The books are always consistent, also before interrupted attempts are followed up.
         expect(await store.read(tenantId, (session) => session.all(disagreements(tenantId)))).toEqual([]);
         const open = await openAttempts(store, tenantId);
         for (const { captured } of open) interrupted[captured ? 'afterCapture' : 'beforeCapture'] += 1;
@@ -71,7 +71,7 @@ test(
       const begun = await store.read(tenantId, (session) => session.all(sql`select from payment_attempt`));
       expect(begun.length).toBeGreaterThan(0);
     });
-    // In a few rounds every payer may be cut off, or none.
+    // In a few rounds, all payers may be interrupted, or none.
     if (rounds >= 10) {
       expect(receipts.length).toBeGreaterThan(0);
       expect(interrupted.beforeCapture + interrupted.afterCapture).toBeGreaterThan(0);
@@ -80,18 +80,18 @@ test(
   slow,
 );
 
-/** Clients with an invoice each, and a link for it. */
+/** Creates clients with an invoice each, and a link for it. */
 async function makeLinks(server: TestProcess, apiKey: string, round: number): Promise<string[]> {
   const headers = await signIn(server, apiKey);
   const post = async (path: string, body: object) => {
-    const { status, json: answer } = await wire(server.address, {
+    const { status, json: response } = await wire(server.address, {
       method: 'POST',
       path,
       headers,
       body: JSON.stringify(body),
     });
-    if (status !== 200 && status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(answer)}`);
-    return answer as Record<string, string>;
+    if (status !== 200 && status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(response)}`);
+    return response as Record<string, string>;
   };
   const { clientId, clientRef } = await post('/api/v1/clients/v1/onboard', { name: `Client ${round}`, address: {} });
   const keys = Array.from({ length: linksPerRound }, (_, index) => `${round}-${index}`);
@@ -129,8 +129,8 @@ async function signIn(server: TestProcess, apiKey: string) {
 }
 
 /**
- * Pays links, several at a time, and kills the server at a random moment after some payments were sent, or answered: in the one case
- * most of them are at their beginning, in the other at their end.
+ * Pays links concurrently, and kills the server at a random moment after some payments were sent, or got a response: in
+ * the first case most of them are at their start, in the second at their end.
  */
 async function payUntilKilled(
   server: TestProcess,
@@ -150,9 +150,9 @@ async function payUntilKilled(
       const details = [goodCard, accountOf('000123456789'), { ...goodCard, cardNumber: '4000000000000002' }][index % 3];
       const payer = new TestPayer(server.address);
       const { text } = await payer.get(path);
-      const answer = payer.post(path, { formKey: formKeyIn(text), ...payerDetails, ...details });
+      const response = payer.post(path, { formKey: formKeyIn(text), ...payerDetails, ...details });
       if (after === 'sent') seen();
-      await answer;
+      await response;
       if (after === 'answered') seen();
       const number = /PAY-\d{4}-\d+/.exec((await payer.get(path)).text)?.[0];
       if (number !== undefined) receipts.push(number);
@@ -165,7 +165,7 @@ async function payUntilKilled(
   await server.finished;
 }
 
-/** Work on the database while no server has it. */
+/** Opens the database while no server uses it. */
 async function onStore(work: (store: Store, tenantId: number, write: Write) => Promise<void>): Promise<void> {
   const store = await openStore({ ...databaseOf(config), limits: patientLimits });
   try {
@@ -195,7 +195,7 @@ function openAttempts(store: Store, tenantId: number): Promise<{ id: string; cap
     });
 }
 
-/** What the sandbox captured and the books do not have, and the other way round. */
+/** Payments that the sandbox captured and the books do not have, and vice versa. */
 async function missingPayments(store: Store, tenantId: number): Promise<string[]> {
   const captured = await store.system((transaction) =>
     transaction.all<{ reference: string }>(
@@ -228,7 +228,7 @@ async function followUpAll(store: Store, tenantId: number, write: Write): Promis
   expect(await store.read(tenantId, (session) => session.all(disagreements(tenantId)))).toEqual([]);
 }
 
-/** Waits for the clock of the server, by what callers see of links. */
+/** Waits for the clock of the server, by the state of links in the API. */
 async function untilNothingIsOpen(server: TestProcess, apiKey: string): Promise<void> {
   const headers = await signIn(server, apiKey);
   for (let page = 0; ; ) {

@@ -3,15 +3,15 @@ import { styleElement } from './style.ts';
 
 export interface PageShape {
   readonly title: string;
-  /** Who asks for the payment; undefined where that is not to be told. */
+  /** The firm that requests the payment; undefined if it must not be disclosed. */
   readonly orgName?: string | undefined;
   readonly isTest?: boolean;
-  /** Loads a page by itself, after so many seconds. */
+  /** Reloads a page automatically after this many seconds. */
   readonly refresh?: { readonly seconds: number; readonly url: string };
   readonly body: Content;
 }
 
-/** A whole page. */
+/** Renders a complete page. */
 export function layout({ title, orgName, isTest = false, refresh, body }: PageShape): string {
   const document: Html = html`<!doctype html>
 <html lang="en">
@@ -37,7 +37,7 @@ ${body}
   return document.text;
 }
 
-/** A page that says one thing. */
+/** Renders a page with one message. */
 export function messagePage(
   shape: Omit<PageShape, 'body'> & { readonly heading: string; readonly text: Content },
 ): string {

@@ -2,32 +2,32 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { networkOf } from '../http/failure-limit.ts';
 import { Problem } from '../http/problem.ts';
 
-/** How many requests are served, each by its own key. Each process counts for itself. */
+/** Limits of requests, each with its own key. Each process counts separately. */
 const policies = {
   /** By address. */
   request: { points: 240, duration: 60 },
   /** By address: forms that were submitted. */
   submission: { points: 30, duration: 60 },
-  /** By address: tokens that lead nowhere. */
+  /** By address: unknown tokens. */
   unknown: { points: 30, duration: 60 },
   /** By link. */
   link: { points: 240, duration: 60 },
-  /** By link: forms that were submitted. A stolen card is not tried out here. */
+  /** By link: submitted forms, which limits testing of stolen cards. */
   payment: { points: 10, duration: 60 },
-  /** By address: notifications of a processor that were not from it. */
+  /** By address: notifications that do not come from the processor. */
   notification: { points: 30, duration: 60 },
 } as const;
 
 type Policy = keyof typeof policies;
 
 export interface PayLimits {
-  /** Counts one. @throws Problem `RATE_LIMITED` */
+  /** Counts one request. @throws Problem `RATE_LIMITED` */
   take(policy: Policy, key: string): Promise<void>;
-  /** Counts nothing. @throws Problem `RATE_LIMITED` where there were too many already */
+  /** Checks the limit without counting. @throws Problem `RATE_LIMITED` if it was already exceeded */
   check(policy: Policy, key: string): Promise<void>;
 }
 
-/** @param factor what the limits are multiplied with; 0 switches them off. */
+/** @param factor for the limits; 0 disables them. */
 export function createPayLimits(factor: number): PayLimits {
   const limiters = new Map(
     Object.entries(policies).map(([name, { points, duration }]) => [

@@ -3,13 +3,16 @@ import { hashOf } from '../resources/billing/payment-link.ts';
 import type { Session, Store } from '../store/store.ts';
 import { type Attempt, latestAttempt } from './attempt.ts';
 
-/** Where a token leads. */
+/** The link of a token, with its tenant. */
 export interface FoundLink {
   readonly tenantName: string;
   readonly linkId: string;
 }
 
-/** The link of a token; undefined where no open tenant has it. The database compares hashes, so its time says nothing of the token. */
+/**
+ * Returns the link of a token, or undefined if no open tenant has it. The database compares hashes, so the response time
+ * does not reveal anything about the token.
+ */
 export function findLink(store: Store, token: string): Promise<FoundLink | undefined> {
   return store.system((transaction) =>
     transaction.first<FoundLink>(sql`
@@ -23,11 +26,11 @@ export interface PayableInvoice {
   readonly number: string;
   readonly dueDate: string;
   readonly due: string;
-  /** What is on its way already. */
+  /** Sum of pending payments. */
   readonly pending: string;
 }
 
-export interface MadePayment {
+export interface LinkPayment {
   readonly number: string;
   readonly date: string;
   readonly amount: string;
@@ -43,7 +46,7 @@ export interface MadePayment {
   readonly allocations: readonly { readonly invoiceNumber: string; readonly amount: string }[];
 }
 
-/** What the page shows of a link. */
+/** The data that the page shows of a link. */
 export interface LinkPage {
   readonly id: string;
   readonly status: 'ACTIVE' | 'PROCESSING' | 'USED' | 'EXPIRED' | 'INVALIDATED' | 'CANCELLED';
@@ -54,10 +57,10 @@ export interface LinkPage {
   readonly orgName: string;
   readonly invoices: readonly PayableInvoice[];
   readonly attempt: Attempt | undefined;
-  readonly payment: MadePayment | undefined;
+  readonly payment: LinkPayment | undefined;
 }
 
-/** @throws Error where the link is not there. */
+/** @throws Error if the link does not exist. */
 export async function readLinkPage(session: Session, tenantId: number, linkId: string): Promise<LinkPage> {
   const link = await session.first<Omit<LinkPage, 'attempt' | 'payment'>>(sql`
     select link.id, case when link.status = 'ACTIVE' and link.expires_at <= now() then 'EXPIRED' else link.status end as status,
@@ -71,9 +74,9 @@ export async function readLinkPage(session: Session, tenantId: number, linkId: s
     join client on client.tenant_id = link.tenant_id and client.id = link.client_id
     join org on org.tenant_id = client.tenant_id and org.id = client.org_id
     where link.tenant_id = ${tenantId} and link.id = ${linkId}`);
-  if (link === undefined) throw new Error(`There is no link ${linkId}.`);
+  if (link === undefined) throw new Error(`Link ${linkId} not found.`);
   const attempt = await latestAttempt(session, tenantId, linkId);
-  const payment = await session.first<MadePayment>(sql`
+  const payment = await session.first<LinkPayment>(sql`
     select p.payment_number as number, p.payment_date as date, p.amount, p.status, p.method, p.card_brand as "cardBrand", p.last4,
       p.payer_name as "payerName", p.payer_email as "payerEmail", p.unapplied_amount as unapplied,
       p.failure_code as "failureCode", p.failure_message as "failureMessage",

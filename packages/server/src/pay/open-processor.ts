@@ -4,7 +4,7 @@ import type { Store } from '../store/store.ts';
 import type { PaymentProcessor } from './processor.ts';
 import { SandboxProcessor } from './sandbox.ts';
 
-/** The processor that the settings name. The library of a processor is loaded only where it is used: it takes 40 MB. */
+/** Opens the configured processor. Its library is only loaded if it is used, because it takes 40 MB. */
 export async function openProcessor(
   { payments }: Config,
   store: Store,

@@ -9,20 +9,20 @@ import type { PaymentProcessor } from './processor.ts';
 import { type FollowUp, followUp } from './reconcile.ts';
 import { settle } from './settle.ts';
 
-/** How long a payer waits for the processor, in milliseconds. After that the page shows the payment as in progress. */
+/** How long a payer waits for the processor, in milliseconds. Then the page shows the payment as in progress. */
 const patience = (submitSeconds - 10) * 1000;
 
-/** Writes of the page for a tenant, audited as the system's. */
+/** Returns the write function of the page for a tenant, audited as the system. */
 export function pageWrites({ store, vault }: Service, tenant: Tenant, requestId: string): Write {
   const origin = { tenant, caller: undefined, operation: 'payment page', requestId, vault };
   return (work) => transact(store, origin, work);
 }
 
 /**
- * Pays a link. Whatever happens to this process from here on, the attempt is stored before the processor hears of it, and is
- * followed up.
+ * Pays a link. The attempt is stored before the order is sent to the processor, so that it is followed up even if this
+ * process dies.
  *
- * @returns undefined where the link can no longer be paid, or somebody else is paying it.
+ * @returns undefined if the link can no longer be paid, or another payer is paying it.
  */
 export async function payLink(
   context: FollowUp,
@@ -48,7 +48,7 @@ export async function cancelAttempt({ processor, tenant, write, log }: FollowUp,
   await settle(write, attempt.id, await processor.cancel(orderOf(tenant.name, attempt)), log);
 }
 
-/** Asks what became of an open attempt, unless somebody has just done so. @returns whether it may have changed */
+/** Checks the state of an open attempt, unless it was just checked. @returns whether it may have changed */
 export async function lookAgain({ store }: Service, context: FollowUp, attempt: Attempt): Promise<boolean> {
   const { tenant } = context;
   const isClaimed = await store.write(tenant.id, (transaction) => claimCheck(transaction, tenant.id, attempt.id));
@@ -56,7 +56,7 @@ export async function lookAgain({ store }: Service, context: FollowUp, attempt: 
   return isClaimed;
 }
 
-/** What the processor and the statement of the card show. */
+/** The description at the processor and on the card statement. */
 function descriptionOf({ orgName, invoices }: LinkPage): string {
   const numbers = invoices.map(({ number }) => number).join(', ');
   const text = numbers === '' ? orgName : `${orgName}: ${numbers}`;

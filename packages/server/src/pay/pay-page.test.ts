@@ -24,8 +24,8 @@ const { store, tenant } = service;
 const expectAgreement = async () =>
   expect(await store.read(tenant.id, (session) => session.all(disagreements(tenant.id)))).toEqual([]);
 
-describe('what the page shows', () => {
-  test('who asks, for whom, what is owed, and a form', async () => {
+describe('the page shows', () => {
+  test('the firm, the client, the amount due, and a form', async () => {
     const { client, invoiceId } = await owing('1250.00');
     const link = await linkOf(client.ref, { invoiceIds: [invoiceId], note: 'Thanks <b>early</b>' });
     const { status, text, headers } = await payer().get(link.path);
@@ -53,12 +53,12 @@ describe('what the page shows', () => {
     });
   });
 
-  test('HEAD has the headers of GET and no body; other methods are refused', async () => {
+  test('the headers of GET and no body for HEAD; other methods are rejected', async () => {
     const { link } = await owing();
     const answer = await fetch(`${service.address}${link.path}`, { method: 'HEAD' });
     expect([answer.status, await answer.text()]).toEqual([200, '']);
-    const refused = await fetch(`${service.address}${link.path}`, { method: 'PUT' });
-    expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
+    const rejected = await fetch(`${service.address}${link.path}`, { method: 'PUT' });
+    expect([rejected.status, rejected.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
   });
 
   test.each([
@@ -71,12 +71,12 @@ describe('what the page shows', () => {
     ['with more behind it', '/pay/a/b/c'],
     ['of notifications', '/pay/webhook'],
     ['of notifications, with more behind it', '/pay/webhook/cancel'],
-  ])('nothing but that it is unknown, of a token that is %s', async (_kind, path) => {
+  ])('only that a token is unknown if it is %s', async (_kind, path) => {
     const { status, text } = await payer().get(path);
     expect({ status, text }).toEqual({ status: 404, text: (await payer().get(`/pay/${'B'.repeat(32)}`)).text });
   });
 
-  test('nothing of a link of a tenant that is closed', async () => {
+  test('nothing of a link of a closed tenant', async () => {
     const other = await service.addTenant('closing');
     const caller = await service.signIn({ roles: ['API_ADMIN'], tenant: other });
     const { body: client } = await caller.call<{ clientRef: string }>('POST', '/api/v1/clients/v1/onboard', {
@@ -95,7 +95,7 @@ describe('what the page shows', () => {
 });
 
 describe('a payment by card', () => {
-  test('is completed, allocated, and shown as a receipt, also on reload and after the back button', async () => {
+  test('is completed, allocated, and shown as a receipt, also after a reload and the back button', async () => {
     const { client, invoiceId, link } = await owing('500.00');
     const browser = payer();
     const form = await browser.get(link.path);
@@ -106,7 +106,7 @@ describe('a payment by card', () => {
     expect(receipt.text).toContain('<h1>Receipt</h1>');
     expect(receipt.text).toContain('Visa ending in 4242');
     expect((await browser.get(link.path)).text).toBe(receipt.text);
-    // Back, and submitted again.
+    // Submitted again after the back button.
     const again = await browser.post(link.path, fields);
     expect([again.status, again.headers.location]).toEqual([303, link.path]);
     const [paid, ...others] = await payments(client.id);
@@ -143,7 +143,7 @@ describe('a payment by card', () => {
     await expectAgreement();
   });
 
-  test('is declined, says why, and can be tried again', async () => {
+  test('is declined with a reason, and can be tried again', async () => {
     const { client, invoiceId, link } = await owing();
     const browser = payer();
     const declined = await browser.pay(link.path, { ...goodCard, cardNumber: '4000000000009995' });
@@ -166,7 +166,7 @@ describe('a payment by card', () => {
     await expectAgreement();
   });
 
-  test('is challenged: confirmed, rejected, or cancelled by the payer alone', async () => {
+  test('is challenged: only the payer can confirm, reject or cancel it', async () => {
     const challenged = { ...goodCard, ...payerDetails, cardNumber: '4000000000003220' };
     for (const [answer, end] of [
       ['confirm', 'Receipt'],
@@ -205,8 +205,8 @@ describe('a payment by card', () => {
   });
 });
 
-describe('where a payment goes', () => {
-  test('a note alone: the payer enters the amount, and it goes to the oldest open invoices', async () => {
+describe('the allocation of a payment', () => {
+  test('with a note only: the payer enters the amount, and it is allocated to the oldest open invoices', async () => {
     const client = await newClient();
     const [late, later] = [
       await invoiceOf(client.id, '100.00', '2026-01-15'),
@@ -225,7 +225,7 @@ describe('where a payment goes', () => {
     await expectAgreement();
   });
 
-  test('an amount alone: the oldest open invoices, of which no more are touched than it reaches', async () => {
+  test('with an amount only: it is allocated to the oldest open invoices, and no others are touched', async () => {
     const client = await newClient();
     const later = await invoiceOf(client.id, '200.00', '2026-02-15');
     const late = await invoiceOf(client.id, '100.00', '2026-01-15');
@@ -242,7 +242,7 @@ describe('where a payment goes', () => {
     await expectAgreement();
   });
 
-  test('chosen invoices and a smaller amount: the one that was due first', async () => {
+  test('with chosen invoices and a smaller amount: the one that was due first', async () => {
     const client = await newClient();
     const later = await invoiceOf(client.id, '200.00', '2026-02-15');
     const late = await invoiceOf(client.id, '100.00', '2026-01-15');
@@ -253,7 +253,7 @@ describe('where a payment goes', () => {
     await expectAgreement();
   });
 
-  test('what was paid otherwise in the meantime stays unapplied', async () => {
+  test('an amount that was paid otherwise in the meantime remains unapplied', async () => {
     const { client, invoiceId, link } = await owing('500.00');
     const browser = payer();
     await browser.submit(link.path, { ...goodCard, ...payerDetails, cardNumber: '4000000000003220' });
@@ -266,7 +266,7 @@ describe('where a payment goes', () => {
     await expectAgreement();
   });
 
-  test('a declined payment of what was paid otherwise in the meantime leaves no link to pay it again', async () => {
+  test('after a decline, invoices that were paid otherwise in the meantime leave no link to pay', async () => {
     const { client, invoiceId, link } = await owing('500.00');
     const browser = payer();
     await browser.submit(link.path, { ...goodCard, ...payerDetails, cardNumber: '4000000000003220' });
@@ -279,8 +279,8 @@ describe('where a payment goes', () => {
   });
 });
 
-describe('the other ends of a link', () => {
-  test('expired, also before the clock has noticed', async () => {
+describe('the other final states of a link', () => {
+  test('expired, also before the clock has run', async () => {
     const { link } = await owing();
     const browser = payer();
     const { text } = await browser.get(link.path);
@@ -316,7 +316,7 @@ describe('the other ends of a link', () => {
     expect([seen.status, seen.text.includes('This link is no longer valid')]).toEqual([410, true]);
   });
 
-  test('used by somebody else while the form was open', async () => {
+  test('used by another payer while the form was open', async () => {
     const { link } = await owing();
     const late = payer();
     const { text } = await late.get(link.path);
@@ -326,8 +326,8 @@ describe('the other ends of a link', () => {
   });
 });
 
-describe('many at once', () => {
-  test('fifty payers of one link make one payment, and every other is told', async () => {
+describe('concurrent requests', () => {
+  test('fifty payers of one link create one payment, and the others see that it is used', async () => {
     const { client, invoiceId, link } = await owing();
     const browsers = await Promise.all(
       Array.from({ length: 50 }, async () => {
@@ -348,7 +348,7 @@ describe('many at once', () => {
     await expectAgreement();
   });
 
-  test('a form that is submitted five times at once pays once, and all see the receipt', async () => {
+  test('a form that is submitted five times at once creates one payment, and all see the receipt', async () => {
     const { client, link } = await owing();
     const browser = payer();
     const key = formKeyIn((await browser.get(link.path)).text);

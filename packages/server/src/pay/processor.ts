@@ -2,12 +2,12 @@ import type { Decimal } from '../entity/decimal.ts';
 
 export type PayMethod = 'CARD' | 'ACH';
 
-/** What a processor is told of an attempt to pay. It stays the same for as long as the attempt exists. */
+/** The order of an attempt to pay, as sent to a processor. It does not change during the attempt. */
 export interface PaymentOrder {
-  /** The ID of the attempt: whatever is sent twice with it is done once. */
+  /** The ID of the attempt, which is the idempotency key. */
   readonly key: string;
   readonly tenant: string;
-  /** The processor's own key, once it is known. */
+  /** The processor's own ID, once it is known. */
   readonly reference: string | null;
   readonly method: PayMethod;
   readonly amount: Decimal;
@@ -20,16 +20,16 @@ export interface PaymentOrder {
   readonly createdAt: string;
 }
 
-/** What the payer entered on the page. It is handed to the processor, and neither stored nor logged. */
+/** The details that the payer entered on the page. They are passed to the processor, and neither stored nor logged. */
 export type PayDetails =
   | { readonly method: 'CARD'; readonly number: string; readonly expiry: string; readonly securityCode: string }
   | { readonly method: 'ACH'; readonly routingNumber: string; readonly accountNumber: string };
 
-interface Made {
+interface PaymentMethodDetails {
   readonly reference: string;
   readonly cardBrand: string | null;
   readonly last4: string | null;
-  /** What the processor keeps. */
+  /** The fee of the processor. */
   readonly fee: Decimal;
 }
 
@@ -39,45 +39,48 @@ interface Reason {
 }
 
 /**
- * How far a payment has come at the processor.
+ * The state of a payment at the processor.
  *
- * - `action`: the payer must go on at `url`; nothing is captured.
- * - `declined`: nothing is captured, and nothing will be.
- * - `accepted`: the bank was told to pay, and the result comes in days.
+ * - `action`: the payer must continue at `url`; nothing is captured.
+ * - `declined`: nothing is or will be captured.
+ * - `accepted`: the bank has received the order, and the result takes days.
  * - `captured`: the money is certain.
- * - `failed`: the bank did not pay what was accepted.
- * - `returned`: what was captured was taken back.
+ * - `failed`: the bank did not pay an accepted order.
+ * - `returned`: the bank returned a captured payment.
  */
 export type Progress =
   | { readonly state: 'action'; readonly reference: string; readonly url: string }
   | ({ readonly state: 'declined' } & Reason)
-  | ({ readonly state: 'accepted' | 'captured' } & Made)
-  | ({ readonly state: 'failed' | 'returned' } & Made & Reason);
+  | ({ readonly state: 'accepted' | 'captured' } & PaymentMethodDetails)
+  | ({ readonly state: 'failed' | 'returned' } & PaymentMethodDetails & Reason);
 
-/** A company that moves money. Every function can fail or time out; that says nothing of what it did. */
+/** A payment service provider. Every function can fail or time out, whether or not it has taken effect. */
 export interface PaymentProcessor {
-  /** As it appears on payments. */
+  /** Name of the processor on payments. */
   readonly name: string;
-  /** Whether no money moves. */
+  /** Whether it is a test processor that moves no money. */
   readonly isTest: boolean;
-  /** Whether the payment page asks for the card or the account; if not, the payer enters it at the processor. */
-  readonly takesDetails: boolean;
+  /** Whether the payment page collects the card or account; otherwise the payer enters it at the processor. */
+  readonly collectsDetails: boolean;
   methodsFor(currency: string): readonly PayMethod[];
   submit(order: PaymentOrder, details: PayDetails | undefined): Promise<Progress>;
-  /** How far it has come; undefined where the processor does not know the order. */
+  /** Returns the state of an order; undefined if the processor has not received it. */
   find(order: PaymentOrder): Promise<Progress | undefined>;
-  /** Makes sure that nothing is captured from now on, also for a `submit` that is still on its way. Returns what has happened by then. */
+  /**
+   * Ensures that nothing is captured from now on, also for a `submit` that is still in transit. Returns the state at that
+   * point.
+   */
   cancel(order: PaymentOrder): Promise<Progress>;
   /**
-   * The attempt that a notification is about; undefined where it is about none.
+   * Returns the attempt that a notification concerns; undefined if it concerns none.
    *
-   * @throws UnverifiedNotification where it is not from the processor.
+   * @throws UnverifiedNotification if it does not come from the processor.
    */
   readNotification?(
     body: Buffer,
     signature: string | undefined,
   ): Promise<{ readonly tenant: string; readonly key: string } | undefined>;
-  /** The answer to a challenge, where this service shows the challenge itself. */
+  /** Answers a challenge, if this service shows the challenge itself. */
   answerChallenge?(key: string, isApproved: boolean): Promise<void>;
 }
 

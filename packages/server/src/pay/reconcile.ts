@@ -6,7 +6,7 @@ import { type Attempt, dueAttempts, orderOf, secondsToNextCheck, type Write } fr
 import type { PaymentProcessor, Progress } from './processor.ts';
 import { settle } from './settle.ts';
 
-/** What following up on attempts of a tenant takes. */
+/** The parameters for following up attempts of a tenant. */
 export interface FollowUp {
   readonly processor: PaymentProcessor;
   readonly tenant: Tenant;
@@ -14,12 +14,12 @@ export interface FollowUp {
   readonly log: Logger;
 }
 
-/** How many attempts are followed up at the same time. */
+/** Number of attempts that are followed up concurrently. */
 const lanes = 4;
 
 /**
- * Finishes or releases attempts that hang, because a process died or the processor did not respond, and follows bank payments
- * until they can no longer be returned.
+ * Completes or releases attempts that hang because a process died or the processor did not respond, and follows bank
+ * payments until they can no longer be returned.
  */
 export const followAttempts = defineClockTask({
   name: 'follow-payment-attempts',
@@ -42,8 +42,9 @@ export const followAttempts = defineClockTask({
 });
 
 /**
- * Asks the processor what became of an attempt, and records it. Where the processor does not know it, nothing was captured, and
- * the attempt is cancelled there before the link is released: an order that is still on its way comes to nothing.
+ * Queries the state of an attempt at the processor, and records it. If the processor has not received the order, nothing
+ * was captured, and the attempt is cancelled there before the link is released: an order that is still in transit then
+ * has no effect.
  */
 export async function followUp(context: FollowUp, attempt: Attempt): Promise<void> {
   const { processor, tenant, write, log } = context;

@@ -2,14 +2,14 @@ import type { Attempt } from './attempt.ts';
 import { formatDay, formatMoney } from './format.ts';
 import { type Content, html } from './html.ts';
 import { layout, messagePage } from './layout.ts';
-import type { LinkPage, MadePayment } from './link-page.ts';
+import type { LinkPage, LinkPayment } from './link-page.ts';
 
 const askAgain = (orgName: string) => html`<p>Ask ${orgName} for a new link if you still want to pay.</p>`;
 
 /** The receipt, for the browser that paid. */
 export function receiptPage(
   { orgName, clientName, currency }: LinkPage,
-  payment: MadePayment,
+  payment: LinkPayment,
   isTest: boolean,
 ): string {
   const { heading, tone, text } = outcomeOf(payment, orgName);
@@ -41,7 +41,7 @@ ${
   return layout({ title: `${heading} – ${orgName}`, orgName, isTest, body });
 }
 
-function outcomeOf({ status, failureCode, failureMessage }: MadePayment, orgName: string) {
+function outcomeOf({ status, failureCode, failureMessage }: LinkPayment, orgName: string) {
   const reason = failureMessage === null ? '' : ` ${failureMessage}${failureCode === null ? '' : ` (${failureCode})`}`;
   switch (status) {
     case 'PENDING':
@@ -71,12 +71,12 @@ function outcomeOf({ status, failureCode, failureMessage }: MadePayment, orgName
   }
 }
 
-function methodOf({ method, cardBrand, last4 }: MadePayment): string {
+function methodOf({ method, cardBrand, last4 }: LinkPayment): string {
   const name = method === 'ACH' ? 'US bank account' : (cardBrand ?? 'Card');
   return last4 === null ? name : `${name} ending in ${last4}`;
 }
 
-/** What everybody else sees of a link that was paid. */
+/** The page of a paid link for every other browser. */
 export function usedPage({ orgName }: LinkPage): string {
   return messagePage({
     title: `Already used – ${orgName}`,
@@ -107,14 +107,14 @@ export function endedPage({ orgName }: LinkPage, status: 'EXPIRED' | 'CANCELLED'
 
 export interface ProcessingPage {
   readonly link: LinkPage;
-  /** The page of the link, without an origin. */
+  /** The path of the page of the link. */
   readonly path: string;
-  /** Where this browser goes on with the payment; undefined for everybody else. */
+  /** Lets the browser that started the payment continue it; undefined for all others. */
   readonly own: { readonly attempt: Attempt; readonly formKey: string } | undefined;
   readonly isTest: boolean;
 }
 
-/** While nobody knows the result yet. It looks again by itself. */
+/** Renders the page until the result is known. It reloads automatically. */
 export function processingPage({ link, path, own, isTest }: ProcessingPage): string {
   const { orgName } = link;
   const canGoOn = own !== undefined && own.attempt.actionUrl !== null;
@@ -135,7 +135,10 @@ export function processingPage({ link, path, own, isTest }: ProcessingPage): str
   });
 }
 
-/** Leads to where the payer must go on. A redirect of a form would need an exception in the content policy for each processor. */
+/**
+ * Forwards the payer to the next step. A redirect of a form would require an exception in the content security policy for
+ * each processor.
+ */
 export function continuePage({ orgName }: LinkPage, url: string, isTest: boolean): string {
   return messagePage({
     title: `Continue – ${orgName}`,
@@ -147,7 +150,7 @@ export function continuePage({ orgName }: LinkPage, url: string, isTest: boolean
   });
 }
 
-/** The sandbox's stand-in for the page of a bank. */
+/** The sandbox's replacement for the page of a bank. */
 export function challengePage({ orgName }: LinkPage, attempt: Attempt, formKey: string): string {
   return messagePage({
     title: `Confirm the payment – ${orgName}`,
@@ -170,7 +173,7 @@ export function unavailablePage({ orgName }: LinkPage): string {
   });
 }
 
-/** The same for every token that leads nowhere, whatever the reason. */
+/** The same for every unknown token, whatever the reason. */
 export function unknownPage(): string {
   return messagePage({
     title: 'Link not found',
@@ -179,7 +182,7 @@ export function unknownPage(): string {
   });
 }
 
-/** A request that could not be served, in words for the payer. */
+/** A page for a request that failed, with a message for the payer. */
 export function failurePage(status: number, retryAfter: string | undefined, requestId: string): string {
   const again = retryAfter === undefined ? 'Try again in a minute.' : `Try again in ${retryAfter} seconds.`;
   const heading = status === 429 ? 'Too many requests' : 'Something went wrong';
@@ -194,7 +197,7 @@ export function failurePage(status: number, retryAfter: string | undefined, requ
   });
 }
 
-/** A form that this service did not make, or not for this browser. */
+/** A page for a form without a valid key for this browser. */
 export function foreignFormPage(path: string): string {
   return messagePage({
     title: 'Form not accepted',

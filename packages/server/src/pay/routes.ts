@@ -31,16 +31,16 @@ import { contentPolicy } from './style.ts';
 interface Reply {
   readonly status: number;
   readonly page?: string;
-  /** Where the browser goes instead. */
+  /** Target of a redirect. */
   readonly location?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request for a link that exists, and what belongs to it. */
+/** A request for an existing link, with its data. */
 interface Visit extends Pick<FollowUp, 'tenant' | 'write' | 'log'> {
   readonly browser: Browser;
   readonly link: LinkPage;
-  /** The path of the page as browsers see it. */
+  /** The path of the page in the browser. */
   readonly path: string;
 }
 
@@ -55,7 +55,7 @@ const pageHeaders = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 } as const;
 
-/** Most bytes of a form, and of a notification. */
+/** Maximum size of a form, and of a notification, in bytes. */
 const largestForm = '16kb';
 const largestNotification = '1mb';
 
@@ -68,7 +68,7 @@ const methodsOf: Readonly<Record<Step, readonly string[]>> = {
   cancel: ['POST'],
 };
 
-/** Pages on which payers pay links, below `/pay/`. A token is a secret: what is logged and measured does not contain it. */
+/** Pages on which payers pay links, below `/pay/`. A token is a secret: logs and metrics do not contain it. */
 export function paymentPages(service: Service): RequestHandler {
   const { config, processor, store, vault, shares } = service;
   const limits = createPayLimits(config.rateLimitFactor);
@@ -92,7 +92,7 @@ export function paymentPages(service: Service): RequestHandler {
     }
     send(request, response, { ...reply, headers: { 'X-Request-Id': requestId, ...reply.headers } });
     const seconds = Number(process.hrtime.bigint() - started) / 1e9;
-    service.metrics.answered('paymentPage', reply.status, seconds);
+    service.metrics.responded('paymentPage', reply.status, seconds);
     service.log.info({
       requestId,
       operation: 'paymentPage',
@@ -104,7 +104,7 @@ export function paymentPages(service: Service): RequestHandler {
     });
   };
 
-  /** The way of a payer's request, in order. */
+  /** The steps of a payer's request, in order. */
   async function visited(
     request: Request,
     response: Response,
@@ -117,7 +117,7 @@ export function paymentPages(service: Service): RequestHandler {
     await limits.check('unknown', address);
     const [, token = '', step = 'page'] =
       /^\/pay\/([^/]{1,500})(?:\/(continue|challenge|cancel))?$/.exec(request.path) ?? [];
-    // Also what can be no token is looked up, so that nothing tells it from one that is unknown.
+    // Malformed tokens are looked up too, so that they cannot be distinguished from unknown ones.
     const found = await findLink(store, token);
     const tenant = found === undefined ? undefined : await service.directory.tenant(found.tenantName);
     if (found === undefined || tenant === undefined) {
@@ -158,10 +158,10 @@ export function paymentPages(service: Service): RequestHandler {
     if (!isOwnOrigin(origin, config.publicUrl) || !isFormKey(vault, link.id, browser, fields.get('formKey') ?? ''))
       return { status: 403, page: foreignFormPage(path) };
     if (step === 'page') return submitted(visit, fields);
-    return answered(visit, stepNamed(step), fields);
+    return handledStep(visit, stepNamed(step), fields);
   }
 
-  /** What there is to see of a link. */
+  /** The page of a link in its current state. */
   async function shown(visit: Visit): Promise<Reply> {
     const { link } = visit;
     if (link.status !== 'PROCESSING' || link.attempt === undefined || processor === undefined) return pageOf(visit);
@@ -221,10 +221,15 @@ export function paymentPages(service: Service): RequestHandler {
     if (processor === undefined) return undefined;
     const methods = processor.methodsFor(link.currency);
     if (methods.length === 0) return undefined;
-    return { currency: link.currency, asksAmount: link.amount === null, methods, asksDetails: processor.takesDetails };
+    return {
+      currency: link.currency,
+      requiresAmount: link.amount === null,
+      methods,
+      requiresDetails: processor.collectsDetails,
+    };
   }
 
-  /** A payer submits the form. */
+  /** Handles a submitted form. */
   async function submitted(visit: Visit, fields: URLSearchParams): Promise<Reply> {
     const { link, browser, path, tenant } = visit;
     const shape = shapeOf(link);
@@ -239,7 +244,10 @@ export function paymentPages(service: Service): RequestHandler {
     return { status: 303, location: isWaiting ? `${path}/continue` : path };
   }
 
-  /** Somebody pays, or has paid, or nobody can. Whoever sent the form twice sees what became of the first one. */
+  /**
+   * The link is being paid, was paid, or can no longer be paid. A payer who submitted the form twice sees the result of
+   * the first submission.
+   */
   function tooLate(visit: Visit): Reply {
     const { link, path } = visit;
     if (ownAttempt(visit) !== undefined) return { status: 303, location: path };
@@ -256,8 +264,8 @@ export function paymentPages(service: Service): RequestHandler {
     return { status: 200, page: challengePage(link, own, formKey(vault, link.id, browser)) };
   }
 
-  /** A payer answers a challenge, or cancels what waits for an answer. */
-  async function answered(visit: Visit, step: Step, fields: URLSearchParams): Promise<Reply> {
+  /** Handles the answer to a challenge, or the cancellation of a payment that waits for one. */
+  async function handledStep(visit: Visit, step: Step, fields: URLSearchParams): Promise<Reply> {
     const { path } = visit;
     const own = openAttempt(visit);
     if (own === undefined || own.actionUrl === null || processor === undefined) return { status: 303, location: path };
@@ -270,7 +278,7 @@ export function paymentPages(service: Service): RequestHandler {
     return { status: 303, location: path };
   }
 
-  /** A processor tells that something has happened. What it was is asked of the processor itself. */
+  /** Handles a notification of a processor. The state itself is queried at the processor. */
   async function notified(request: Request, response: Response, requestId: string, log: Visit['log']): Promise<Reply> {
     if (processor?.readNotification === undefined) return { status: 404, page: unknownPage() };
     if (request.method !== 'POST')
@@ -297,7 +305,7 @@ export function paymentPages(service: Service): RequestHandler {
     return { status: 200 };
   }
 
-  /** The fields of a form; undefined where the body is none. */
+  /** Reads the fields of a form; undefined if the body is not a form. */
   async function readFields(request: Request, response: Response): Promise<URLSearchParams | undefined> {
     if (!request.is('application/x-www-form-urlencoded')) return undefined;
     const text = await parsed<unknown>(readText, request, response);
@@ -309,7 +317,7 @@ function stepNamed(text: string): Step {
   return text === 'continue' || text === 'challenge' || text === 'cancel' ? text : 'page';
 }
 
-/** The attempt that decides about the link, where this browser made it. */
+/** The attempt that determines the state of the link, if this browser started it. */
 function ownAttempt({ link: { attempt }, browser }: Visit): Attempt | undefined {
   return attempt?.sessionHash === browser.sessionHash ? attempt : undefined;
 }
@@ -326,7 +334,7 @@ function failed(error: unknown, requestId: string, log: Visit['log']): Reply {
   return { status, headers, page: failurePage(status, headers['Retry-After'], requestId) };
 }
 
-/** The body was too long, or ended early, or is in an unknown encoding. */
+/** Whether the body was too long, truncated, or in an unknown encoding. */
 function isBodyError(error: unknown): error is { readonly status: number } {
   const { status, expose } = (typeof error === 'object' && error !== null ? error : {}) as {
     status?: unknown;

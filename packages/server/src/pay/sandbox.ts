@@ -3,7 +3,7 @@ import { type Decimal, formatDecimal, parseDecimal, round } from '../entity/deci
 import type { Store, Transaction } from '../store/store.ts';
 import type { PayDetails, PaymentOrder, PaymentProcessor, Progress } from './processor.ts';
 
-/** What happens to a payment in the sandbox. */
+/** The course of a payment in the sandbox. */
 type Scenario = 'approved' | 'challenged' | 'settled' | 'unfunded' | 'returned' | 'cancelled' | keyof typeof declines;
 
 /** Why a card is declined. */
@@ -42,8 +42,8 @@ export const testAccounts: readonly TestNumber[] = [
 ];
 
 /**
- * How long after it was submitted a bank payment settles, and how long after somebody has seen that it is returned, in seconds:
- * so that everybody can see it completed first, however slowly they look.
+ * Delay until a submitted bank payment settles, and from when that was first read until it is returned, in seconds. So
+ * everybody sees it completed first.
  */
 const settlesAfter = 10;
 const returnedAfter = 10;
@@ -62,11 +62,11 @@ interface StoredPayment {
   readonly capturedAt: string | null;
 }
 
-/** A processor that moves no money. It keeps what it captured apart from everything else, as a processor elsewhere does. */
+/** A processor that moves no money. It stores captured payments separately, like an external processor. */
 export class SandboxProcessor implements PaymentProcessor {
   readonly name = 'sandbox';
   readonly isTest = true;
-  readonly takesDetails = true;
+  readonly collectsDetails = true;
   readonly #store: Store;
   readonly #now: () => Temporal.Instant;
 
@@ -80,7 +80,7 @@ export class SandboxProcessor implements PaymentProcessor {
   }
 
   submit(order: PaymentOrder, details: PayDetails | undefined): Promise<Progress> {
-    if (details === undefined) throw new Error('The sandbox takes the details of a card or an account.');
+    if (details === undefined) throw new Error('The sandbox requires the details of a card or an account.');
     const number = details.method === 'CARD' ? details.number : details.accountNumber;
     const known = (details.method === 'CARD' ? testCards : testAccounts).find((one) => one.number === number);
     const isKnown = details.method === 'CARD' || details.routingNumber === testRoutingNumber;
@@ -121,7 +121,7 @@ export class SandboxProcessor implements PaymentProcessor {
     );
   }
 
-  /** Stores a payment, unless the key has one. */
+  /** Stores a payment, unless one with the key exists. */
   async #keep(
     order: PaymentOrder,
     { scenario, cardBrand, last4 }: Pick<StoredPayment, 'scenario' | 'cardBrand' | 'last4'>,
@@ -144,27 +144,32 @@ export class SandboxProcessor implements PaymentProcessor {
 
   #progressOf(stored: StoredPayment, { pageUrl }: PaymentOrder): Progress {
     const { scenario, reference, cardBrand, last4, challengeApproved } = stored;
-    const made = { reference, cardBrand, last4, fee: parseDecimal(stored.fee) };
+    const details = { reference, cardBrand, last4, fee: parseDecimal(stored.fee) };
     const age = this.#secondsSince(stored.submittedAt);
     switch (scenario) {
       case 'approved':
-        return { state: 'captured', ...made };
+        return { state: 'captured', ...details };
       case 'challenged':
-        if (challengeApproved === true) return { state: 'captured', ...made };
+        if (challengeApproved === true) return { state: 'captured', ...details };
         if (challengeApproved === false)
           return declined('authentication_failed', 'The payment was not confirmed. Try again, or use another card.');
         if (age >= challengeLasts)
           return declined('authentication_expired', 'The payment was not confirmed in time. Try again.');
         return { state: 'action', reference, url: `${new URL(pageUrl).pathname}/challenge` };
       case 'settled':
-        return { state: age < settlesAfter ? 'accepted' : 'captured', ...made };
+        return { state: age < settlesAfter ? 'accepted' : 'captured', ...details };
       case 'unfunded':
-        if (age < settlesAfter) return { state: 'accepted', ...made };
-        return { state: 'failed', ...made, code: 'R01', message: 'The account has insufficient funds.' };
+        if (age < settlesAfter) return { state: 'accepted', ...details };
+        return { state: 'failed', ...details, code: 'R01', message: 'The account has insufficient funds.' };
       case 'returned':
-        if (stored.capturedAt === null) return { state: 'accepted', ...made };
-        if (this.#secondsSince(stored.capturedAt) < returnedAfter) return { state: 'captured', ...made };
-        return { state: 'returned', ...made, code: 'R10', message: 'The account holder did not authorize the debit.' };
+        if (stored.capturedAt === null) return { state: 'accepted', ...details };
+        if (this.#secondsSince(stored.capturedAt) < returnedAfter) return { state: 'captured', ...details };
+        return {
+          state: 'returned',
+          ...details,
+          code: 'R10',
+          message: 'The account holder did not authorize the debit.',
+        };
       case 'cancelled':
         return declined('cancelled', 'The payment was cancelled. Nothing was charged.');
       default:

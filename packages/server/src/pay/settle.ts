@@ -11,22 +11,22 @@ import { invalidateUncovered, quickPaymentLink } from '../resources/billing/paym
 import { type Attempt, type AttemptStatus, lockAttempt, secondsToNextCheck, type Write } from './attempt.ts';
 import type { Progress } from './processor.ts';
 
-/** Most invoices that one payment goes to. */
+/** Maximum number of invoices that one payment covers. */
 const mostInvoices = 1_000;
 
 /**
- * Brings an attempt, its link and its payment to where the processor says that they are. Whoever learns it calls this, also
- * several at the same time and with the same progress.
+ * Updates an attempt, its link and its payment to the state at the processor. Can be called concurrently and repeatedly
+ * with the same progress.
  */
 export async function settle(write: Write, attemptId: string, progress: Progress, log: Logger): Promise<void> {
-  // A payment that was returned before anybody looked was completed first: that is a step of its own.
+  // A payment that was returned before the first check was completed first, which is a separate step.
   while (await write((unit) => takeStep(unit, attemptId, progress, log)));
 }
 
-/** One step of an attempt in its transaction. @returns whether another one may follow */
+/** Applies one step of an attempt in its transaction. @returns whether another one may follow */
 async function takeStep(unit: UnitOfWork, attemptId: string, progress: Progress, log: Logger): Promise<boolean> {
   const attempt = await lockAttempt(unit.transaction, unit.tenantId, attemptId);
-  if (attempt === undefined) throw new Error(`There is no attempt ${attemptId}.`);
+  if (attempt === undefined) throw new Error(`Attempt ${attemptId} not found.`);
   const next = nextStatus(attempt.status, progress);
   if (next === undefined) {
     const action = attempt.status === 'OPEN' ? actionOf(progress) : {};
@@ -55,7 +55,7 @@ async function takeStep(unit: UnitOfWork, attemptId: string, progress: Progress,
   return true;
 }
 
-/** The status that follows, on the way to where the processor is; undefined where there is none. */
+/** Returns the next status towards the state at the processor; undefined if there is none. */
 function nextStatus(status: AttemptStatus, { state }: Progress): AttemptStatus | undefined {
   switch (status) {
     case 'OPEN':
@@ -73,11 +73,11 @@ function nextStatus(status: AttemptStatus, { state }: Progress): AttemptStatus |
   }
 }
 
-/** Lets others pay the link, unless what is due no longer covers its amount. */
+/** Releases the link for other payers, unless the amount due no longer covers its amount. */
 function releaseLink(plan: Plan, linkId: string): void {
   const link = plan.getForUpdate(quickPaymentLink, linkId);
   if (link?.status !== 'PROCESSING') return;
-  // Kept as they are, so that no payment covers them unseen while the link is released.
+  // Locked, so that no concurrent payment covers them while the link is released.
   plan.together(
     ...link.invoices.map(
       ({ invoiceId }) =>
@@ -89,14 +89,17 @@ function releaseLink(plan: Plan, linkId: string): void {
   invalidateUncovered(plan, linkId, 'paymentApplied', (id) => openDue(plan, id));
 }
 
-/** Takes a link again for money that came although it was released. @returns false where somebody else has it, or it has ended */
+/**
+ * Reserves a released link again for money that was captured anyway. @returns false if another payer uses it, or it has
+ * ended
+ */
 function retakeLink(plan: Plan, linkId: string): boolean {
   if (plan.getForUpdate(quickPaymentLink, linkId)?.status !== 'ACTIVE') return false;
   plan.update(quickPaymentLink, linkId, {}, { system: { status: 'PROCESSING' }, event: 'paymentSubmitted' });
   return true;
 }
 
-/** The payment, what it goes to, and the link that it spends. */
+/** Creates the payment with its allocations, and marks the link as used. */
 async function recordPayment(
   unit: UnitOfWork,
   attempt: Attempt,
@@ -104,12 +107,12 @@ async function recordPayment(
   status: AttemptStatus,
 ): Promise<string> {
   if (!('fee' in progress) || (status !== 'PENDING' && status !== 'COMPLETED'))
-    throw new Error(`A payment cannot begin as ${status}.`);
+    throw new Error(`A payment cannot start as ${status}.`);
   const amount = parseDecimal(attempt.amount);
   const oldestOpen = openInvoices(attempt.currency, attempt.amount);
   return unit.plan((plan) => {
     const link = plan.getForUpdate(quickPaymentLink, attempt.linkId);
-    if (link === undefined) throw new Error(`There is no link ${attempt.linkId}.`);
+    if (link === undefined) throw new Error(`Link ${attempt.linkId} not found.`);
     const chosen = link.invoices.map(({ invoiceId }) => invoiceId);
     const ids = chosen.length > 0 ? chosen : (plan.lookup(oldestOpen, link.clientId) ?? []);
     const open = [...plan.getManyForUpdate(invoice, new Set(ids)).values()].filter(
@@ -151,7 +154,7 @@ async function recordPayment(
   });
 }
 
-/** What becomes of a payment that there is. */
+/** Records the next status of an existing payment. */
 async function recordNext(
   unit: UnitOfWork,
   id: string,
@@ -175,7 +178,7 @@ async function recordNext(
   return id;
 }
 
-/** The open invoices of clients, the oldest first, as many of them as an amount can cover. */
+/** The open invoices of clients, the oldest first, limited to those that an amount can cover. */
 function openInvoices(currency: string, amount: string): Lookup<readonly string[]> {
   return {
     name: 'oldest open invoices',

@@ -9,20 +9,20 @@ interface DoubleSession {
   intent: Stripe.PaymentIntent | undefined;
 }
 
-/** Some of the fields of an object of Stripe, by their names in its API. What is nested is as the double has it. */
+/** Some fields of a Stripe object, by their names in its API, at any depth. */
 type Part<T> = { [Name in keyof T]?: [Extract<T[Name], object>] extends [never] ? T[Name] : unknown };
 
-/** What is wrong with Stripe: it takes a request and the response is lost, or it is not there at all. */
+/** Simulated failures: Stripe processes a request and the response is lost, or it is unreachable. */
 type Trouble = 'none' | 'lost' | 'down';
 
 /**
- * Stripe's API as far as payments here use it, written from its public description (https://github.com/stripe/openapi,
- * https://docs.stripe.com/api): form-encoded requests, bearer keys, idempotency keys, sessions, intents, charges, disputes and
- * signed events. It rejects what Stripe would reject.
+ * A double of Stripe's API, limited to what payments use, written from its public description
+ * (https://github.com/stripe/openapi, https://docs.stripe.com/api): form-encoded requests, bearer keys, idempotency keys,
+ * sessions, intents, charges, disputes and signed events. It rejects what Stripe would reject.
  */
 export async function startStripeDouble(secretKey: string, webhookSecret: string) {
   const sessions = new Map<string, DoubleSession>();
-  const answers = new Map<string, { readonly body: string; readonly status: number; readonly answer: object }>();
+  const responses = new Map<string, { readonly body: string; readonly status: number; readonly response: object }>();
   const disputes: Stripe.Dispute[] = [];
   const requests: { readonly method: string; readonly path: string; readonly fields: URLSearchParams }[] = [];
   let trouble: Trouble = 'none';
@@ -37,10 +37,10 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
     if (trouble === 'down') return void request.socket.destroy();
-    const send = (status: number, answer: object) => {
+    const send = (status: number, result: object) => {
       if (trouble === 'lost') return void request.socket.destroy();
       response.writeHead(status, { 'Content-Type': 'application/json', 'Request-Id': `req_${randomUUID()}` });
-      response.end(JSON.stringify(answer));
+      response.end(JSON.stringify(result));
     };
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://stripe');
     const { method = 'GET' } = request;
@@ -48,26 +48,27 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     if (request.headers.authorization !== `Bearer ${secretKey}`)
       return send(401, fault('invalid_request_error', 'Invalid API Key provided.'));
     const key = request.headers['idempotency-key'];
-    const known = typeof key === 'string' ? answers.get(key) : undefined;
+    const known = typeof key === 'string' ? responses.get(key) : undefined;
     if (known !== undefined && known.body !== body)
       return send(
         400,
         fault('idempotency_error', 'Keys for idempotent requests can only be used with the same parameters.'),
       );
-    const { status, answer } =
+    const { status, response: result } =
       known ?? route(method, pathname, method === 'GET' ? searchParams : new URLSearchParams(body));
-    // Results are kept only where the request was run; rejected parameters are not.
-    if (method === 'POST' && typeof key === 'string' && status !== 400) answers.set(key, { body, status, answer });
-    send(status, answer);
+    // Results are only stored if the request was processed; requests with rejected parameters can be repeated.
+    if (method === 'POST' && typeof key === 'string' && status !== 400)
+      responses.set(key, { body, status, response: result });
+    send(status, result);
   }
 
-  function route(method: string, path: string, fields: URLSearchParams): { status: number; answer: object } {
+  function route(method: string, path: string, fields: URLSearchParams): { status: number; response: object } {
     const [, kind, id, action] =
       /^\/v1\/(checkout\/sessions|payment_intents|disputes)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
     if (method === 'POST' && kind === 'checkout/sessions' && id === undefined) return create(fields);
     if (kind === 'disputes' && method === 'GET') {
       const data = disputes.filter(({ payment_intent: of }) => of === fields.get('payment_intent'));
-      return { status: 200, answer: { object: 'list', url: '/v1/disputes', has_more: false, data } };
+      return { status: 200, response: { object: 'list', url: '/v1/disputes', has_more: false, data } };
     }
     const known =
       kind === 'checkout/sessions'
@@ -76,10 +77,10 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     if (known === undefined) return rejected(404, 'resource_missing', `No such object: '${id}'`);
     if (kind === 'payment_intents') {
       if (!fields.has('expand[0]'))
-        return rejected(400, 'parameter_missing', 'This double expands what the service asks for.');
-      return { status: 200, answer: known.intent ?? {} };
+        return rejected(400, 'parameter_missing', 'This double only expands what the service requests.');
+      return { status: 200, response: known.intent ?? {} };
     }
-    if (method === 'GET') return { status: 200, answer: known.session };
+    if (method === 'GET') return { status: 200, response: known.session };
     if (action !== 'expire') return rejected(404, 'resource_missing', 'Unrecognized request URL.');
     if (known.session.status !== 'open')
       return rejected(
@@ -88,10 +89,10 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
         'Only Checkout Sessions with a status in ["open"] can be expired.',
       );
     Object.assign(known.session, { status: 'expired', url: null });
-    return { status: 200, answer: known.session };
+    return { status: 200, response: known.session };
   }
 
-  function create(fields: URLSearchParams): { status: number; answer: object } {
+  function create(fields: URLSearchParams): { status: number; response: object } {
     const need = [
       'mode',
       'success_url',
@@ -112,7 +113,7 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     if (method !== 'card' && method !== 'us_bank_account')
       return rejected(400, 'parameter_invalid', 'Invalid allowed_payment_method_types.');
     const id = `cs_test_${randomUUID().replaceAll('-', '')}`;
-    const made: Part<Stripe.Checkout.Session> = {
+    const created: Part<Stripe.Checkout.Session> = {
       id,
       object: 'checkout.session',
       status: 'open',
@@ -126,12 +127,12 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
       url: `https://checkout.stripe.com/c/pay/${id}`,
       expires_at: expiresAt,
     };
-    const session = made as Stripe.Checkout.Session;
+    const session = created as Stripe.Checkout.Session;
     sessions.set(id, { session, intent: undefined });
-    return { status: 200, answer: session };
+    return { status: 200, response: session };
   }
 
-  /** A payer completes Checkout. A card is paid at once, a bank account is on its way. */
+  /** Completes Checkout as a payer. A card is paid at once, a bank account is pending. */
   function complete(id: string): void {
     const known = sessions.get(id);
     if (known?.session.status !== 'open') throw new Error('The session is not open.');
@@ -182,16 +183,16 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     set trouble(value: Trouble) {
       trouble = value;
     },
-    /** The bank pays what was on its way. */
+    /** The bank pays a pending payment. */
     settle: (id: string) =>
       Object.assign(intentOf(id), { status: 'succeeded', latest_charge: chargeOf(intentOf(id).amount) }),
-    /** The bank does not pay it. */
+    /** The bank rejects a pending payment. */
     fail: (id: string) =>
       Object.assign(intentOf(id), {
         status: 'requires_payment_method',
         last_payment_error: { code: 'insufficient_funds', message: 'The account has insufficient funds.' },
       }),
-    /** The payer disputes it; what is lost is taken back. */
+    /** The payer disputes a payment; a lost dispute returns it. */
     dispute(id: string, status: Stripe.Dispute.Status): Stripe.Dispute {
       const intent = intentOf(id);
       Object.assign(intent.latest_charge ?? {}, { disputed: true });
@@ -202,12 +203,12 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
         reason: 'debit_not_authorized',
         status,
       };
-      const made = dispute as Stripe.Dispute;
-      disputes.push(made);
-      return made;
+      const created = dispute as Stripe.Dispute;
+      disputes.push(created);
+      return created;
     },
     expire: (id: string) => Object.assign(sessions.get(id)?.session ?? {}, { status: 'expired', url: null }),
-    /** A notification, with the header that proves where it is from (https://docs.stripe.com/webhooks/signature). */
+    /** Creates a notification, with its signature header (https://docs.stripe.com/webhooks/signature). */
     notification(type: string, object: object, secret = webhookSecret, at = Math.floor(Date.now() / 1000)) {
       const body = JSON.stringify({ id: `evt_${randomUUID()}`, object: 'event', type, data: { object } });
       const signature = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');
@@ -218,7 +219,7 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
 }
 
 function rejected(status: number, code: string, message: string) {
-  return { status, answer: { error: { type: 'invalid_request_error', code, message } } };
+  return { status, response: { error: { type: 'invalid_request_error', code, message } } };
 }
 
 function fault(type: string, message: string) {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
-import { type WireAnswer, wire } from '../../test/wire.ts';
+import { type WireResponse, wire } from '../../test/wire.ts';
 import { dueAttempts } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import { followUp } from './reconcile.ts';
@@ -31,20 +31,20 @@ beforeEach(() => {
   stripe.trouble = 'none';
 });
 
-/** The session of an attempt at Stripe. */
+/** Returns the ID of the Stripe session of a link's attempt. */
 async function sessionOf(linkId: string): Promise<string> {
   const ids = new Set((await attempts(linkId)).map(({ id }) => id));
   const found = [...stripe.sessions.values()].findLast(({ session }) => ids.has(session.client_reference_id ?? ''));
-  if (found === undefined) throw new Error('There is no session.');
+  if (found === undefined) throw new Error('No session found.');
   return found.session.id;
 }
 
-function notify(type: string, object: object, ...more: [secret?: string, at?: number]): Promise<WireAnswer> {
+function notify(type: string, object: object, ...more: [secret?: string, at?: number]): Promise<WireResponse> {
   const { body, signature } = stripe.notification(type, object, ...more);
   return send(body, signature);
 }
 
-function send(body: string, signature: string | undefined): Promise<WireAnswer> {
+function send(body: string, signature: string | undefined): Promise<WireResponse> {
   const headers = {
     'Content-Type': 'application/json',
     ...(signature === undefined ? {} : { 'Stripe-Signature': signature }),
@@ -54,10 +54,10 @@ function send(body: string, signature: string | undefined): Promise<WireAnswer> 
 
 const session = (id: string) => stripe.sessions.get(id)?.session ?? {};
 
-/** What the clock does. */
+/** Runs the clock task. */
 async function followUpAll(): Promise<void> {
   const { processor } = service;
-  if (processor === undefined) throw new Error('There is no processor.');
+  if (processor === undefined) throw new Error('No processor is configured.');
   const later = Temporal.Now.instant().add({ hours: 1 });
   const due = await store.read(tenant.id, (one) => dueAttempts(one, tenant.id, later, 100));
   for (const attempt of due)
@@ -67,7 +67,7 @@ async function followUpAll(): Promise<void> {
 const expectAgreement = async () =>
   expect(await store.read(tenant.id, (one) => one.all(disagreements(tenant.id)))).toEqual([]);
 
-test('a payment by card: the page leads to Stripe, and has the receipt when the payer comes back', async () => {
+test('a payment by card: the page forwards to Stripe, and shows the receipt when the payer returns', async () => {
   const { client, invoiceId, link } = await owing('1250.00');
   const browser = payer();
   const form = await browser.get(link.path);
@@ -92,32 +92,34 @@ test('a payment by card: the page leads to Stripe, and has the receipt when the 
   const receipt = await browser.get(link.path);
   expect(receipt.text).toContain('<h1>Receipt</h1>');
   expect(receipt.text).toContain('Visa ending in 4242');
-  const [made] = await payments(client.id);
-  expect(await payment(made?.id ?? '')).toMatchObject({
+  const [created] = await payments(client.id);
+  expect(await payment(created?.id ?? '')).toMatchObject({
     status: 'COMPLETED',
     processor: 'stripe',
     processorRef: expect.stringMatching(/^pi_/),
     feeAmount: '36.55',
   });
   expect(await invoice(invoiceId)).toMatchObject({ status: 'PAID' });
-  // The notification that comes as well changes nothing.
+  // The notification that also arrives changes nothing.
   expect((await notify('checkout.session.completed', session(id))).status).toBe(200);
   expect(await payments(client.id)).toHaveLength(1);
   await expectAgreement();
 });
 
-test('a payer who never comes back: the notification finishes the payment', async () => {
+test('a payer who never returns: the notification completes the payment', async () => {
   const { client, link } = await owing();
   await payer().submit(link.path, card);
   const id = await sessionOf(link.id);
   stripe.complete(id);
-  const answers = await Promise.all(Array.from({ length: 5 }, () => notify('checkout.session.completed', session(id))));
-  expect(answers.map(({ status }) => status)).toEqual(Array(5).fill(200));
+  const responses = await Promise.all(
+    Array.from({ length: 5 }, () => notify('checkout.session.completed', session(id))),
+  );
+  expect(responses.map(({ status }) => status)).toEqual(Array(5).fill(200));
   expect(await payments(client.id)).toMatchObject([{ status: 'COMPLETED' }]);
   await expectAgreement();
 });
 
-test('a bank account: on its way, then completed, then lost to a dispute', async () => {
+test('a bank account: pending, then completed, then lost in a dispute', async () => {
   const { client, invoiceId, link } = await owing('300.00');
   const browser = payer();
   await browser.submit(link.path, bank);
@@ -132,8 +134,8 @@ test('a bank account: on its way, then completed, then lost to a dispute', async
   await notify('charge.dispute.created', stripe.dispute(id, 'under_review'));
   expect(await payments(client.id)).toMatchObject([{ status: 'COMPLETED' }]);
   await notify('charge.dispute.closed', stripe.dispute(id, 'lost'));
-  const [made] = await payments(client.id);
-  expect(await payment(made?.id ?? '')).toMatchObject({ status: 'RETURNED', failureCode: 'debit_not_authorized' });
+  const [created] = await payments(client.id);
+  expect(await payment(created?.id ?? '')).toMatchObject({ status: 'RETURNED', failureCode: 'debit_not_authorized' });
   expect(await invoice(invoiceId)).toMatchObject({ status: 'POSTED', amountDue: '300.00' });
   expect((await browser.get(link.path)).text).toContain('The payment was returned');
   await expectAgreement();
@@ -147,14 +149,14 @@ test('a bank account that does not pay', async () => {
   await followUpAll();
   stripe.fail(id);
   await notify('checkout.session.async_payment_failed', session(id));
-  const [made] = await payments(client.id);
-  expect(await payment(made?.id ?? '')).toMatchObject({ status: 'FAILED', failureCode: 'insufficient_funds' });
+  const [created] = await payments(client.id);
+  expect(await payment(created?.id ?? '')).toMatchObject({ status: 'FAILED', failureCode: 'insufficient_funds' });
   expect(await invoice(invoiceId)).toMatchObject({ amountDue: '300.00', amountPending: '0.00' });
   await expectAgreement();
 });
 
-describe('what is not completed', () => {
-  test('is cancelled by the payer, at Stripe too', async () => {
+describe('an unfinished payment', () => {
+  test('is cancelled by the payer, also at Stripe', async () => {
     const { link } = await owing();
     const browser = payer();
     await browser.submit(link.path, card);
@@ -166,7 +168,7 @@ describe('what is not completed', () => {
     expect(await linkStatus(link.id)).toBe('ACTIVE');
   });
 
-  test('is finished where the payer pays and cancels at the same time', async () => {
+  test('is completed if the payer pays and cancels at the same time', async () => {
     const { link } = await owing();
     const browser = payer();
     await browser.submit(link.path, card);
@@ -186,7 +188,7 @@ describe('what is not completed', () => {
     expect(await attempts(link.id)).toMatchObject([{ status: 'DECLINED', failureCode: 'expired' }]);
   });
 
-  test('is released where the response of Stripe was lost', async () => {
+  test('is released if the response of Stripe was lost', async () => {
     const { client, link } = await owing();
     const browser = payer();
     stripe.trouble = 'lost';
@@ -195,7 +197,7 @@ describe('what is not completed', () => {
     const created = stripe.requests.filter(({ method, path }) => method === 'POST' && path === '/v1/checkout/sessions');
     expect(created.length).toBeGreaterThan(1);
     const { id } = (await attempts(link.id))[0] ?? {};
-    // The SDK has repeated the request, and the key has kept it from being done twice.
+    // The SDK has repeated the request, and the idempotency key has prevented a duplicate.
     const made = [...stripe.sessions.values()].filter(({ session: one }) => one.client_reference_id === id);
     expect(made).toHaveLength(1);
     stripe.trouble = 'none';
@@ -204,7 +206,7 @@ describe('what is not completed', () => {
     expect(await payments(client.id)).toEqual([]);
   });
 
-  test('is left as it is while Stripe is down', async () => {
+  test('remains unchanged while Stripe is down', async () => {
     const { link } = await owing();
     await payer().submit(link.path, card);
     stripe.trouble = 'down';
@@ -216,7 +218,7 @@ describe('what is not completed', () => {
     expect(await linkStatus(link.id)).toBe('USED');
   });
 
-  test('is declined where Stripe takes no such amount', async () => {
+  test('is declined if Stripe does not accept the amount', async () => {
     const client = await newClient();
     const link = await linkOf(client.ref, { amount: '0.10' });
     const { text } = await payer().pay(link.path, card);
@@ -225,7 +227,7 @@ describe('what is not completed', () => {
   });
 });
 
-test('amounts are in the smallest unit of their currency, as Stripe counts it', async () => {
+test('amounts are in the smallest unit of their currency, as Stripe defines it', async () => {
   for (const [currency, amount, units] of [
     ['JPY', '12000.00', '12000'],
     ['KWD', '12.50', '12500'],
@@ -250,12 +252,12 @@ describe('a notification', () => {
     const id = await sessionOf(link.id);
     stripe.complete(id);
     const { body, signature } = stripe.notification('checkout.session.completed', session(id), secret, at);
-    const answer = await send(body, secret === undefined ? undefined : signature);
-    expect(answer.status).toBe(400);
+    const response = await send(body, secret === undefined ? undefined : signature);
+    expect(response.status).toBe(400);
     expect(await payments(client.id)).toEqual([]);
   });
 
-  test('about something else is taken, and changes nothing', async () => {
+  test('about another object is accepted, and changes nothing', async () => {
     for (const metadata of [
       {},
       { tenant: 'firm', attempt: "'; drop table payment" },
@@ -269,7 +271,7 @@ describe('a notification', () => {
   });
 });
 
-test('secrets of Stripe and of links are in no log', () => {
+test('logs contain no secrets of Stripe or of links', () => {
   for (const secret of [keys.secretKey, keys.webhookSecret, '/pay/A', 'cs_test_'])
     expect(lines.join()).not.toContain(secret);
   expect(lines.length).toBeGreaterThan(20);

@@ -9,29 +9,29 @@ import {
   UnverifiedNotification,
 } from './processor.ts';
 
-/** How long a payer can take at Stripe, in seconds. Stripe lets it be 30 minutes and more. */
+/** How long a payer can take at Stripe, in seconds. Stripe requires at least 30 minutes. */
 const sessionLasts = 40 * 60;
 
-/** How long one request to Stripe may take, in milliseconds, and how often it is repeated where that is safe. */
+/** Timeout of a request to Stripe, in milliseconds, and the number of retries where they are safe. */
 const timeout = 6_000;
 const retries = 2;
 
 const methodTypes = { CARD: 'card', ACH: 'us_bank_account' } as const satisfies Record<PayMethod, string>;
 
 /**
- * Stripe, by its Checkout: payers enter their card or account on Stripe's page, so that none of it reaches this service.
- *
+ * Stripe with Checkout: payers enter their card or account on Stripe's page, so that the details never reach this
+ * service.
  * https://docs.stripe.com/payments/checkout, https://docs.stripe.com/payments/ach-direct-debit
  */
 export class StripeProcessor implements PaymentProcessor {
   readonly name = 'stripe';
   readonly isTest: boolean;
-  readonly takesDetails = false;
+  readonly collectsDetails = false;
   readonly #stripe: Stripe;
   readonly #webhookSecret: string;
   readonly #log: Logger;
 
-  /** @param address where Stripe is, for tests. */
+  /** @param address address of Stripe, for tests. */
   constructor(
     { secretKey, webhookSecret }: { readonly secretKey: string; readonly webhookSecret: string },
     log: Logger,
@@ -61,7 +61,7 @@ export class StripeProcessor implements PaymentProcessor {
           metadata,
           payment_intent_data: { description, metadata },
           allowed_payment_method_types: [methodTypes[method]],
-          // Without it a payer could wait days for two small deposits.
+          // Without it, a payer could wait days for two micro-deposits.
           ...(method === 'ACH'
             ? { payment_method_options: { us_bank_account: { verification_method: 'instant' } } }
             : {}),
@@ -78,7 +78,7 @@ export class StripeProcessor implements PaymentProcessor {
           ...(payerEmail === null ? {} : { customer_email: payerEmail }),
           success_url: pageUrl,
           cancel_url: pageUrl,
-          // From what is stored, so that the same order is the same request.
+          // Based on stored values, so that the same order results in the same request.
           expires_at: Math.floor(Date.parse(createdAt) / 1000) + sessionLasts,
         },
         { idempotencyKey: key },
@@ -109,8 +109,8 @@ export class StripeProcessor implements PaymentProcessor {
   }
 
   /**
-   * Where no session is known, its page was shown to nobody: whether Stripe has one or not, nothing can be paid on it, and it
-   * expires by itself.
+   * Without a known session, its page was never shown: whether Stripe has one or not, it cannot be paid, and expires
+   * automatically.
    */
   async cancel(order: PaymentOrder): Promise<Progress> {
     if (order.reference !== null) {
@@ -119,7 +119,7 @@ export class StripeProcessor implements PaymentProcessor {
       try {
         await this.#stripe.checkout.sessions.expire(order.reference);
       } catch (error) {
-        // It was paid, or has expired, in this moment.
+        // It was paid or has expired just now.
         if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
         return (await this.find(order)) ?? cancelled;
       }
@@ -161,17 +161,17 @@ export class StripeProcessor implements PaymentProcessor {
   }
 
   async #progressOfIntent(intent: Stripe.PaymentIntent): Promise<Progress> {
-    const made = madeBy(intent);
+    const details = detailsOf(intent);
     if (intent.status === 'canceled' || intent.status === 'requires_payment_method') {
       const { code, message } = intent.last_payment_error ?? {};
       return {
         state: 'failed',
-        ...made,
+        ...details,
         code: code ?? 'payment_failed',
         message: message ?? 'The bank rejected the payment.',
       };
     }
-    if (intent.status !== 'succeeded') return { state: 'accepted', ...made };
+    if (intent.status !== 'succeeded') return { state: 'accepted', ...details };
     const charge = expanded(intent.latest_charge);
     if (charge?.disputed === true) {
       const { data } = await this.#stripe.disputes.list({ payment_intent: intent.id, limit: 10 });
@@ -179,12 +179,12 @@ export class StripeProcessor implements PaymentProcessor {
       if (lost !== undefined)
         return {
           state: 'returned',
-          ...made,
+          ...details,
           code: lost.reason,
           message: 'The payer or the bank returned the payment.',
         };
     }
-    return { state: 'captured', ...made };
+    return { state: 'captured', ...details };
   }
 }
 
@@ -194,7 +194,7 @@ const cancelled: Progress = {
   message: 'The payment was cancelled. Nothing was charged.',
 };
 
-/** A response that says that nothing was made. Others, such as 409, 429 and 5xx, leave it open. */
+/** Whether a response means that nothing was created. Others, such as 409, 429 and 5xx, leave it open. */
 function isRejection(error: InstanceType<typeof Stripe.errors.StripeError>): boolean {
   return (
     [400, 401, 402, 403, 404].includes(error.statusCode ?? 0) &&
@@ -213,7 +213,7 @@ function progressOfSession({ id, status, url }: Stripe.Checkout.Session): Progre
   throw new Error(`The session ${id} is ${status}.`);
 }
 
-function madeBy(intent: Stripe.PaymentIntent) {
+function detailsOf(intent: Stripe.PaymentIntent) {
   const charge = expanded(intent.latest_charge);
   const details = charge?.payment_method_details ?? expanded(intent.payment_method);
   const brand = details?.card?.brand ?? null;
@@ -222,7 +222,7 @@ function madeBy(intent: Stripe.PaymentIntent) {
     reference: intent.id,
     cardBrand: brand === null ? null : brand.charAt(0).toUpperCase() + brand.slice(1),
     last4: details?.card?.last4 ?? details?.us_bank_account?.last4 ?? null,
-    // Where the account has another currency, the fee is not in that of the payment.
+    // If the account has another currency, the fee is not in that of the payment.
     fee:
       settled === undefined || settled.currency !== intent.currency
         ? zero
@@ -238,14 +238,14 @@ function idOf(thing: string | { readonly id: string } | null): string | undefine
   return typeof thing === 'string' ? thing : thing?.id;
 }
 
-/** Undefined where a payment was not made by this service. */
+/** Undefined if the payment was not created by this service. */
 function attemptOf(metadata: Stripe.Metadata | null) {
   const { tenant, attempt } = metadata ?? {};
   const isId = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(attempt ?? '');
   return tenant === undefined || attempt === undefined || !isId ? undefined : { tenant, key: attempt };
 }
 
-/** https://docs.stripe.com/currencies: these differ from ISO 4217 for some, so they are listed as Stripe counts them. */
+/** https://docs.stripe.com/currencies: some differ from ISO 4217, so they are listed as Stripe defines them. */
 const withoutDecimals = new Set('BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' '));
 const withThreeDecimals = new Set('BHD JOD KWD OMR TND'.split(' '));
 
@@ -254,7 +254,7 @@ function decimalsOf(currency: string): number {
   return withThreeDecimals.has(currency) ? 3 : 2;
 }
 
-/** Undefined where the currency has no such amount. */
+/** Undefined if the currency does not support the amount. */
 function minorUnits(amount: Decimal, currency: string): number | undefined {
   const units = amount.times(parseDecimal(`1e${decimalsOf(currency)}`));
   return units.round(0).eq(units) ? Number(units.toFixed(0)) : undefined;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Html } from './html.ts';
 
-/** Both palettes have a contrast of 4.5 and more for text, and of 3 for the borders of fields. */
+/** Both color schemes have a contrast of at least 4.5 for text, and of 3 for the borders of fields. */
 const css = `
 :root{color-scheme:light dark;--page:#f3f5f8;--card:#fff;--text:#1a2230;--soft:#4a5568;--line:#d8dee8;--field:#6b7688;
 --accent:#1f5fae;--on-accent:#fff;--accent-dark:#174a8a;--error:#b3261e;--error-bg:#fdeceb;--good:#146c43;--good-bg:#e8f5ee;--info-bg:#eaf1fb}
@@ -72,7 +72,7 @@ export const styleElement = new Html(`<style>${css}</style>`);
 
 const styleHash = createHash('sha256').update(css).digest('base64');
 
-/** The page runs no script and loads nothing; its style is the one that is in it. */
+/** The page runs no script and loads nothing; only its inline style is allowed. */
 export const contentPolicy = [
   `default-src 'none'`,
   `style-src 'sha256-${styleHash}'`,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { TestService } from '../../test/service.ts';
-import { type WireAnswer, wire } from '../../test/wire.ts';
+import { type WireResponse, wire } from '../../test/wire.ts';
 import type { Tick } from '../background/clock.ts';
 import { firm } from '../resources/billing/testing.ts';
 import type { Attempt } from './attempt.ts';
@@ -13,7 +13,9 @@ export function accountOf(accountNumber: string) {
   return { method: 'ACH', routingNumber: '110000000', accountNumber };
 }
 
-/** The pages of links as a browser without JavaScript has them: it keeps its cookie, and submits forms with their hidden fields. */
+/**
+ * A browser without JavaScript on the pages of links: it keeps its cookie, and submits forms with their hidden fields.
+ */
 export class TestPayer {
   readonly #address: string;
   cookie: string | undefined;
@@ -22,17 +24,17 @@ export class TestPayer {
     this.#address = address;
   }
 
-  async get(path: string): Promise<WireAnswer> {
-    const answer = await wire(this.#address, { path, headers: this.#cookies() });
-    this.cookie = answer.headers['set-cookie']?.[0]?.split(';')[0] ?? this.cookie;
-    return answer;
+  async get(path: string): Promise<WireResponse> {
+    const response = await wire(this.#address, { path, headers: this.#cookies() });
+    this.cookie = response.headers['set-cookie']?.[0]?.split(';')[0] ?? this.cookie;
+    return response;
   }
 
   post(
     path: string,
     fields: Readonly<Record<string, string>>,
     headers: Readonly<Record<string, string>> = {},
-  ): Promise<WireAnswer> {
+  ): Promise<WireResponse> {
     return wire(this.#address, {
       method: 'POST',
       path,
@@ -42,15 +44,15 @@ export class TestPayer {
   }
 
   /** Opens a page and submits its form. */
-  async submit(path: string, fields: Readonly<Record<string, string>>, from = path): Promise<WireAnswer> {
+  async submit(path: string, fields: Readonly<Record<string, string>>, from = path): Promise<WireResponse> {
     const { text } = await this.get(from);
     return this.post(path, { formKey: formKeyIn(text), ...fields });
   }
 
-  /** Submits a form and follows to where it leads. */
-  async pay(path: string, fields: Readonly<Record<string, string>>): Promise<WireAnswer> {
-    const answer = await this.submit(path, { ...payerDetails, ...fields });
-    return answer.status === 303 ? this.get(answer.headers.location ?? '') : answer;
+  /** Submits a form and follows the redirect. */
+  async pay(path: string, fields: Readonly<Record<string, string>>): Promise<WireResponse> {
+    const response = await this.submit(path, { ...payerDetails, ...fields });
+    return response.status === 303 ? this.get(response.headers.location ?? '') : response;
   }
 
   #cookies(): Record<string, string> {
@@ -62,7 +64,7 @@ export function formKeyIn(page: string): string {
   return /name="formKey" value="([^"]+)"/.exec(page)?.[1] ?? '';
 }
 
-/** A firm whose clients have invoices and links. */
+/** Creates a firm whose clients have invoices and links. */
 export async function payingFirm(service: TestService) {
   const base = await firm(service);
   const { store, tenant } = service;
@@ -91,7 +93,7 @@ export async function payingFirm(service: TestService) {
     invoiceOf,
     linkOf,
     payer: () => new TestPayer(service.address),
-    /** A client of its own with one open invoice, and a link for it. */
+    /** Creates a client with one open invoice, and a link for it. */
     async owing(amount = '500.00') {
       const client = await base.newClient({ name: 'Cedar & Co <Ltd>' });
       const invoiceId = await invoiceOf(client.id, amount);
@@ -120,7 +122,7 @@ export async function payingFirm(service: TestService) {
   };
 }
 
-/** A run of a clock task for the tenant of a service, now. */
+/** Creates a run of a clock task for the tenant of a service, now. */
 export function tickOf({ service, store, tenant }: Pick<TestService, 'service' | 'store' | 'tenant'>): Tick {
   return {
     tenant,
@@ -134,7 +136,7 @@ export function tickOf({ service, store, tenant }: Pick<TestService, 'service' |
   };
 }
 
-/** What does not agree in the books of a tenant, each in a sentence; and the rules that a link can break. */
+/** SQL of inconsistencies in the books of a tenant, each described in a sentence, including rules for links. */
 export const disagreements = (tenantId: number) => sql<{ what: string }>`
   select 'link ' || link.id || ' is USED and has ' || count(p.id) || ' payments' as what
   from quick_payment_link link

@@ -1,12 +1,12 @@
 import type { RelatedField, Relation, Searchable } from '../entity/entity.ts';
 import { escapePointer } from '../http/body.ts';
 
-/** The form that the contract gives a where clause; its columns and operators are checked before it comes here. */
+/** The shape of a where clause in the contract. Its columns and operators have already been validated. */
 export type Where = { readonly [key: string]: unknown };
 
 /**
- * A where clause as a tree in which only comparisons and relations are negated. A relation that is negated as a whole can be
- * an anti-join; below another negation it could only be evaluated row by row.
+ * A where clause as a tree in which only comparisons and relations are negated. A relation that is negated as a whole can
+ * be an anti-join; below another negation it could only be evaluated row by row.
  */
 export type Clause =
   | { readonly kind: 'all' | 'any'; readonly parts: readonly Clause[] }
@@ -19,11 +19,11 @@ export interface Comparison {
   readonly operator: string;
   readonly operand: unknown;
   readonly negated: boolean;
-  /** Where the caller wrote the operand. */
+  /** JSON Pointer to the operand. */
   readonly pointer: string;
 }
 
-/** The tree of a where clause on rows of the entity. */
+/** Converts a where clause on rows of the entity to a tree. */
 export function clauseOf(entity: Searchable, where: Where, pointer = '/where', negated = false): Clause {
   const parts = Object.entries(where).map(([key, value]) =>
     partOf(entity, key, value, `${pointer}/${escapePointer(key)}`, negated),
@@ -46,7 +46,7 @@ function partOf(entity: Searchable, key: string, value: unknown, pointer: string
   return comparisons(key, value as Where, pointer, negated);
 }
 
-/** A field of a related row has no value, too, where there is no such row. */
+/** A field of a related row also has no value if there is no such row. */
 function ofRelatedField(
   { relation, field }: RelatedField,
   operators: Where,
@@ -79,7 +79,7 @@ function comparisons(field: string, operators: Where, pointer: string, negated: 
   return combine('all', parts, negated);
 }
 
-/** "Not all" is "any not", and "not any" is "all not": the parts are negated already. */
+/** "Not all" is "any not", and "not any" is "all not": the parts are already negated. */
 function combine(kind: 'all' | 'any', parts: readonly Clause[], negated: boolean): Clause {
   const combined = negated ? (kind === 'all' ? 'any' : 'all') : kind;
   const flat = parts.flatMap((part) => (part.kind === combined ? part.parts : [part]));
@@ -89,9 +89,9 @@ function combine(kind: 'all' | 'any', parts: readonly Clause[], negated: boolean
 }
 
 /**
- * Alternatives on one relation are one question: whether there is a related row that matches any of them. So the related rows
- * are read once, however many alternatives there are. The same goes for relations that must all be absent, and for all
- * conditions on the one row that a relation to one leads to.
+ * Merges alternatives on one relation into one condition: that there is a related row that matches any of them. So the
+ * related rows are only read once. The same applies to relations that must all be absent, and to all conditions on the
+ * row of a relation to one.
  */
 function mergeRelated(kind: 'all' | 'any', parts: readonly Clause[]): readonly Clause[] {
   const groups = new Map<Relation, { readonly present: Clause[]; readonly absent: Clause[] }>();

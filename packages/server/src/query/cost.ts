@@ -6,7 +6,9 @@ import type { Where } from './clause.ts';
 
 const limits = contract['x-search-limits'];
 const { weights } = limits;
-/** A clause of the most predicates at the greatest depth has no more parts than this, unless some of them are empty. */
+/**
+ * The maximum number of parts of a clause with the most predicates at the greatest depth, unless some parts are empty.
+ */
 const mostParts = limits.depth * limits.predicates;
 
 const patterns = new Set(['_like', '_nlike', '_ilike', '_nilike']);
@@ -14,11 +16,11 @@ const advice =
   'Replace alternatives of _eq with one _in, start patterns with text, combine conditions on the same related row in one relation, or split the search.';
 
 /**
- * Counts a where clause before any of it runs: its depth, its predicates, and what its parts cost by the weights of the
- * contract.
+ * Measures a where clause before any of it runs: its depth, its predicates, and the cost of its parts by the weights of
+ * the contract.
  *
  * @returns the cost.
- * @throws Problem `SEARCH_TOO_COMPLEX` that points at the first part beyond a limit.
+ * @throws Problem `SEARCH_TOO_COMPLEX` with a pointer to the first part beyond a limit.
  */
 export function checkCost(entity: Searchable, where: Where): number {
   const count = { parts: 0, predicates: 0, cost: 0 };
@@ -41,7 +43,7 @@ export function checkCost(entity: Searchable, where: Where): number {
     } else if (key === '_not') {
       countClause(of, value as Where, at, depth + 1, !negated);
     } else if (of.relations[key] !== undefined) {
-      // Without conditions it asks whether there is any such row, which is a predicate too.
+      // Without conditions, it tests whether a related row exists, which is also a predicate.
       if (Object.keys(value as Where).length === 0) countPredicate(at);
       addCost(negated ? weights.negatedRelation : weights.relation, at);
       countClause(of.relations[key].to(), value as Where, at, depth + 1, false);
@@ -70,7 +72,7 @@ export function checkCost(entity: Searchable, where: Where): number {
 }
 
 function costOf(operator: string, operand: unknown): number {
-  // Each list is compared by itself; of values there is one look-up for all.
+  // Each list is compared separately; values share one look-up.
   if (Array.isArray(operand) && Array.isArray(operand[0])) return operand.length * weights.condition;
   if (Array.isArray(operand)) return weights.condition + Math.floor(operand.length / 100) * weights.hundredValues;
   if (!patterns.has(operator)) return weights.condition;

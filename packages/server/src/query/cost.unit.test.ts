@@ -3,7 +3,7 @@ import { allOperations, contract, type Schema } from '../contract/contract.ts';
 import { propertiesOf, resolved } from '../contract/fields.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { contact } from '../resources/contacts/contact.ts';
-// Entities find each other when all of them are defined.
+// Entities can only refer to each other once all of them are defined.
 import '../resources/handlers.ts';
 import type { Where } from './clause.ts';
 import { checkCost } from './cost.ts';
@@ -24,11 +24,11 @@ test.each<[string, Where, number]>([
   ['a negated relation', { _not: link }, weights.negatedRelation + weights.condition],
   ['a relation that is negated twice', { _not: { _and: [{ _not: link }] } }, weights.relation + weights.condition],
   ['alternatives', { _or: [link, link, {}] }, 2 * (weights.relation + weights.condition)],
-])('the cost of %s is that of the contract', (_what, where, cost) => {
+])('the cost of %s matches the contract', (_what, where, cost) => {
   expect(checkCost(contact, where)).toBe(cost);
 });
 
-test('a search beyond the limit is told what to change, and where the limit is exceeded', () => {
+test('a search beyond the limit is rejected with advice and with the place where it exceeds the limit', () => {
   const alternatives = (length: number) => ({
     _or: Array.from({ length }, () => ({ contactClients: { clientRef: { _ilike: '%zz0%' } } })),
   });
@@ -76,7 +76,7 @@ const searches = allOperations
     });
   });
 
-/** As much of an entity as its contract says: some have no table yet. */
+/** An entity with only what the contract declares: some have no table yet. */
 function entityLike(where: Schema): AnyEntity {
   const isFilter = (schema: Schema) => Object.keys(schema.properties ?? {}).some((name) => name.startsWith('_'));
   const related = Object.entries(propertiesOf(resolved(where))).filter(
@@ -86,7 +86,7 @@ function entityLike(where: Schema): AnyEntity {
   return { relations } as unknown as AnyEntity;
 }
 
-test.each(searches)('%s › the example %s costs half of the limit at most', (_id, _name, entity, where) => {
+test.each(searches)('%s › the example %s costs at most half of the limit', (_id, _name, entity, where) => {
   expect(where).toBeDefined();
   expect(checkCost(entity, where ?? {})).toBeLessThanOrEqual(limit / 2);
 });

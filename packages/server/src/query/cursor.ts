@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto';
 import type { Vault } from '../auth/vault.ts';
 import { Problem } from '../http/problem.ts';
 
-/** Where a list goes on: after the row that has these values in the keys of the order. */
+/** The position after which a list continues: the values of the last row in the keys of the order. */
 export interface Position {
   readonly values: readonly unknown[];
-  /** How many rows come before, for the `page` of the answer. */
+  /** Number of rows before, for the `page` of the response. */
   readonly offset: number;
 }
 
-/** What a cursor belongs to: it is refused with any other query. */
+/** The query that a cursor belongs to: it is rejected with any other query. */
 export interface Query {
   readonly operation: string;
   readonly tenantId: number;
@@ -19,15 +19,15 @@ export interface Query {
 
 const purpose = 'cursor';
 
-/** The cursor: readable, but signed, because what it holds goes into a query. */
+/** Creates a cursor: readable, but signed, because its content is used in a query. */
 export function writeCursor(vault: Vault, query: Query, position: Position): string {
   const content = Buffer.from(JSON.stringify([position.values, position.offset])).toString('base64url');
   return `${content}.${vault.sign(purpose, `${fingerprint(query)}.${content}`)}`;
 }
 
 /**
- * @param place where the caller wrote it.
- * @throws Problem `INVALID_CURSOR` where it is not one of ours, or of another query or tenant.
+ * @param place where the cursor is in the request.
+ * @throws Problem `INVALID_CURSOR` if it was not created by this service, or for another query or tenant.
  */
 export function readCursor(vault: Vault, query: Query, cursor: string, place: 'body' | 'query'): Position {
   const [content = '', signature = ''] = cursor.split('.');

@@ -10,10 +10,10 @@ const firm = firmOf(service);
 const { update } = recordsOf(service);
 const { createStaff, updateStaff, getStaff } = operationsOf(service);
 
-const tagOf = (answer: { readonly headers: Headers }) => answer.headers.get('etag') ?? '';
+const tagOf = (response: { readonly headers: Headers }) => response.headers.get('etag') ?? '';
 
 describe('If-None-Match', () => {
-  test('returns 304 without a body for the current tag, in any list and however weak', async () => {
+  test('returns 304 without a body for the current tag, in any list and also as a weak tag', async () => {
     const path = `/gql/v1/client/${await firm.client()}`;
     const tag = tagOf(await call('GET', path));
     expect(tag).toMatch(/^"[0-9a-f]{16}-1"$/);
@@ -27,11 +27,11 @@ describe('If-None-Match', () => {
 
   test.each(['"0000000000000000-1"', '"1"', 'W/"x", "a,*"'])('returns the row for %s', async (list) => {
     const path = `/gql/v1/client/${await firm.client()}`;
-    const answer = await call('GET', path, undefined, { 'If-None-Match': list });
-    expect(answer).toMatchObject({ status: 200, body: { version: 1 } });
+    const response = await call('GET', path, undefined, { 'If-None-Match': list });
+    expect(response).toMatchObject({ status: 200, body: { version: 1 } });
   });
 
-  test('does not hide that a row does not exist, nor that a list is malformed', async () => {
+  test('does not hide that a row does not exist, or that the header is malformed', async () => {
     const headers = { 'If-None-Match': '*' };
     expect(await call('GET', `/gql/v1/client/${unknownId}`, undefined, headers)).toMatchObject({ status: 404 });
     const path = `/gql/v1/client/${await firm.client()}`;
@@ -41,16 +41,16 @@ describe('If-None-Match', () => {
     });
   });
 
-  test('returns the row when a name of another row has changed in it', async () => {
+  test('returns the row if an included name of another row has changed', async () => {
     const jobId = await firm.job();
     const path = `/v1/task/${await firm.task({ jobId })}`;
     const tag = tagOf(await call('GET', path));
     await update([{ type: 'Job', systemRef: jobId, attributes: { name: 'Renamed' } }]);
-    const answer = await call('GET', path, undefined, { 'If-None-Match': tag });
-    expect(answer).toMatchObject({ status: 200, body: { version: 1, job: { name: 'Renamed' } } });
+    const response = await call('GET', path, undefined, { 'If-None-Match': tag });
+    expect(response).toMatchObject({ status: 200, body: { version: 1, job: { name: 'Renamed' } } });
   });
 
-  test('returns the row to a caller who sees more of it', async () => {
+  test('returns the row to a caller who can read more of it', async () => {
     const rateCardAssignment = { billingRate: '190.00', averageRate: '155.8', currency: 'USD' };
     const { id } = await firm.person({ rateCardAssignment });
     const [some, all] = [
@@ -64,8 +64,8 @@ describe('If-None-Match', () => {
   });
 
   test('is ignored by operations that do not declare it', async () => {
-    const answer = await call('GET', '/v1/task-types', undefined, { 'If-None-Match': '*' });
-    expect(answer.status).toBe(200);
+    const response = await call('GET', '/v1/task-types', undefined, { 'If-None-Match': '*' });
+    expect(response.status).toBe(200);
   });
 });
 
@@ -74,7 +74,7 @@ describe('the ETag of a response that creates or changes a row', () => {
   const subscription = { deliveryUrl: url, entityType: 'Client', operations: ['CREATE'] };
   const type = { name: 'Tagged', fields: [{ name: 'a', type: 'STRING' }] };
 
-  test('of every 201 is in the contract', () => {
+  test('is declared in the contract for every 201', () => {
     const creating = Object.entries(operations).filter(([, { statuses }]) => statuses.some((status) => status === 201));
     expect(creating.map(([id]) => id)).toEqual([
       'onboardClient',
@@ -105,7 +105,7 @@ describe('the ETag of a response that creates or changes a row', () => {
     expect(await call('PATCH', path, { name: 'Old' }, { 'If-Match': tagOf(created) })).toMatchObject({ status: 412 });
   });
 
-  test('event subscriptions › create, deactivate and reactivate return it, and honor it', async () => {
+  test('event subscriptions › create, deactivate and reactivate return and check it', async () => {
     const created = await call<{ id: string }>('POST', '/api/v1/event-subscriptions', subscription);
     const path = `/api/v1/event-subscriptions/${created.body.id}`;
     const stale = { 'If-Match': '"0000000000000000-7"' };
@@ -123,7 +123,7 @@ describe('the ETag of a response that creates or changes a row', () => {
     expect(changed).toMatchObject({ status: 200 });
   });
 
-  test('custom record types › create and deactivate return it, and honor it', async () => {
+  test('custom record types › create and deactivate return and check it', async () => {
     const created = await call('POST', '/api/v1/records/custom', type);
     const path = '/api/v1/records/custom/Tagged';
     expect(tagOf(created)).toBe(tagOf(await call('GET', path)));
@@ -135,7 +135,7 @@ describe('the ETag of a response that creates or changes a row', () => {
     expect(changed).toMatchObject({ status: 200 });
   });
 
-  test('onboardClient and createQuickPaymentLink › it is that of the row', async () => {
+  test('onboardClient and createQuickPaymentLink › identifies the row', async () => {
     const onboarded = await call<{ clientId: string; clientRef: string }>('POST', '/api/v1/clients/v1/onboard', {
       name: 'Tagged',
       address: {},

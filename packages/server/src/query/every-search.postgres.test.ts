@@ -23,8 +23,8 @@ import { orderClause, orderKeys } from './order.ts';
 import { conditionOf } from './where.ts';
 
 /**
- * Whether there is an index for a search does not depend on how many rows there are, if the planner takes every other way for
- * worse: so the smallest profile shows what holds for the largest one.
+ * The existence of an index for a search does not depend on the number of rows if the planner rejects every other plan,
+ * so the smallest profile is sufficient.
  */
 const options = await testDatabase();
 const store = await openStore(options);
@@ -45,7 +45,9 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[];
 }
 
-/** The ways of a page's rows that are not by an index: scans of whole tables and sorts; subqueries of the rows left out. */
+/**
+ * The parts of a page's plan that do not use an index: sequential scans and sorts, without the subqueries of the rows.
+ */
 async function slowPartsOf(
   entity: AnyEntity,
   condition: RawBuilder<unknown>,
@@ -66,7 +68,7 @@ async function slowPartsOf(
 }
 
 function slow(node: PlanNode): string[] {
-  // What a row shows of others is added up for the rows of the page alone.
+  // Values of other rows are only aggregated for the rows of the page.
   if (node['Node Type'] === 'Aggregate') return [];
   const below = (node.Plans ?? []).filter((one) => one['Parent Relationship'] !== 'SubPlan').flatMap(slow);
   const isSlow = ['Seq Scan', 'Sort'].includes(node['Node Type']);
@@ -86,7 +88,7 @@ const searches = [
   ['Engagement', engagement],
 ] as const;
 
-/** These change with the day, so no index holds them: a search by them sorts the rows that match. */
+/** These change with the day and cannot be indexed: a search sorts the matching rows. */
 const ofToday = ['overdueBalance', 'daysPastDue'];
 const orders = searches.flatMap(([name, entity]) =>
   Object.keys(propertiesOf(schemaOf(`${name}OrderBy`)))

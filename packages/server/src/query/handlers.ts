@@ -5,20 +5,20 @@ import { Problem } from '../http/problem.ts';
 import { entityTag } from './entity-tag.ts';
 import { findById, type Page, type PageRequest, type PageScope, pageReader, type Reader } from './read.ts';
 
-/** The handler of a list or a search of an entity's rows. */
+/** Creates the handler of a list or a search of an entity's rows. */
 export function pageOf<Type extends EntityType>(entity: Entity<Type>) {
   return async (
     context: Context,
     input: { readonly body?: unknown; readonly query?: unknown },
   ): Promise<{ readonly status: 200; readonly body: Page<StoredRow<Type>> }> => {
     const scope = pageScope(context);
-    // The contract gives every such operation one of the two requests for a page.
+    // The contract gives every such operation one of the two page requests.
     const request = input[scope.place] as PageRequest;
     return { status: 200, body: await context.read(pageReader(scope, entity, request)) };
   };
 }
 
-/** The handler of a lookup of an entity's rows, by page number. */
+/** Creates the handler of a lookup of an entity's rows, by page number. */
 export function numberedPageOf<Type extends EntityType>(entity: Entity<Type>) {
   const handle = pageOf(entity);
   return async (...call: Parameters<typeof handle>) => ({
@@ -27,12 +27,12 @@ export function numberedPageOf<Type extends EntityType>(entity: Entity<Type>) {
   });
 }
 
-/** A page of a list whose pages are numbered: the next one is found by its number alone. */
+/** A page without a cursor, for lists with page numbers. */
 export function withoutCursor<Row>(page: Page<Row>) {
   return { ...page, nextCursor: null };
 }
 
-/** The handler of a read by ID, with the `ETag` of the row. */
+/** Creates the handler of a read by ID, with the `ETag` of the row. */
 export function byId<Type extends EntityType>(entity: Entity<Type>) {
   return async (context: Context, { path }: { readonly path: { readonly id: string } }) => {
     const row = await context.read((session) => findById(session, readerOf(context), entity, path.id));
@@ -45,7 +45,7 @@ export function readerOf({ tenant, holds }: Context): Reader {
   return { tenantId: tenant.id, holds };
 }
 
-/** The scope of the page that a call requests. */
+/** The scope of the requested page. */
 export function pageScope(context: Context): PageScope {
   const { operation, service } = context;
   return {

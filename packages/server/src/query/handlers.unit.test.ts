@@ -1,4 +1,4 @@
-/** What must not compile: `tsc` rejects this file where one of the marked lines does. */
+/** Code that must not compile: `tsc` rejects this file if a marked line compiles. */
 import { expect, test } from 'vitest';
 import type { Handler } from '../context.ts';
 import type { Plan } from '../entity/plan.ts';
@@ -6,7 +6,7 @@ import { client } from '../resources/clients/client.ts';
 import { org } from '../resources/clients/reference-data.ts';
 import { byId, pageOf } from './handlers.ts';
 
-test('a handler returns the rows of its operation, and no other', () => {
+test('a handler can only return rows of its operation', () => {
   const listClients: Handler<'listClients'> = pageOf(client);
   const getClient: Handler<'getClient'> = byId(client);
   // @ts-expect-error orgs are no clients
@@ -18,7 +18,7 @@ test('a handler returns the rows of its operation, and no other', () => {
   expect([listClients, getClient, listOrgsAsClients, getOrgAsClient, listNamed]).not.toContain(undefined);
 });
 
-test('a row is written with the fields and values of its type', () => {
+test('a row can only be written with the fields and values of its type', () => {
   const writes = (plan: Plan) => {
     plan.create(client, { name: 'Harbor & Pine LLC' });
     // @ts-expect-error no such field

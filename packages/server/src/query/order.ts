@@ -9,10 +9,7 @@ export interface OrderKey {
   readonly nullable: boolean;
 }
 
-/**
- * The keys of an order that is total: `id` ascending is always the last one. A column that is named
- * again decides nothing that it has not decided before, and is left out.
- */
+/** The keys of a total order: `id` ascending is always the last one. A repeated column has no effect and is omitted. */
 export function orderKeys(entity: AnyEntity, orderBy: readonly Readonly<Record<string, string>>[]): OrderKey[] {
   const keys = new Map<string, OrderKey>();
   for (const [field, direction] of orderBy.flatMap((one) => Object.entries(one))) {
@@ -33,7 +30,7 @@ export function orderClause(entity: AnyEntity, row: string, keys: readonly Order
   return sql.join(
     keys.map(({ field, descending, nullsFirst, nullable }) => {
       const direction = descending ? sql`desc` : sql`asc`;
-      // Where there are no nulls, saying where they go would only keep an index from being used.
+      // Without nulls, specifying their position would only prevent the use of an index.
       const nulls = !nullable ? sql`` : nullsFirst ? sql` nulls first` : sql` nulls last`;
       return sql`${entity.value(row, field)} ${direction}${nulls}`;
     }),
@@ -41,9 +38,9 @@ export function orderClause(entity: AnyEntity, row: string, keys: readonly Order
 }
 
 /**
- * The conditions that a row comes after the row with these values, in the order of the keys. Where the first key can be null, the
- * rows with nulls have a condition of their own: no scan of an index starts at a value and includes nulls. Rows that match the first
- * condition come before those that match the second.
+ * Conditions that a row comes after the row with these values in the order of the keys. If the first key can be null, rows with null
+ * have their own condition, because an index scan that starts at a value does not include nulls. Rows that match the first condition
+ * come before those that match the second.
  */
 export function afterClauses(
   entity: AnyEntity,
@@ -79,7 +76,7 @@ function afterClause(
     return sql`(${sql.join([...equal, after(entity.value(row, key.field), key, values[index])], sql` and `)})`;
   });
   const first = keys[0];
-  // Implied by the cases, but in a form that an index on the first key can start from.
+  // Implied by the other conditions, but lets PostgreSQL start from an index on the first key.
   const start = first === undefined ? sql`true` : notBefore(entity.value(row, first.field), first, values[0]);
   return sql<boolean>`(${start} and (${sql.join(cases, sql` or `)}))`;
 }

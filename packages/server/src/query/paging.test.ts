@@ -15,7 +15,8 @@ interface Page {
 }
 type OrderBy = readonly Readonly<Record<string, string>>[];
 
-// Few values and nulls, so that rows are equal in many keys; letters that sort otherwise in every language than by code.
+// Few values and nulls, so that rows are equal in many keys; letters whose order in every language differs from their
+// code points.
 const name = fc.constantFrom(null, 'a', 'B', 'b', 'é', 'z', '𝒜', '\uffff', ' ');
 const email = fc.constantFrom(null, 'a@x.co', 'b@x.co', 'B@x.co');
 const instant = fc.constantFrom('2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '2025-06-30T23:59:59.999Z');
@@ -67,7 +68,7 @@ function orders(keys: readonly string[]): fc.Arbitrary<OrderBy> {
   return fc.uniqueArray(key, { maxLength: 5, selector: (one) => Object.keys(one)[0] });
 }
 
-/** The order as the contract tells it, on values as answers show them. */
+/** Compares response values in the order that the contract specifies. */
 function compare(orderBy: OrderBy) {
   const keys = [...orderBy, { id: 'asc' }].flatMap((one) => Object.entries(one));
   return (left: Row, right: Row): number => {

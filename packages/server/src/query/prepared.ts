@@ -1,7 +1,7 @@
 import type { RawBuilder } from 'kysely';
 import { compiler, type Query } from '../store/session.ts';
 
-/** Stands for an argument while a query is compiled. */
+/** Placeholder for an argument while a query is compiled. */
 class Placeholder {
   readonly index: number;
 
@@ -11,21 +11,21 @@ class Placeholder {
 }
 
 /**
- * A query that is compiled once and run with other arguments each time. Compiling a statement of fifty columns costs more
- * than everything else that a read of one row does in this process.
+ * Compiles a query once, to run it with different arguments. Compiling a statement of fifty columns costs more than
+ * everything else that a read of one row does in this process.
  *
- * @param build makes the query; it is called once, with a placeholder for each argument, which it may only bind.
+ * @param build creates the query; called once with a placeholder for each argument, which it may only bind.
  */
 export function prepared<Row, Arguments extends readonly unknown[]>(
   build: (...placeholders: Arguments) => RawBuilder<Row>,
-): (...given: Arguments) => Query<Row> {
+): (...values: Arguments) => Query<Row> {
   const placeholders = Array.from({ length: build.length }, (_, index) => new Placeholder(index));
   const compiled = build(...(placeholders as unknown as Arguments)).compile(compiler);
-  return (...given) => ({
+  return (...values) => ({
     compile: () => ({
       ...compiled,
       parameters: compiled.parameters.map((parameter) =>
-        parameter instanceof Placeholder ? given[parameter.index] : parameter,
+        parameter instanceof Placeholder ? values[parameter.index] : parameter,
       ),
     }),
   });

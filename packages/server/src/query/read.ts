@@ -16,20 +16,20 @@ import { prepared } from './prepared.ts';
 import { type Total, totalOf } from './total.ts';
 import { conditionOf } from './where.ts';
 
-/** The defaults of the contract. */
+/** Page sizes that the contract declares. */
 const standardPageSizes = {
   offset: numberOf('OffsetListRequest', 'pageSize', 'default'),
   number: numberOf('NumberListRequest', 'pageSize', 'default'),
 };
 
-/** Whose rows are read, and by whom: restricted fields are null for readers without their roles. */
+/** The tenant and the roles of a read: restricted fields are null for readers without their roles. */
 export interface Reader {
   readonly tenantId: number;
   readonly holds: (roles: readonly string[]) => boolean;
 }
 
 export interface PageRequest {
-  /** Rows to skip, or the number of the page. */
+  /** Rows to skip, or the page number. */
   readonly page?: number;
   readonly pageSize?: number;
   readonly cursor?: string;
@@ -48,13 +48,13 @@ export interface Page<Row> extends Partial<Total> {
 
 export interface PageScope extends Reader {
   readonly vault: Vault;
-  /** What the cursor belongs to: the operation, and its path where that narrows the list. */
+  /** Binds cursors: the operation, and its path if that filters the list. */
   readonly name: string;
-  /** Whether `page` is a number of rows to skip or the number of a page. */
+  /** Whether `page` is a number of rows to skip or a page number. */
   readonly paging: 'offset' | 'number';
-  /** Where in the request the page is asked for. */
+  /** Whether the request for the page is in the body or the query. */
   readonly place: 'body' | 'query';
-  /** Narrows the list beyond the caller's conditions. */
+  /** Filters the list in addition to the caller's conditions. */
   readonly condition?: RawBuilder<boolean>;
 }
 
@@ -64,7 +64,7 @@ const queryById = perEntity((entity) =>
   ),
 );
 
-/** The row with the id, or undefined. */
+/** Returns the row with the ID, or undefined. */
 export async function findById<Type extends EntityType>(
   session: Session,
   { tenantId, holds }: Reader,
@@ -76,10 +76,10 @@ export async function findById<Type extends EntityType>(
 }
 
 /**
- * Reads one page of an entity's rows, by offset, by cursor or by page number. A request that must be rejected is rejected
- * here, before it waits for a connection.
+ * Creates a reader of one page of an entity's rows, by offset, cursor or page number. Invalid requests are rejected here,
+ * before they wait for a connection.
  *
- * @throws Problem as `checkCost`, `conditionOf` and `readCursor` do.
+ * @throws Problem like `checkCost`, `conditionOf` and `readCursor`.
  */
 export function pageReader<Type extends EntityType>(
   scope: PageScope,
@@ -119,7 +119,7 @@ export function anyPageReader(
   const skip = position === undefined && offset > 0 ? sql` offset ${offset}` : sql``;
 
   return async (session) => {
-    // One row more than requested shows whether there are more, without counting.
+    // One additional row shows whether there are more, without counting.
     const rows: AnyStoredRow[] = [];
     for (const range of ranges) {
       const missing = pageSize + 1 - rows.length;
@@ -149,7 +149,7 @@ export function anyPageReader(
   };
 }
 
-/** The table of an entity holds what the contract describes. Responses are validated against it. */
+/** Tables match the contract, and responses are validated against it. */
 function typed<Type extends EntityType>(row: AnyStoredRow): StoredRow<Type>;
 function typed(row: unknown) {
   return row;

@@ -46,12 +46,12 @@ await insertLinks(
   })),
 );
 
-// Whether an index may be used under row-level security is a matter of what is declared leakproof
-// (`store/leakproof.ts`); which index the statements of a search can use is the question here.
+// Whether an index can be used under row-level security depends on leakproof declarations (`store/leakproof.ts`); this
+// tests which index the statements of a search can use.
 const tables = ['client', 'contact', 'contact_client', 'staff', 'job', 'task'].map(
   (table) => `alter table ${table} no force row level security`,
 );
-// An empty table is as well walked by any index: the others go, where only the plan counts.
+// In an empty table, any index is as good as another, so the others are dropped if only the plan matters.
 const others = `do $$ declare other text; begin
   for other in select indexname from pg_indexes where tablename in ('contact', 'staff', 'job', 'task')
     and indexname like '%\\_index' and indexname not similar to '%\\_(names|refs)\\_index'
@@ -88,7 +88,7 @@ test.each([
 ] as const)('the index on names takes patterns of either kind: %#', async (entity, fields) => {
   for (const field of fields) {
     for (const condition of [{ _ilike: '%éCLAIR%' }, { _like: '%Éclair%' }]) {
-      // A small table is read whole, or by tenant, unless both are out of question.
+      // A small table is read completely, or by tenant, unless both are disabled.
       const matching = conditionOf(entity, 'e', tenantId, { [field]: condition });
       const { plan } = await explain(entity, matching, 'set local enable_seqscan = off');
       expect(plan).toContain(`"Index Name":"${entity.table}_names_index"`);

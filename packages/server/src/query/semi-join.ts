@@ -8,14 +8,14 @@ type Condition = RawBuilder<boolean>;
 const always = sql<boolean>`true`;
 const never = sql<boolean>`false`;
 
-/** SQL of one comparison on the row that goes by the alias. */
+/** SQL of one comparison on the row with the alias. */
 export type Compare = (entity: Searchable, row: string, comparison: Comparison) => Condition;
 
 /**
- * The SQL condition of a clause on the row that goes by `row`, without a sub-select that is evaluated row by row.
+ * The SQL condition of a clause on the row with the alias `row`, without a sub-select that is evaluated row by row.
  *
- * PostgreSQL turns `exists` and `in` into joins where they stand side by side with the other conditions of a `where`, and only
- * there. So that relations always do, alternatives that contain one become a union of the ids that each alternative matches.
+ * PostgreSQL only converts `exists` and `in` to joins in a top-level conjunction of a `where`. To keep relations there,
+ * alternatives with a relation become a union of the IDs that each alternative matches.
  */
 export function semiJoins(
   entity: Searchable,
@@ -57,14 +57,14 @@ export function semiJoins(
     return negated ? sql`not ${exists}` : exists;
   }
 
-  /** What the alternatives without a relation match is one branch, so that its indexes are combined. */
+  /** All alternatives without a relation form one branch, so that their indexes are combined. */
   function union(of: Searchable, alias: string, parts: readonly Clause[]): Condition {
     const plain = parts.filter((part) => !hasRelated(part));
     const branches = parts.filter(hasRelated);
     if (plain.length > 0) branches.unshift({ kind: 'any', parts: plain });
     const selects = branches.map((branch) => {
       const row = nextAlias();
-      // Rows that name this one give its id by themselves.
+      // Related rows that refer to this one contain its ID.
       return branch.kind === 'related' && branch.relation.many && !branch.negated
         ? relatedRows(sql.ref(`${row}.${columnOf(branch.relation.by)}`), branch.relation, row, branch.inner)
         : rows(sql.ref(`${row}.id`), of, row, branch);

@@ -5,7 +5,7 @@ import { withReads } from '../../test/with-reads.ts';
 import { TimeBudgetExceeded } from '../store/errors.ts';
 import type { Session, Store } from '../store/store.ts';
 
-/** What statements of reads do instead of running, if a test says so. */
+/** Replaces the statements of reads if a test sets it. */
 let instead: ((statement: number) => Promise<never>) | undefined;
 let counted = 0;
 
@@ -45,11 +45,11 @@ const paths = ['/gql/v1/contacts/search', '/gql/v1/contacts'];
 
 async function search(path: string, body: object) {
   counted = 0;
-  const answer = await call<Record<string, unknown>>('POST', path, { includeTotal: true, ...body });
-  return { ...answer, statements: counted };
+  const response = await call<Record<string, unknown>>('POST', path, { includeTotal: true, ...body });
+  return { ...response, statements: counted };
 }
 
-test.each(paths)('%s counts rows only where the page does not tell their number', async (path) => {
+test.each(paths)('%s only counts rows if the page does not determine their number', async (path) => {
   const exactly = (total: number) => ({ status: 200, body: { total, totalIsExact: true } });
   expect(await search(path, { pageSize: 2 })).toMatchObject({ ...exactly(5), statements: 2 });
   expect(await search(path, { pageSize: 5 })).toMatchObject({ ...exactly(5), statements: 1 });
@@ -60,7 +60,7 @@ test.each(paths)('%s counts rows only where the page does not tell their number'
   expect((await search(path, { includeTotal: false })).body).not.toHaveProperty('total');
 });
 
-test.each(paths)('%s returns the page where there is no time left to count', async (path) => {
+test.each(paths)('%s returns the page if there is no time left to count', async (path) => {
   instead = async (statement) => {
     if (statement === 2) throw new TimeBudgetExceeded(2_000);
     return undefined as never;
@@ -76,17 +76,17 @@ test.each(paths)('%s returns the page where there is no time left to count', asy
   }
 });
 
-test.each(paths)('%s without time for the page is a problem of its own', async (path) => {
+test.each(paths)('%s returns a problem if there is no time left for the page', async (path) => {
   instead = async () => {
     throw new TimeBudgetExceeded(1_500);
   };
   try {
-    const answer = await search(path, {});
-    expect(answer).toMatchObject({
+    const response = await search(path, {});
+    expect(response).toMatchObject({
       status: 503,
       body: { code: 'READ_TIMEOUT', detail: expect.stringMatching(/longer than 1.5 seconds. Narrow/) },
     });
-    expect(answer.headers.get('retry-after')).toBe('30');
+    expect(response.headers.get('retry-after')).toBe('30');
   } finally {
     instead = undefined;
   }

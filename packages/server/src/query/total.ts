@@ -8,21 +8,23 @@ export interface Total {
   readonly totalIsExact: boolean;
 }
 
-/** What a page of rows says about their number. */
+/** Information that a page provides about the number of rows. */
 interface Known {
   /** Rows before the page. */
   readonly offset: number;
   readonly length: number;
   readonly hasMore: boolean;
-  /** Whether the page was reached by skipping exactly `offset` rows; behind a cursor, rows may have come or gone since. */
+  /**
+   * Whether the page was reached by skipping exactly `offset` rows; after a cursor, rows may have been added or removed.
+   */
   readonly isCounted: boolean;
 }
 
 /**
- * The number of rows that match. The last page knows it without counting; where the time of the read is not enough to count,
- * it is what the page shows to exist.
+ * Returns the number of matching rows. The last page determines it without counting; if the time of the read is not
+ * sufficient to count, it is the number of rows that the page shows to exist.
  *
- * @param row the alias by which `matching` names the row.
+ * @param row the alias of the row in `matching`.
  */
 export async function totalOf(
   session: Session,

@@ -8,7 +8,7 @@ const search = (where: unknown) => call<{ code?: string; data?: { name: string }
 const tooComplex = { status: 400, body: { code: 'SEARCH_TOO_COMPLEX' } };
 const name = { name: { _eq: 'x' } };
 
-/** The clause within so many others, in all three ways to nest. */
+/** Nests the clause this many levels deep, in all three ways to nest. */
 function nested(levels: number, inner: object): object {
   return Array.from({ length: levels }).reduce<object>((where, _none, index) => {
     if (index % 3 === 0) return { _not: where };
@@ -16,15 +16,15 @@ function nested(levels: number, inner: object): object {
   }, inner);
 }
 
-describe('a where clause may', () => {
-  test('be eight levels deep and no deeper', async () => {
+describe('a where clause', () => {
+  test('can be eight levels deep and no deeper', async () => {
     expect(await search(nested(7, name))).toMatchObject({ status: 200 });
     expect(await search(nested(8, name))).toMatchObject(tooComplex);
     expect(await search(nested(7, { jobs: name }))).toMatchObject(tooComplex);
     expect(await search(nested(40, name))).toMatchObject(tooComplex);
   });
 
-  test('have 64 conditions and no more, wherever they stand', async () => {
+  test('can have 64 conditions and no more, at any level', async () => {
     const list = (length: number) => Array.from({ length }, () => name);
     expect(await search({ _or: list(64) })).toMatchObject({ status: 200 });
     expect(await search({ _or: list(63), _not: { name: { _eq: 'x', _neq: 'y' } } })).toMatchObject(tooComplex);
@@ -32,7 +32,7 @@ describe('a where clause may', () => {
     expect(await search({ _and: Array.from({ length: 64 }, () => ({ _or: list(64) })) })).toMatchObject(tooComplex);
   });
 
-  test('cost 100 and no more: ten relations, or 20 patterns that start with a wildcard', async () => {
+  test('can cost 100 and no more: ten relations, or 20 patterns that start with a wildcard', async () => {
     const list = (length: number, part: object) => Array.from({ length }, () => part);
     expect(await search({ _and: list(10, { jobs: {} }) })).toMatchObject({ status: 200 });
     expect(await search({ _or: list(10, { jobs: {} }), name: { _eq: 'x' } })).toMatchObject(tooComplex);
@@ -42,14 +42,14 @@ describe('a where clause may', () => {
     );
   });
 
-  test('not be made of thousands of parts that say nothing', async () => {
+  test('cannot consist of thousands of empty parts', async () => {
     const empty = Array.from({ length: 64 }, () => ({}));
     const wide = Array.from({ length: 64 }, () => ({ _or: empty, _and: empty }));
     expect(await search({ _and: wide })).toMatchObject(tooComplex);
     expect(await search({ _or: empty, _and: empty, _not: {} })).toMatchObject({ status: 200 });
   });
 
-  test('list a thousand values and no more', async () => {
+  test('can list a thousand values and no more', async () => {
     const values = (length: number) => Array.from({ length }, (_, index) => `v${index}`);
     expect(await search({ name: { _in: values(1_000) } })).toMatchObject({ status: 200 });
     expect(await search({ name: { _nin: values(1_001) } })).toMatchObject({ status: 400 });
@@ -57,7 +57,7 @@ describe('a where clause may', () => {
   });
 });
 
-test('an empty list and an empty clause mean what they say', async () => {
+test('an empty list matches nothing, and an empty clause everything', async () => {
   await handle('onboardClient', { body: { name: 'Meaning', address: {} } });
   const count = async (where: object) =>
     (await search({ _and: [{ name: { _eq: 'Meaning' } }, where] })).body.data?.length;
@@ -110,19 +110,19 @@ test.each([
   [],
   'x',
   null,
-])('a clause cannot be %j', async (where) => {
+])('a clause cannot contain %j', async (where) => {
   expect(await search(where)).toMatchObject({ status: 400 });
 });
 
-test('the last second of a day may be the 61st, as RFC 3339 has it, or is refused; it is no fault of ours', async () => {
+test('second 60, which RFC 3339 allows, is accepted or rejected without an internal error', async () => {
   const { status } = await search({ onboardedAt: { _gt: '2016-12-31T23:59:60Z' } });
   expect([200, 400]).toContain(status);
 });
 
 test.each(['\\', 'x\\', '%\\\\\\'])('a pattern cannot end in a backslash that escapes nothing: %s', async (pattern) => {
   for (const operator of ['_like', '_nlike', '_ilike', '_nilike']) {
-    const answer = await search({ name: { [operator]: pattern } });
-    expect(answer.body).toMatchObject({
+    const response = await search({ name: { [operator]: pattern } });
+    expect(response.body).toMatchObject({
       status: 400,
       errors: [{ pointer: `/where/name/${operator}`, code: 'PATTERN' }],
     });
@@ -130,7 +130,7 @@ test.each(['\\', 'x\\', '%\\\\\\'])('a pattern cannot end in a backslash that es
   expect(await search({ name: { _like: 'x\\\\' } })).toMatchObject({ status: 200 });
 });
 
-test('whatever a text is, it is a text: equal to itself, and never a part of the statement', async () => {
+test('any text is only data: equal to itself, and never part of the statement', async () => {
   const pieces = [
     "'",
     '"',

@@ -18,7 +18,7 @@ interface Found {
   readonly total: number;
 }
 
-// Letters that fold, letters that patterns and SQL take for something else, and equal rows.
+// Letters with case folding, characters that are special in patterns and SQL, and equal rows.
 const texts = ['Ab', 'aB', 'éa', 'Éa', 'Жб', 'жБ', '%', '_', '\\', "a'b", 'a%b', 'a_b', 'a\\b', '𝒜', '$1'];
 const instants = ['2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.001Z', '2025-06-30T23:59:59.999Z'];
 const roles = ['PREFERRED', 'BILLING', 'SECONDARY', 'SIGNER', 'OTHER'];
@@ -150,7 +150,7 @@ const columns = {
   },
 };
 
-/** Up to two columns side by side. */
+/** Up to two columns in one clause. */
 function clauses(of: Readonly<Record<string, fc.Arbitrary<Where>>>): fc.Arbitrary<Where> {
   const one = fc
     .constantFrom(...Object.entries(of))
@@ -171,7 +171,7 @@ function wheres(leaf: fc.Arbitrary<Where>): fc.Arbitrary<Where> {
   })).where;
 }
 
-/** Whether a clause costs no more than a search may. */
+/** Whether a clause is within the cost limit of a search. */
 function isAllowed(entity: Searchable, where: Where): boolean {
   try {
     checkCost(entity, where);
@@ -191,11 +191,11 @@ describe.each([
       fc.asyncProperty(where, async (clause) => {
         fc.pre(isAllowed(entity, clause));
         const body = { where: clause, pageSize: 1000, includeTotal: true };
-        const answer = await call<Found>('POST', `/gql/v1/${name}/search`, body);
-        expect(answer.status).toBe(200);
-        const wanted = rows.filter((row) => matches(row, clause));
-        expect(answer.body.data.map((row) => row.id)).toEqual(wanted.map((row) => row.id));
-        expect(answer.body.total).toBe(wanted.length);
+        const response = await call<Found>('POST', `/gql/v1/${name}/search`, body);
+        expect(response.status).toBe(200);
+        const expected = rows.filter((row) => matches(row, clause));
+        expect(response.body.data.map((row) => row.id)).toEqual(expected.map((row) => row.id));
+        expect(response.body.total).toBe(expected.length);
       }),
       { numRuns: 150 },
     );
@@ -222,12 +222,12 @@ test.each([
   ['ЖБ', ['Жб', 'жБ']],
   ['ab', ['Ab', 'aB']],
   ['\\%', ['%']],
-])('_ilike %s finds letters of either case, also beyond ASCII', async (like, wanted) => {
+])('_ilike %s finds letters of either case, also beyond ASCII', async (like, expected) => {
   const { body } = await call<Found>('POST', '/gql/v1/contacts/search', { where: { lastName: { _ilike: like } } });
-  expect(new Set(body.data.map((row) => row.lastName))).toEqual(new Set(wanted));
+  expect(new Set(body.data.map((row) => row.lastName))).toEqual(new Set(expected));
   const { body: not } = await call<Found>('POST', '/gql/v1/contacts/search', {
     where: { lastName: { _nilike: like } },
   });
-  const others = texts.filter((one) => !wanted.includes(one));
+  const others = texts.filter((one) => !expected.includes(one));
   expect(new Set(not.data.map((row) => row.lastName))).toEqual(new Set(others));
 });

@@ -7,22 +7,22 @@ import { semiJoins } from './semi-join.ts';
 type Condition = RawBuilder<boolean>;
 
 /**
- * The SQL condition of a where clause on the row that goes by `row`.
+ * Returns the SQL condition of a where clause on the row with the alias `row`.
  *
- * @throws Problem `VALIDATION_ERROR` where a pattern cannot be read.
+ * @throws Problem `VALIDATION_ERROR` if a pattern is invalid.
  */
 export function conditionOf(entity: Searchable, row: string, tenantId: number, where: Where): Condition {
   return semiJoins(entity, row, tenantId, clauseOf(entity, where), (of, alias, comparison) => {
     const { field, operator, operand, negated, pointer } = comparison;
     const condition = compare(of.value(alias, field), operator, operand, pointer);
-    // "Is not true" rather than "not": a row without a value does not meet the condition, so it meets its negation.
+    // "Is not true" instead of "not": a row without a value does not meet the condition, so it meets its negation.
     return negated ? sql`(${condition} is not true)` : condition;
   });
 }
 
 /**
- * Text is compared by code point (the columns' collation), but folding case needs to know letters: there the collation
- * `fa_case` of the first migration is asked for. The trigram indexes are on this very expression.
+ * Text is compared by code point (the columns' collation), but case folding requires a collation with letters: `fa_case`
+ * of the first migration. The trigram indexes are on exactly this expression.
  */
 export function folded(text: RawBuilder<unknown>): RawBuilder<unknown> {
   return sql`lower(${text} collate fa_case) collate "C"`;
@@ -45,7 +45,7 @@ function compare(column: RawBuilder<unknown>, operator: string, operand: unknown
     case '_in':
       return isAnyOf(column, operand);
     case '_nin':
-      // `not` of an empty list would match rows without a value, too.
+      // `not` of an empty list would also match rows without a value.
       return sql`(${column} is not null and not ${isAnyOf(column, operand)})`;
     case '_is_null':
       return operand === true ? sql`${column} is null` : sql`${column} is not null`;
@@ -58,14 +58,14 @@ function compare(column: RawBuilder<unknown>, operator: string, operand: unknown
     case '_nilike':
       return sql`${folded(column)} not like ${folded(sql`${pattern(operand, pointer)}::text`)}`;
     case '_contains':
-      // As a list, so that it takes the type of the column.
+      // As a list, so that it gets the type of the column.
       return sql`${column} @> ${[operand]}`;
     default:
-      throw new Error(`The contract allows the operator ${operator}, and there is no SQL for it.`);
+      throw new Error(`The operator ${operator} is in the contract but has no SQL implementation.`);
   }
 }
 
-/** Lists are equal if each contains the other: the order of their elements has no meaning. */
+/** Lists are equal if each contains the other: the order of their elements does not matter. */
 function equal(column: RawBuilder<unknown>, operand: unknown): Condition {
   return Array.isArray(operand)
     ? sql`(${column} @> ${operand} and ${column} <@ ${operand})`
@@ -81,7 +81,7 @@ function isAnyOf(column: RawBuilder<unknown>, operands: unknown): Condition {
   )})`;
 }
 
-/** A pattern that ends in a single backslash escapes nothing, and the database refuses it. */
+/** Checks that a pattern does not end in a single backslash, which the database rejects. */
 function pattern(operand: unknown, pointer: string): string {
   const text = String(operand);
   const backslashes = /\\*$/.exec(text)?.[0].length ?? 0;

@@ -26,7 +26,7 @@ await runOn(
   'vacuum analyze job, task, staff_job_assignment, client, staff',
 );
 
-/** The plan of a page, its nodes outermost first; subqueries of the rows left out. */
+/** The plan of a page: its nodes, outermost first, without the subqueries of the rows. */
 async function nodesOf(entity: AnyEntity, condition: RawBuilder<unknown>, orderBy: readonly Record<string, string>[]) {
   const order = orderClause(entity, 'e', orderKeys(entity, orderBy));
   const page = sql`${selection(entity)} where e.tenant_id = ${tenantId} and ${condition} order by ${order} limit 51`;
@@ -56,7 +56,7 @@ function withNodesBelow(node: PlanNode): PlanNode[] {
   return [node, ...below.flatMap(withNodesBelow)];
 }
 
-/** Keys that every search has, and few sort by: the rows of one tenant are sorted. */
+/** Keys that every search has but few use: the rows of one tenant are sorted. */
 const unindexed = ['active', 'createdAt'];
 const keysOf = (schema: string) =>
   Object.keys(propertiesOf(schemaOf(schema))).filter((key) => !unindexed.includes(key));
@@ -121,8 +121,8 @@ test.each([
     transaction.all<{ id: string }>(sql`select id from staff limit 1`),
   );
   const condition = JSON.parse(JSON.stringify(where).replace('"staff"', `"${staff?.id}"`));
-  // By due date, so that walking through the rows in the order of their IDs is no way to the first matches.
+  // Ordered by due date, so that walking through the rows in ID order cannot find the first matches.
   const nodes = await planOf(project, conditionOf(project, 'e', tenantId, condition), [{ dueDate: 'asc' }]);
-  // One for the descending order finds them as well.
+  // An index for the descending order serves the condition as well.
   expect(nodes.map((node) => node.replace('_nulls_last_index', '_index'))).toContain(index);
 });

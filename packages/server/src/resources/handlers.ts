@@ -12,7 +12,7 @@ import { records } from './records/handlers.ts';
 import { staffHandlers } from './staff/handlers.ts';
 import { time } from './time/handlers.ts';
 
-/** Every operation of the contract and what does it. One that is missing, or has another shape, does not compile. */
+/** The handlers of all operations of the contract. A missing one, or one of another shape, does not compile. */
 export const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   createToken,
   ...clients,
@@ -27,7 +27,7 @@ export const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   ...files,
 };
 
-/** A handler, whichever operation it belongs to; `app.ts` looks it up by the operation that it found. */
+/** A handler of any operation; `app.ts` looks it up by the operation of the request. */
 export type AnyHandler = (
   context: object,
   input: { readonly path: unknown; readonly query: unknown; readonly body: unknown; readonly bytes: unknown },

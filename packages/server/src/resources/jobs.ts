@@ -8,7 +8,7 @@ import { expireLetters } from './engagements/expire-letters.ts';
 import { writeLetter } from './engagements/write-letter.ts';
 import { removeOldEvents } from './events/remove-old-events.ts';
 
-/** Everything that runs in the background. A job or clock task that is not listed here does not run. */
+/** All background work. A job or clock task that is not listed here does not run. */
 export const backgroundWork: BackgroundWork = {
   jobs: [writeLetter, createEngagements],
   clockTasks: [markOverdue, draftBySchedule, expireLinks, followAttempts, expireLetters, removeOldEvents],

@@ -6,18 +6,18 @@ import { Readable } from 'node:stream';
 import type { ByteRange } from '../http/byte-range.ts';
 import { type Content, ContentMissing, type ContentStorage, contentKey, type StoredContent } from './storage.ts';
 
-/** What a killed process left unfinished is deleted once it is so old, in milliseconds. */
+/** Unfinished files of killed processes are deleted at this age, in milliseconds. */
 const longestWrite = 24 * 3_600_000;
 
 /**
- * Content on the disk of this machine. It is written to a file of its own, flushed, and only then given its name, so that
- * content under its name is whole also after a power failure.
+ * Content on the disk of this machine. It is written to a temporary file, flushed, and then renamed, so that files under
+ * their final names are complete even after a power failure.
  */
 export class LocalStorage implements ContentStorage {
   readonly #root: string;
   #prepared: Promise<void> | undefined;
 
-  /** @param root a directory of its own, which is created where it does not exist */
+  /** @param root a dedicated directory, created if it does not exist */
   constructor(root: string) {
     this.#root = root;
   }
@@ -35,7 +35,7 @@ export class LocalStorage implements ContentStorage {
       const path = this.#pathOf(tenantId, stored.sha256);
       await mkdir(dirname(path), { recursive: true, mode: 0o700 });
       await rename(unfinished, path);
-      // A name is an entry of a directory, which is flushed by itself; the directories may be new, too.
+      // Directory entries are flushed separately; the directories may be new, too.
       for (let folder = dirname(path); folder.startsWith(this.#root); folder = dirname(folder)) await flush(folder);
       return stored;
     } catch (error) {
@@ -63,7 +63,7 @@ export class LocalStorage implements ContentStorage {
     await mkdir(this.#incoming, { recursive: true, mode: 0o700 });
     for (const name of await readdir(this.#incoming)) {
       const path = join(this.#incoming, name);
-      // Another process may have finished it at this moment.
+      // Another process may have completed it just now.
       const age = await stat(path).then(
         ({ mtimeMs }) => Date.now() - mtimeMs,
         () => 0,
@@ -78,7 +78,7 @@ async function writeFlushed(path: string, content: Content): Promise<StoredConte
   let sizeBytes = 0;
   const file = await open(path, 'wx', 0o600);
   try {
-    // Read from the moment it is opened: an error that comes while nobody listens ends the process.
+    // Consumed immediately after opening: an error event without a listener would end the process.
     const source = content instanceof Uint8Array ? Readable.from([content]) : createReadStream(content.path);
     for await (const chunk of source as AsyncIterable<Uint8Array>) {
       hash.update(chunk);
@@ -92,7 +92,7 @@ async function writeFlushed(path: string, content: Content): Promise<StoredConte
   return { sha256: hash.digest('hex'), sizeBytes };
 }
 
-/** A write may take less than it was given. */
+/** Writes all bytes, because a single write may be partial. */
 async function writeWhole(file: Awaited<ReturnType<typeof open>>, bytes: Uint8Array): Promise<void> {
   for (let written = 0; written < bytes.byteLength; )
     written += (await file.write(bytes.subarray(written))).bytesWritten;

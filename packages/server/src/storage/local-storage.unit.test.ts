@@ -12,7 +12,7 @@ afterAll(() => rm(root, { recursive: true, force: true }));
 const storage = new LocalStorage(join(root, 'files'));
 const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
 
-test('content of any length comes back as it was, whole and in part', async () => {
+test('content of any length is returned unchanged, completely and in ranges', async () => {
   for (const length of [0, 1, 300_000]) {
     const bytes = randomBytes(length);
     const path = join(root, `source-${length}`);
@@ -27,7 +27,7 @@ test('content of any length comes back as it was, whole and in part', async () =
   }
 });
 
-test('only its owner can read it, and nothing unfinished stays', async () => {
+test('only its owner can read it, and no unfinished files remain', async () => {
   const { sha256: name } = await storage.put(1, Buffer.from('secret'));
   const path = join(root, 'files', '1', name.slice(0, 2), name);
   expect((await stat(path)).mode & 0o077).toBe(0);
@@ -35,23 +35,23 @@ test('only its owner can read it, and nothing unfinished stays', async () => {
   expect(await readdir(join(root, 'files', 'incoming'))).toEqual([]);
 });
 
-test('a source that cannot be read leaves nothing', async () => {
+test('an unreadable source leaves no files', async () => {
   await expect(storage.put(1, { path: join(root, 'nothing') })).rejects.toThrow(/ENOENT/);
   await expect(storage.put(1, { path: root })).rejects.toThrow(/EISDIR/);
   expect(await readdir(join(root, 'files', 'incoming'))).toEqual([]);
 });
 
-test('what is not there, or another tenant has, is missing', async () => {
+test('content that does not exist, or belongs to another tenant, is missing', async () => {
   const { sha256: name } = await storage.put(1, Buffer.from('of tenant 1'));
   await expect(storage.open(2, name)).rejects.toThrow(ContentMissing);
   await expect(storage.open(1, '0'.repeat(64))).rejects.toThrow(ContentMissing);
 });
 
-test('a name that is no hash is not looked for', async () => {
+test('a name that is not a hash is rejected without access to the disk', async () => {
   await expect(storage.open(1, '../../etc/passwd')).rejects.toThrow(/SHA-256/);
 });
 
-test('what a killed process left is deleted after a day', async () => {
+test('unfinished files of a killed process are deleted after a day', async () => {
   const incoming = join(root, 'left', 'incoming');
   await mkdir(incoming, { recursive: true });
   for (const name of ['old', 'new']) await writeFile(join(incoming, name), 'half');

@@ -14,13 +14,13 @@ import {
 export interface S3Settings {
   readonly bucket: string;
   readonly region: string;
-  /** The address of the server; Amazon's, if undefined. */
+  /** The URL of the server; undefined for Amazon S3. */
   readonly endpoint: string | undefined;
 }
 
 /**
- * Content in a bucket of Amazon S3 or of a server with the same protocol. An object appears there when all of it has arrived.
- * Credentials come from where the AWS SDK looks for them, such as `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.
+ * Content in a bucket of Amazon S3 or a compatible server. Objects become visible only when they are complete.
+ * Credentials are read as by the AWS SDK, for example from `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`.
  */
 export class S3Storage implements ContentStorage {
   readonly #bucket: string;
@@ -30,9 +30,9 @@ export class S3Storage implements ContentStorage {
     this.#bucket = bucket;
     this.#client = new S3Client({
       region,
-      // Other servers than Amazon's have one host name for all buckets.
+      // Servers other than Amazon's use one host name for all buckets.
       ...(endpoint === undefined ? {} : { endpoint, forcePathStyle: true }),
-      // The hash below is sent with each object. Checksums of other kinds are not known to all servers.
+      // Each object is sent with the hash below. Not all servers support other checksums.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       requestHandler: { connectionTimeout: 5_000, socketTimeout: 60_000 },
@@ -47,7 +47,7 @@ export class S3Storage implements ContentStorage {
         Key: contentKey(tenantId, stored.sha256),
         Body: content instanceof Uint8Array ? content : createReadStream(content.path),
         ContentLength: stored.sizeBytes,
-        // The server rejects what has changed since it was measured, or on the way.
+        // The server rejects content that has changed since it was hashed, or in transit.
         ChecksumSHA256: Buffer.from(stored.sha256, 'hex').toString('base64'),
       }),
     );

@@ -12,7 +12,7 @@ const { endpoint, objects, breakNextUpload } = await startS3('files');
 const folder = await mkdtemp(join(tmpdir(), 'financial-automation-s3-'));
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** A storage that signs with this secret. */
+/** Creates a storage that signs with this secret. */
 function storageWith(secret = s3Credentials.secretAccessKey, bucket = 'files'): S3Storage {
   vi.stubEnv('AWS_ACCESS_KEY_ID', s3Credentials.accessKeyId);
   vi.stubEnv('AWS_SECRET_ACCESS_KEY', secret);
@@ -21,7 +21,7 @@ function storageWith(secret = s3Credentials.secretAccessKey, bucket = 'files'): 
 
 beforeEach(() => () => vi.unstubAllEnvs());
 
-test('content of any length comes back as it was, whole and in part', async () => {
+test('content of any length is returned unchanged, completely and in ranges', async () => {
   const storage = storageWith();
   for (const length of [0, 1, 300_000]) {
     const bytes = randomBytes(length);
@@ -39,13 +39,13 @@ test('content of any length comes back as it was, whole and in part', async () =
   }
 });
 
-test('what is not there, or another tenant has, is missing', async () => {
+test('content that does not exist, or belongs to another tenant, is missing', async () => {
   const storage = storageWith();
   const { sha256 } = await storage.put(1, Buffer.from('of tenant 1'));
   await expect(storage.open(2, sha256)).rejects.toThrow(ContentMissing);
 });
 
-test('an upload that breaks off is made again, and is never there by halves', async () => {
+test('an interrupted upload is retried, and never visible in part', async () => {
   const storage = storageWith();
   const bytes = randomBytes(2_000_000);
   breakNextUpload();
@@ -53,7 +53,7 @@ test('an upload that breaks off is made again, and is never there by halves', as
   expect(objects.get(`1/${sha256.slice(0, 2)}/${sha256}`)).toEqual(bytes);
 });
 
-test('a server that rejects the signature, or has no such bucket, is an error', async () => {
+test('a rejected signature or a missing bucket is an error', async () => {
   await expect(storageWith('another secret').put(1, Buffer.from('x'))).rejects.toThrow('The signature does not match.');
   await expect(storageWith(undefined, 'other').put(1, Buffer.from('x'))).rejects.toThrow('The bucket does not exist.');
 });

@@ -4,10 +4,10 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ByteRange } from '../http/byte-range.ts';
 
-/** Content that is to be kept: bytes, or a file on this machine. */
+/** Content to store: bytes, or a file on this machine. */
 export type Content = Uint8Array | { readonly path: string };
 
-/** What identifies content within a tenant, and how long it is. */
+/** The hash and length of content, which identify it within a tenant. */
 export interface StoredContent {
   /** In lower-case hexadecimal. */
   readonly sha256: string;
@@ -15,16 +15,16 @@ export interface StoredContent {
 }
 
 /**
- * Where the content of files is kept, by tenant and SHA-256. Content is there whole or not at all, and never changes: what is
- * stored twice is kept once, so that storing it again after an interruption does no harm.
+ * Stores the content of files by tenant and SHA-256. Content is stored completely or not at all, and never changes.
+ * Storing it again has no effect, so interrupted operations can be repeated.
  */
 export interface ContentStorage {
   put(tenantId: number, content: Content): Promise<StoredContent>;
-  /** @throws ContentMissing where nothing is kept under this hash */
+  /** @throws ContentMissing if no content has this hash */
   open(tenantId: number, sha256: string, range?: ByteRange): Promise<Readable>;
 }
 
-/** A file has content that is not in the storage: it was deleted there, or the service runs with another storage. */
+/** The content of a file is missing in the storage: it was deleted there, or the service runs with another storage. */
 export class ContentMissing extends Error {
   override readonly name = 'ContentMissing';
 
@@ -33,14 +33,16 @@ export class ContentMissing extends Error {
   }
 }
 
-/** The name of content in a storage. Its parts come from the database, and are checked all the same: they become a path. */
+/**
+ * Returns the key of content in a storage. Its parts come from the database, but are checked because they become a path.
+ */
 export function contentKey(tenantId: number, sha256: string): string {
   if (!Number.isSafeInteger(tenantId) || !/^[0-9a-f]{64}$/.test(sha256))
     throw new Error('Content is named by a tenant and a SHA-256 hash.');
   return `${tenantId}/${sha256.slice(0, 2)}/${sha256}`;
 }
 
-/** The hash and the length of content, which is read once for it. */
+/** Reads content once, to calculate its hash and length. */
 export async function measure(content: Content): Promise<StoredContent> {
   const hash = createHash('sha256');
   if (content instanceof Uint8Array)

@@ -3,41 +3,44 @@ import type { Connection } from './connection.ts';
 import type { Limits } from './engine.ts';
 import { serviceRole } from './role.ts';
 
-/** A tenant's new time zone takes effect within this time, in milliseconds, on connections that are bound to it already. */
+/**
+ * A tenant's new time zone takes effect within this time, in milliseconds, on connections that are already bound to it.
+ */
 const zoneFreshness = 5_000;
 
-/** Whom work is done for: a tenant, or the owner of the tables, to whom the rows of tenants are out of reach. */
+/** The subject of work: a tenant, or the owner of the tables, who cannot access rows of tenants. */
 export type Subject = { readonly tenantId: number } | 'owner';
 
-/** How work gets the role, the tenant and the limits that it runs with. */
+/** Sets the role, the tenant and the limits of work on a connection. */
 export interface Binding {
-  /** Runs work that only reads: each of its statements sees what is committed when it starts. */
+  /** Runs read-only work: each of its statements sees what is committed when it starts. */
   read<Result>(connection: Connection, tenantId: number, work: () => Promise<Result>): Promise<Result>;
   /**
-   * Begins a transaction.
-   * @param statements what is sent with its beginning, in one message; it may end the transaction too
+   * Starts a transaction.
+   *
+   * @param statements sent with its start, in one message; they may also end the transaction
    */
   begin(connection: Connection, subject: Subject, statements?: string): Promise<QueryResult>;
-  /** Whether the server keeps statements that are prepared under a name. */
+  /** Whether prepared statements can be used across transactions. */
   readonly keepsStatements: boolean;
 }
 
 /**
- * Role, tenant and limits are settings of the connection. The tenant is sent again only where it differs, or where its time
- * zone may have changed, so a read is one round trip. It takes connections that belong to this process alone.
+ * Role, tenant and limits are settings of the connection. The tenant is only sent again if it differs, or if its time
+ * zone may have changed, so a read is one round trip. It requires connections that belong to this process alone.
  */
 export function bindConnections(limits: Limits): Binding {
   const setUp = [
     ...commonSettings(limits).map((setting) => `set ${setting}`),
-    // For reads. A transaction begins with a longer limit of its own.
+    // For reads. A transaction starts with a longer limit of its own.
     `set statement_timeout = ${limits.read}`,
     `set role ${serviceRole}`,
-    // Tenant tables respond with an error until a tenant is bound.
+    // Tenant tables cause an error until a tenant is bound.
     `set app.tenant_id = ''`,
     `set app.time_zone = ''`,
   ].join('; ');
   const begin = `begin; set local statement_timeout = ${limits.statement}`;
-  // Local to the transaction: the database itself takes it back at its end, whichever end that is.
+  // Local to the transaction: the database resets them at its end, however it ends.
   const beginAsOwner = `${begin}; set local role none; set local app.tenant_id = ''; set local app.time_zone = ''`;
 
   async function prepare(connection: Connection): Promise<void> {
@@ -47,13 +50,13 @@ export function bindConnections(limits: Limits): Binding {
     connection.statementTimeout = { milliseconds: limits.read, isLocal: false };
   }
 
-  /** The tenant and its time zone; before a transaction begins, so that no rollback undoes it. */
+  /** Sets the tenant and its time zone, before a transaction starts, so that no rollback undoes it. */
   async function bind(connection: Connection, tenantId: number): Promise<void> {
     await prepare(connection);
     const now = performance.now();
     const { bound } = connection;
     if (bound?.tenantId === tenantId && now - bound.at < zoneFreshness) return;
-    // If only one of the two settings took effect, the connection must not pass for bound.
+    // If only one of the two settings took effect, the connection must not count as bound.
     connection.bound = { tenantId: undefined, at: 0 };
     await connection.run({
       name: 'bind_tenant',
@@ -77,8 +80,8 @@ export function bindConnections(limits: Limits): Binding {
 }
 
 /**
- * Role, tenant and limits are sent in one message with the beginning of each transaction, and end with it. For a pooler
- * that hands each transaction to another connection of the server; reads are transactions too, of three round trips.
+ * Role, tenant and limits are sent in one message with the start of each transaction, and end with it. For a pooler that
+ * assigns each transaction to another connection of the server; reads are transactions too, with three round trips.
  */
 export function bindTransactions(limits: Limits): Binding {
   const begin = (subject: Subject, statementLimit: number): string =>
@@ -99,7 +102,7 @@ export function bindTransactions(limits: Limits): Binding {
         connection.statementTimeout = { milliseconds: limits.read, isLocal: true };
         return await work();
       } finally {
-        // It read only, so how it ends makes no difference. Where this fails, the connection is given up.
+        // The transaction was read-only, so its end makes no difference. If the rollback fails, the connection is closed.
         await connection.run({ text: 'rollback' }).catch(() => undefined);
       }
     },
@@ -115,10 +118,13 @@ function tenantSettings(tenantId: number): string[] {
   ];
 }
 
-/** Settings that are the same for all work. They are set by statement, since PGlite takes none at connection start. */
+/**
+ * Settings that are the same for all work. They are set by a statement, because PGlite does not support settings at
+ * connection start.
+ */
 function commonSettings(limits: Limits): string[] {
   return [
-    // One search is to occupy one processor of the server, not several.
+    // One search must use only one processor of the server.
     'max_parallel_workers_per_gather = 0',
     `lock_timeout = ${limits.lock}`,
     `idle_in_transaction_session_timeout = ${limits.idleInTransaction}`,

@@ -12,33 +12,33 @@ import {
 
 /** The end of a time budget. */
 export interface Deadline {
-  /** In the milliseconds of `performance.now()`. */
+  /** In milliseconds of `performance.now()`. */
   readonly at: number;
   /** The whole budget, in milliseconds. */
   readonly budget: number;
 }
 
 export interface ConnectionLimits {
-  /** How long a statement may take, in milliseconds. */
+  /** Time limit of a statement, in milliseconds. */
   readonly statement: number;
   /**
-   * How much longer than a limit to wait for the server to end the statement itself, in milliseconds. Then the connection
-   * is given up, and with it a thread of PGlite, which cannot end a statement otherwise.
+   * Additional time for the server to end the statement itself, in milliseconds. Then the connection is closed, and with
+   * it a thread of PGlite, which cannot end a statement otherwise.
    */
   readonly grace: number;
 }
 
-/** A connection of the pool, with what is known of it. */
+/** A connection of the pool, with its state. */
 export class Connection {
-  /** What the binding has set on it; it keeps that in the pool. */
+  /** The tenant that the binding has set on the connection, which it keeps in the pool. */
   bound: { readonly tenantId: number | undefined; readonly at: number } | undefined;
   /** The `statement_timeout` that the binding has set on it for reads, in milliseconds. */
   statementTimeout: { readonly milliseconds: number; readonly isLocal: boolean } | undefined;
-  /** It has been lent out before. */
+  /** Whether it has been used before. */
   isUsed = false;
-  /** It broke, or its state is in doubt: it must not go back to the pool. */
+  /** Whether it is broken or in an unknown state: it must not return to the pool. */
   lost = false;
-  /** The server has responded to a statement since it was last lent out. */
+  /** Whether the server has responded to a statement in the current use. */
   responded = false;
   readonly #client: PoolClient;
   readonly #limits: ConnectionLimits;
@@ -53,11 +53,12 @@ export class Connection {
 
   /**
    * Runs one statement.
-   * @throws DatabaseError, typed; whatever leaves the connection in doubt also keeps it out of the pool.
-   *   TimeBudgetExceeded when the statement is not done by the deadline
+   *
+   * @throws DatabaseError, typed. Errors that leave the connection in an unknown state also remove it from the pool.
+   * TimeBudgetExceeded if the statement is not done by the deadline
    */
   async run(statement: QueryConfig, deadline?: Deadline): Promise<QueryResult> {
-    // One that did not respond in time would not respond to a rollback either.
+    // A connection that did not respond in time would not respond to a rollback either.
     if (this.lost) throw new DatabaseUnavailable('The connection to the database is lost.');
     if (deadline !== undefined) await this.#shorten(deadline);
     const limit = deadline === undefined ? this.#limits.statement : timeUntil(deadline);
@@ -77,8 +78,8 @@ export class Connection {
   }
 
   /**
-   * Lets the server end the next statement at the deadline. In steps of a tenth of the budget, because it is a setting of the
-   * connection, and quick reads must not pay a round trip for it.
+   * Sets the server's timeout for the next statement to the deadline. In steps of a tenth of the budget, because it is a
+   * setting of the connection, and quick reads must not pay a round trip for it.
    */
   async #shorten(deadline: Deadline): Promise<void> {
     if (this.statementTimeout === undefined) return;
@@ -97,7 +98,7 @@ export class Connection {
   }
 }
 
-/** @throws TimeBudgetExceeded when it has passed */
+/** @throws TimeBudgetExceeded if it has passed */
 function timeUntil(deadline: Deadline): number {
   const left = Math.ceil(deadline.at - performance.now());
   if (left <= 0) throw new TimeBudgetExceeded(deadline.budget);
@@ -107,21 +108,22 @@ function timeUntil(deadline: Deadline): number {
 const connections = new WeakMap<PoolClient, Connection>();
 
 /**
- * Listens to a pool and to each of its connections from the beginning: one that breaks must neither end the process by
- * an event that nobody hears, nor be taken for one that is well. The pool itself drops those that break while idle.
+ * Handles errors of a pool and of each of its connections from the start: an error event without a listener would end the
+ * process, and a broken connection must not be reused. The pool itself removes connections that break while idle.
  */
 export function watchConnections(pool: Pool, limits: ConnectionLimits, log: StoreLog): void {
   pool.on('error', (error) => log.warn(`A connection to the database was lost (${reasonOf(error)}).`));
   pool.on('connect', (client) => connections.set(client, new Connection(client, limits)));
 }
 
-/** A connection that had broken in the pool shows it within this time, in milliseconds. */
+/** A connection that broke in the pool is detected within this time, in milliseconds. */
 const brokenShowsWithin = 1_000;
 
 /**
- * Lends a connection to `work` and takes it back. One that turns out to have broken in the pool, before its first statement
- * was responded to, is replaced, and `work` begins again: nothing has happened yet.
- * @throws DatabaseUnavailable when no connection is available
+ * Provides a connection to `work`. If the connection broke in the pool, before its first statement had a response, it is
+ * replaced, and `work` runs again: nothing has happened yet.
+ *
+ * @throws DatabaseUnavailable if no connection is available
  */
 export async function withConnection<Result>(
   pool: Pool,

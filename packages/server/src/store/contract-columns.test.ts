@@ -25,7 +25,7 @@ const checks = await store.system((transaction) =>
     select conname as name, pg_get_constraintdef(oid) as text from pg_constraint where contype = 'c' and conname like '%\_enum'`),
 );
 
-/** Types of the database that hold exactly what the contract says of a kind of value. */
+/** Database types that exactly represent a kind of value of the contract. */
 const types: Readonly<Record<FieldKind, readonly string[]>> = {
   uuid: ['uuid'],
   text: ['text'],
@@ -38,7 +38,7 @@ const types: Readonly<Record<FieldKind, readonly string[]>> = {
   object: ['jsonb', 'json'],
 };
 
-/** The values of a field of a closed vocabulary; of its elements, where it is a list. */
+/** The enum values of a field, or of the elements of a list. */
 function valuesOf({ schema }: Field): readonly string[] | undefined {
   const outer = resolved(schema);
   const one = outer.items === undefined ? outer : resolved(outer.items);
@@ -48,7 +48,7 @@ function valuesOf({ schema }: Field): readonly string[] | undefined {
 
 const entities = [...allEntities()];
 
-test('there are entities to look at', () => {
+test('there are entities to test', () => {
   expect(entities.length).toBeGreaterThan(15);
 });
 
@@ -56,11 +56,11 @@ describe.each(entities.map((entity) => [entity.type, entity] as const))('%s', (_
   const own = new Map(columns.filter((column) => column.table === entity.table).map((column) => [column.name, column]));
   const stored = entity.shown.filter((field) => entity.isStored(field));
 
-  test('has a table with a column for every field that is stored, of a type that fits', () => {
+  test('has a table with a column of a suitable type for every stored field', () => {
     expect(own.size).toBeGreaterThan(0);
     const wrong = stored.flatMap((field) => {
       const column = own.get(field.column);
-      // Where nothing writes the entity yet, some of its columns may still be to come.
+      // If nothing writes the entity yet, some of its columns may not exist yet.
       if (column === undefined) return entity.writable ? [`${field.name}: no column ${field.column}`] : [];
       if (!types[field.kind].includes(column.type))
         return [`${field.name}: ${field.kind} in a column of ${column.type}`];
@@ -71,7 +71,7 @@ describe.each(entities.map((entity) => [entity.type, entity] as const))('%s', (_
     expect(wrong).toEqual([]);
   });
 
-  test('takes the values of its vocabularies, and no other', () => {
+  test('accepts exactly the values of its enums', () => {
     for (const field of stored) {
       const values = valuesOf(field);
       if (values === undefined) continue;

@@ -5,7 +5,7 @@ import { nextNumber } from './counter.ts';
 
 const { store, tenantId, otherTenantId } = await testStore({ poolSize: 20 });
 
-test('nextNumber › counts from 1 for each tenant and name, several at a time', async () => {
+test('nextNumber › counts from 1 for each tenant and name, also several at a time', async () => {
   const take = (tenant: number, name: string, count?: number) =>
     store.write(tenant, (transaction) => nextNumber(transaction, tenant, name, count));
   expect(await take(tenantId, 'Invoice/a')).toBe(1);
@@ -28,7 +28,7 @@ test('nextNumber › leaves no gap and no duplicate under concurrent transaction
       .write(tenantId, async (transaction) => {
         const count = 1 + (index % 3);
         const first = await nextNumber(transaction, tenantId, 'Invoice/concurrent', count);
-        // The lock is held across another statement, so that others meet it.
+        // The lock is held during another statement, so that other transactions wait for it.
         await transaction.all(sql`select 1`);
         if (index % 4 === 0) throw new Error('Rolled back.');
         return Array.from({ length: count }, (_, offset) => first + offset);

@@ -2,15 +2,15 @@ import { sql } from 'kysely';
 import type { Transaction } from './session.ts';
 
 /**
- * Takes the next `count` numbers of a tenant's counter, which starts at 1. Counters have no gaps: the row stays locked until
- * the transaction ends, and a transaction that rolls back returns its numbers. Other transactions wait for the lock, so take
- * numbers last, when nothing is left that is slow or locks other rows.
+ * Allocates the next `count` numbers of a tenant's counter, which starts at 1. Counters have no gaps: the row remains
+ * locked until the transaction ends, and a transaction that rolls back returns its numbers. Other transactions wait for
+ * the lock, so allocate numbers last, after everything that is slow or locks other rows.
  *
- * @param name what is numbered, such as `Invoice/<orgId>`; a new name starts a new counter.
- * @returns the first of the numbers; the others follow it without a gap.
+ * @param name what is numbered, such as `Invoice/<orgId>`; a new name creates a counter.
+ * @returns the first of the numbers; the others follow without a gap.
  */
 export async function nextNumber(transaction: Transaction, tenantId: number, name: string, count = 1): Promise<number> {
-  if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`${count} numbers cannot be taken from ${name}.`);
+  if (!Number.isSafeInteger(count) || count < 1) throw new RangeError(`Cannot allocate ${count} numbers of ${name}.`);
   const counter = await transaction.first(sql<{ value: number }>`
     insert into tenant_counter (tenant_id, name, value) values (${tenantId}, ${name}, ${count})
     on conflict (tenant_id, name) do update set value = tenant_counter.value + excluded.value
@@ -19,7 +19,7 @@ export async function nextNumber(transaction: Transaction, tenantId: number, nam
   return counter.value - count + 1;
 }
 
-/** Returns the numbers from `first` on to a counter that this transaction has taken them from, where nothing uses them. */
+/** Returns unused numbers, from `first` on, to a counter that this transaction allocated them from. */
 export async function returnNumbers(
   transaction: Transaction,
   tenantId: number,

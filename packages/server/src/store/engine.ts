@@ -2,31 +2,31 @@ import type { Pool } from 'pg';
 import type { Binding } from './binding.ts';
 import type { Listener } from './listener.ts';
 
-/** What the store needs of a database, whichever of the two it is. Nobody outside this folder sees it. */
+/** The interface of the two databases to the store. Only modules of this folder use it. */
 export interface Engine {
   readonly name: 'pglite' | 'postgres';
-  /** Connections as the user who owns the tables; the binding takes their rights away before a request sees one. */
+  /** Connections as the owner of the tables; the binding drops these rights before a request uses one. */
   readonly pool: Pool;
-  /** Where readiness is looked up: not behind requests, if the engine has more than one connection. */
+  /** Connections for readiness checks, which do not queue behind requests if the engine has more than one connection. */
   readonly probe: Pool;
   readonly binding: Binding;
   readonly limits: Limits;
-  /** Hears what is notified on a channel. Some of it may be missed. */
-  listen(channel: string, hear: (payload: string) => void): Promise<Listener>;
+  /** Receives notifications of a channel. Some of them may be missed. */
+  listen(channel: string, onNotification: (payload: string) => void): Promise<Listener>;
   close(): Promise<void>;
 }
 
-/** Where the store writes what an operator should know; a pino logger fits. */
+/** A logger for messages to the operator, compatible with pino. */
 export interface StoreLog {
   info(message: string): void;
   warn(message: string): void;
 }
 
-/** Milliseconds. They keep a call that went wrong, or asks too much, from holding a connection or a lock for ever. */
+/** In milliseconds. They prevent slow or failed work from holding a connection or a lock indefinitely. */
 export interface Limits {
   /** Waiting for a connection, and opening one. */
   readonly connect: number;
-  /** Opening the first connection: a server that takes longer is not there. */
+  /** Opening the first connection: a slower server counts as unreachable. */
   readonly firstConnect: number;
   readonly lock: number;
   /** One read, with all its statements. */

@@ -24,7 +24,7 @@ const clientType = (days: number) => sql`
   insert into client_type (tenant_id, id, system_ref, name, code, default_payment_terms_days)
   values (${tenantId}, gen_random_uuid(), 'x', 'x', 'x', ${days})`;
 
-test('a broken rule says which one', async () => {
+test('a violated constraint is named in the error', async () => {
   const unique = await failureOf(insertOrg(tenantId, 'taken'));
   expect(unique).toBeInstanceOf(UniqueViolation);
   expect(unique).toMatchObject({ constraint: 'org_name_unique', table: 'org', sqlState: '23505' });
@@ -38,7 +38,7 @@ test('a broken rule says which one', async () => {
   expect(check).toMatchObject({ constraint: 'client_type_default_payment_terms_days_range', table: 'client_type' });
 });
 
-test('an index that guards a rule is named like a constraint', async () => {
+test('a unique index is named like a constraint', async () => {
   const type = (name: string) => sql`
     insert into custom_record_type (tenant_id, id, system_ref, name, fields)
     values (${tenantId}, gen_random_uuid(), ${name}, ${name}, '[]')`;
@@ -46,13 +46,13 @@ test('an index that guards a rule is named like a constraint', async () => {
   expect(await failureOf(type('OPPORTUNITY'))).toMatchObject({ constraint: 'custom_record_type_name_unique' });
 });
 
-test('a statement that waits too long for a lock is an unavailable database', async () => {
+test('a statement that waits too long for a lock is reported as an unavailable database', async () => {
   const failure = await failureOf(sql`do $$ begin raise exception 'waited' using errcode = '55P03'; end $$`);
   expect(failure).toBeInstanceOf(DatabaseUnavailable);
   await store.ready();
 });
 
-test('no error carries the text of a statement or a value of a row', async () => {
+test('no error contains the text of a statement or a value of a row', async () => {
   const statements = [
     insertOrg(tenantId, 'taken'),
     sql`select 'sensitive'::uuid`,
@@ -63,10 +63,10 @@ test('no error carries the text of a statement or a value of a row', async () =>
   for (const statement of statements) {
     const failure = await failureOf(statement);
     expect(failure).toBeInstanceOf(DatabaseError);
-    const told = JSON.stringify(
+    const text = JSON.stringify(
       failure,
       Object.getOwnPropertyNames(failure).filter((name) => name !== 'stack'),
     );
-    expect(told).not.toMatch(/insert into|select |values|'sensitive'|"sensitive"|taken/);
+    expect(text).not.toMatch(/insert into|select |values|'sensitive'|"sensitive"|taken/);
   }
 });

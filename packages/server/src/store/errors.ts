@@ -1,12 +1,12 @@
 /**
- * What goes wrong in the database, as types. Neither the text of a statement nor the values of a row stand in any of
- * them: they travel up to problem documents and logs.
+ * Typed database errors. They contain neither the text of a statement nor values of a row, because problem documents and
+ * logs include them.
  */
 
-/** A statement that the database refused for a reason of no other class here: a defect of ours, as a rule. */
+/** A statement that the database rejected for any other reason, usually a defect of the service. */
 export class DatabaseError extends Error {
   override readonly name: string = 'DatabaseError';
-  /** The five characters of SQLSTATE, or nothing where the server did not speak. */
+  /** The five characters of SQLSTATE; undefined if the server did not respond. */
   readonly sqlState: string | undefined;
 
   constructor(message: string, sqlState?: string) {
@@ -16,24 +16,24 @@ export class DatabaseError extends Error {
 }
 
 /**
- * The database does not answer, or not in time. The same request may succeed later; whether a COMMIT that was under way
- * took effect is not known.
+ * The database does not respond in time. The same request may succeed later; it is unknown whether a pending COMMIT took
+ * effect.
  */
 export class DatabaseUnavailable extends DatabaseError {
   override readonly name: string = 'DatabaseUnavailable';
 }
 
-/** The disk of the database has no space left. What was committed is safe; writes succeed again when there is space. */
+/** The disk of the database is full. Committed data is safe; writes succeed again once there is space. */
 export class DiskFull extends DatabaseUnavailable {
   override readonly name = 'DiskFull';
 }
 
-/** A statement took longer than its limit and was ended. */
+/** A statement exceeded its limit and was ended. */
 export class StatementTimeout extends DatabaseUnavailable {
   override readonly name = 'StatementTimeout';
 }
 
-/** A read took longer than its time budget and was ended. */
+/** A read exceeded its time budget and was ended. */
 export class TimeBudgetExceeded extends DatabaseUnavailable {
   override readonly name = 'TimeBudgetExceeded';
   /** The whole budget, in milliseconds. */
@@ -45,12 +45,12 @@ export class TimeBudgetExceeded extends DatabaseUnavailable {
   }
 }
 
-/** Two transactions stood in each other's way: `write` runs the whole transaction again before anyone sees this. */
+/** Two transactions conflict: `write` retries the whole transaction before it throws this. */
 export class TransactionConflict extends DatabaseError {
   override readonly name = 'TransactionConflict';
 }
 
-/** A rule of the schema refused a row. `constraint` carries the name that the migrations give it. */
+/** A constraint of the schema rejected a row. `constraint` is its name in the migrations. */
 class ConstraintViolation extends DatabaseError {
   readonly constraint: string;
   readonly table: string;
@@ -74,7 +74,7 @@ export class CheckViolation extends ConstraintViolation {
   override readonly name = 'CheckViolation';
 }
 
-/** The fields of an ErrorResponse that matter here; PGlite and `pg` each have a class of their own for it. */
+/** The relevant fields of an ErrorResponse; PGlite and `pg` each have their own class for it. */
 interface ServerError {
   message: string;
   code: string;
@@ -93,17 +93,18 @@ function isServerError(error: unknown): error is ServerError {
   );
 }
 
-/** States after which the connection itself is of no more use, or leads to a server that must not be written to. */
+/** SQLSTATEs after which the connection is unusable, or the server must not be written to. */
 const connectionIsLost = /^(08...|57P0[1-5]|25006|58...)$/;
-/** States that say "not now": no connection left, resources short, a statement or a lock waited for too long. */
+/** SQLSTATEs of temporary failures: no connection left, resources exhausted, a statement or a lock timed out. */
 const databaseIsBusy = /^(53...|57014|55P03)$/;
 const transactionConflict = /^(40001|40P01)$/;
 const diskFull = '53100';
 const statementTimeout = '57014';
 
 /**
- * The typed error for whatever a statement or a connection threw.
- * @param connectionLost the connection is known to be gone, so that anything unknown is its doing
+ * Returns the typed error for an error of a statement or a connection.
+ *
+ * @param connectionLost the connection is known to be lost, so that unknown errors are due to that
  */
 export function translateError(error: unknown, connectionLost: boolean): unknown {
   if (error instanceof DatabaseError) return error;
@@ -117,21 +118,22 @@ export function translateError(error: unknown, connectionLost: boolean): unknown
 
 function translateServerError(error: ServerError): DatabaseError {
   const { code, constraint = '', table = '' } = error;
-  const broken = `Rule ${constraint} of table ${table} refuses the row.`;
-  // A row that an exclusion constraint rejects collides with another one too.
+  const broken = `Constraint ${constraint} of table ${table} rejects the row.`;
+  // A row that an exclusion constraint rejects also conflicts with another one.
   if (code === '23505' || code === '23P01') return new UniqueViolation(broken, code, constraint, table);
   if (code === '23503') return new ForeignKeyViolation(broken, code, constraint, table);
   if (code === '23514') return new CheckViolation(broken, code, constraint, table);
   if (transactionConflict.test(code)) return new TransactionConflict('Concurrent transactions conflict.', code);
   if (connectionIsLost.test(code) || databaseIsBusy.test(code)) return unavailableBecause(code);
-  // Messages of a wrong value quote it; the state alone tells which kind of mistake it was.
+  // Messages about an invalid value quote it; the SQLSTATE alone identifies the kind of error.
   const message = code.startsWith('22') ? 'A value does not fit its type' : error.message;
   return new DatabaseError(`${message} (SQLSTATE ${code}).`, code);
 }
 
 /**
- * The error for a server that stopped, or rejected work with this SQLSTATE.
- * @param reason what the server's log says, where that is known
+ * Returns the error for a server that stopped, or rejected work with this SQLSTATE.
+ *
+ * @param reason the message of the server's log, if known
  */
 export function unavailableBecause(sqlState: string | undefined, reason?: string): DatabaseUnavailable {
   if (sqlState === diskFull) {
@@ -144,19 +146,22 @@ export function unavailableBecause(sqlState: string | undefined, reason?: string
   return new DatabaseUnavailable(`${reason ?? 'The database does not respond, or not in time'}${state}.`, sqlState);
 }
 
-/** Whether the connection that threw this is of no more use. An answer that cannot be read leaves it as it was. */
+/** Whether the connection that threw this error is unusable. A response that cannot be parsed does not affect it. */
 export function endsConnection(error: unknown): boolean {
   return (
     error instanceof DatabaseUnavailable && (error.sqlState === undefined || connectionIsLost.test(error.sqlState))
   );
 }
 
-/** The client-side limit of `pg`, which has no class or code of its own. */
+/** Whether this is the client-side timeout of `pg`, which has no class or code of its own. */
 function isReadTimeout(error: unknown): boolean {
   return error instanceof Error && error.message === 'Query read timeout';
 }
 
-/** A few words on a failed connection: a system error's code, else its message; never a connection string. */
+/**
+ * A short description of a failed connection: the code of a system error, otherwise its message; never a connection
+ * string.
+ */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return 'code' in error && typeof error.code === 'string' ? error.code : error.message;

@@ -16,19 +16,19 @@ if (engineName === 'postgres') {
 const engine = await testEngine(await testDatabase());
 const rowLevelSecurity = expect.objectContaining({ sqlState: '42501' });
 
-test('a query that forgets the tenant sees no foreign row', async () => {
+test('a query without a tenant condition returns no row of another tenant', async () => {
   const rows = await store.read(tenantId, (session) => session.all(sql`select name from org`));
   expect(rows).toEqual([{ name: 'own' }]);
 });
 
-test('a query that names another tenant sees nothing', async () => {
+test('a query for another tenant returns nothing', async () => {
   const rows = await store.read(tenantId, (session) =>
     session.all(sql`select name from org where tenant_id = ${otherTenantId}`),
   );
   expect(rows).toEqual([]);
 });
 
-test('a row for another tenant is refused', async () => {
+test('a row for another tenant is rejected', async () => {
   const write = store.write(tenantId, (transaction) => transaction.all(insertOrg(otherTenantId, 'smuggled')));
   await expect(write).rejects.toEqual(rowLevelSecurity);
 });
@@ -40,14 +40,14 @@ test('a row cannot be moved to another tenant', async () => {
   await expect(write).rejects.toEqual(rowLevelSecurity);
 });
 
-test('an update that forgets the tenant changes no foreign row', async () => {
+test('an update without a tenant condition changes no row of another tenant', async () => {
   const changed = await store.write(tenantId, (transaction) =>
     transaction.all(sql`update org set legal_name = 'changed' returning name`),
   );
   expect(changed).toEqual([{ name: 'own' }]);
 });
 
-test('a reference cannot leave the tenant', async () => {
+test('a reference to a row of another tenant is rejected', async () => {
   const write = store.write(otherTenantId, (transaction) =>
     transaction.all(sql`
       insert into office (tenant_id, id, system_ref, name, code, org_id, time_zone)
@@ -56,7 +56,7 @@ test('a reference cannot leave the tenant', async () => {
   await expect(write).rejects.toMatchObject({ name: 'ForeignKeyViolation', constraint: 'office_org_id_reference' });
 });
 
-test('entities cannot be deleted, and secrets are out of reach', async () => {
+test('entities cannot be deleted, and secrets cannot be read', async () => {
   const denied = [
     sql`delete from org`,
     sql`select * from signing_key`,
@@ -69,7 +69,7 @@ test('entities cannot be deleted, and secrets are out of reach', async () => {
 });
 
 test.each(bindings)(
-  'work of the system runs as the owner, and leaves nothing of that on the connection, $name',
+  'system work runs as the owner, and does not affect the connection, $name',
   async ({ store, tenantId }) => {
     const whoami = sql<{ user: string; tenant: string }>`
     select current_user as user, current_setting('app.tenant_id') as tenant`;
@@ -85,43 +85,40 @@ test.each(bindings)(
   },
 );
 
-test('work without a tenant sees rows of none', async () => {
+test('work without a tenant sees no rows of tenants', async () => {
   const selection = withConnection(engine.pool, async (connection) => {
     await engine.binding.begin(connection, 'owner');
-    // The database user may be above the rules of rows; the role of requests is not.
+    // Row-level security may not apply to the database user, but applies to the role of requests.
     await connection.run({ text: `set local role ${serviceRole}` });
     return connection.run({ text: 'select * from org' }).finally(() => connection.run({ text: 'rollback' }));
   });
   await expect(selection).rejects.toMatchObject({ sqlState: '22P02' });
 });
 
-test.each(bindings)(
-  'tenants keep to themselves on connections that they share, $name',
-  async ({ store, tenantId, otherTenantId }) => {
-    const tenants = [tenantId, otherTenantId, await addTenant(store, 'gamma')];
-    for (const tenant of tenants) {
-      await store.write(tenant, (transaction) => transaction.all(insertOrg(tenant, `org of ${tenant}`)));
-    }
-    const seen = sql<{ bound: string; tenants: number[] }>`
+test.each(bindings)('tenants are isolated on shared connections, $name', async ({ store, tenantId, otherTenantId }) => {
+  const tenants = [tenantId, otherTenantId, await addTenant(store, 'gamma')];
+  for (const tenant of tenants) {
+    await store.write(tenant, (transaction) => transaction.all(insertOrg(tenant, `org of ${tenant}`)));
+  }
+  const seen = sql<{ bound: string; tenants: number[] }>`
     select current_setting('app.tenant_id') as bound, (select array_agg(distinct tenant_id) from org) as tenants`;
-    const failing = sql`select 1 / 0`;
-    // A fixed sequence that mixes tenants and kinds of work without any order that a pool could fall in step with.
-    let state = 7;
-    const random = (below: number): number => {
-      state = (state * 48_271) % 2_147_483_647;
-      return state % below;
-    };
-    const operations = Array.from({ length: 600 }, async () => {
-      const tenant = tenants[random(tenants.length)] ?? 0;
-      const kind = random(5);
-      if (kind === 0) await expect(store.write(tenant, (transaction) => transaction.all(failing))).rejects.toThrow();
-      if (kind === 1) await expect(store.read(tenant, (session) => session.all(failing))).rejects.toThrow();
-      if (kind === 2) await store.system((transaction) => transaction.all(sql`select id from tenant`));
-      const work = kind === 3 ? store.write.bind(store) : store.read.bind(store);
-      return { tenant, row: await work(tenant, (session) => session.first(seen)) };
-    });
-    for (const { tenant, row } of await Promise.all(operations)) {
-      expect(row).toEqual({ bound: String(tenant), tenants: [tenant] });
-    }
-  },
-);
+  const failing = sql`select 1 / 0`;
+  // A fixed sequence of tenants and kinds of work in an order that does not match the pool's.
+  let state = 7;
+  const random = (below: number): number => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % below;
+  };
+  const operations = Array.from({ length: 600 }, async () => {
+    const tenant = tenants[random(tenants.length)] ?? 0;
+    const kind = random(5);
+    if (kind === 0) await expect(store.write(tenant, (transaction) => transaction.all(failing))).rejects.toThrow();
+    if (kind === 1) await expect(store.read(tenant, (session) => session.all(failing))).rejects.toThrow();
+    if (kind === 2) await store.system((transaction) => transaction.all(sql`select id from tenant`));
+    const work = kind === 3 ? store.write.bind(store) : store.read.bind(store);
+    return { tenant, row: await work(tenant, (session) => session.first(seen)) };
+  });
+  for (const { tenant, row } of await Promise.all(operations)) {
+    expect(row).toEqual({ bound: String(tenant), tenants: [tenant] });
+  }
+});

@@ -2,14 +2,14 @@ import type { PoolClient } from 'pg';
 import type { StoreLog } from './engine.ts';
 
 /**
- * Lets the indexes on names, amounts and lists serve requests.
+ * Functions that must be leakproof for requests to use the indexes on names, amounts and lists.
  *
- * Under row-level security PostgreSQL applies the policy before any operator that is not declared leakproof, because
- * such an operator could give away hidden rows in an error message; and an operator that has to come later cannot use
- * an index. `LIKE`, `lower`, `@>` and the comparisons of `numeric` are not declared so, which makes trigram indexes useless
- * and turns a search of a millisecond into a walk through all rows of the tenant. None of these functions says
- * anything about a value, and nobody sends us SQL to probe with: they may be declared leakproof in this database.
- * Only a superuser can do that; with another user everything works, and such searches are slower.
+ * Under row-level security, PostgreSQL applies the policy before any operator that is not declared leakproof, because
+ * such an operator could disclose hidden rows in an error message; and an operator that is applied later cannot use an
+ * index. `LIKE`, `lower`, `@>` and the comparisons of `numeric` are not leakproof, which makes trigram indexes useless
+ * and turns a search of a millisecond into a scan of all rows of the tenant. None of these functions discloses a value,
+ * and callers cannot send SQL, so they can be declared leakproof in this database. This requires a superuser; with other
+ * users everything works, but such searches are slower.
  */
 const functions = [
   'textlike(text, text)',
@@ -24,7 +24,7 @@ const functions = [
   'arraycontains(anyarray, anyarray)',
 ].map((signature) => `pg_catalog.${signature}`);
 
-/** Declares them where that is allowed, and says what an administrator may run where it is not. */
+/** Declares the functions leakproof if the user is allowed to, and otherwise logs the statements for an administrator. */
 export async function declareLeakproof(client: PoolClient, log: StoreLog): Promise<void> {
   const { rows } = await client.query<{ superuser: boolean; declared: boolean }>(
     `select (select rolsuper from pg_roles where rolname = current_user) as superuser,
@@ -35,7 +35,7 @@ export async function declareLeakproof(client: PoolClient, log: StoreLog): Promi
   if (declared) return;
   const statements = functions.map((signature) => `ALTER FUNCTION ${signature} LEAKPROOF;`);
   if (superuser) {
-    // The lock keeps processes that start together from updating the same rows of the catalogue.
+    // The lock prevents processes that start together from updating the same rows of the catalogue.
     const lock = `select pg_advisory_xact_lock(hashtext('declare_leakproof'))`;
     await client.query(`begin; ${lock}; ${statements.join(' ')} commit`);
   } else {

@@ -10,14 +10,14 @@ const { store, tenantId } = await testStore({
   limits: { read: budget, statement: 2 * budget, connect: 60_000 },
 });
 
-/** It takes minutes, and no lock. */
+/** A statement that takes minutes, without a lock. */
 const endless = sql<{ count: number }>`select count(*) from generate_series(1, 100000) a, generate_series(1, 100000) b`;
 const orgNames = async () => {
   const rows = await store.read(tenantId, (session) => session.all(sql<{ name: string }>`select name from org`));
   return rows.map((row) => row.name);
 };
 
-test('a read that exceeds its budget ends with it, and the process does other work meanwhile', async () => {
+test('a read that exceeds its budget is ended, and the process does other work meanwhile', async () => {
   let ticks = 0;
   const ticking = setInterval(() => {
     ticks += 1;
@@ -29,14 +29,14 @@ test('a read that exceeds its budget ends with it, and the process does other wo
   await store.ready();
 });
 
-test('the budget is for all statements of a read together', async () => {
+test('the budget applies to all statements of a read together', async () => {
   const read = store.read(tenantId, async (session) => {
     for (;;) await session.all(sql`select count(*) from generate_series(1, 10000)`);
   });
   await expect(read).rejects.toBeInstanceOf(TimeBudgetExceeded);
 });
 
-test('a transaction has a longer limit for each statement, and is undone when it runs into it', async () => {
+test('each statement of a transaction has a longer limit, and the transaction rolls back when one exceeds it', async () => {
   await store.write(tenantId, async (transaction) => {
     await transaction.all(insertOrg(tenantId, 'kept'));
     // Longer than the budget of a read.
@@ -51,7 +51,7 @@ test('a transaction has a longer limit for each statement, and is undone when it
   expect(await orgNames()).toEqual(['kept']);
 });
 
-test('calls that wait for a connection are served after one that was ended', async () => {
+test('calls that wait for a connection are served after another one was ended', async () => {
   const ended = [1, 2].map(() => store.read(tenantId, (session) => session.all(endless)).catch((error) => error));
   const served = [1, 2, 3].map((number) =>
     store.write(tenantId, (transaction) => transaction.all(insertOrg(tenantId, `served ${number}`))),

@@ -2,22 +2,22 @@ import pg from 'pg';
 import type { Limits, StoreLog } from './engine.ts';
 import { reasonOf } from './errors.ts';
 
-/** How long to wait before the connection is opened again, in milliseconds. */
+/** Delay before the connection is opened again, in milliseconds. */
 const reconnectAfter = 1_000;
 
-/** Until it is closed, hears what is notified on a channel. */
+/** Receives notifications of a channel until it is closed. */
 export interface Listener {
   close(): Promise<void>;
 }
 
 /**
- * Hears notifications on a connection of its own, which it opens again when it breaks. What is notified meanwhile is not
- * heard; each time that the connection is open, an empty notification says that something may have been missed.
+ * Receives notifications on a dedicated connection, which is reopened when it breaks. Notifications in between are
+ * missed; after each connect, an empty notification signals this.
  */
 export function listenOnOwnConnection(
   databaseUrl: string,
   channel: string,
-  hear: (payload: string) => void,
+  onNotification: (payload: string) => void,
   limits: Limits,
   log: StoreLog,
 ): Listener {
@@ -39,17 +39,17 @@ export function listenOnOwnConnection(
       client.end().catch(() => undefined);
       if (closed) return;
       log.warn(
-        `The connection that hears of new jobs was lost (${reasonOf(reason)}). Until it is back, jobs start late.`,
+        `The connection that receives job notifications was lost (${reasonOf(reason)}). Until it is restored, jobs start late.`,
       );
       retry = setTimeout(() => void connect(), reconnectAfter);
     };
     client.on('error', lose);
     client.on('end', () => lose('closed by the server'));
-    client.on('notification', ({ payload = '' }) => hear(payload));
+    client.on('notification', ({ payload = '' }) => onNotification(payload));
     try {
       await client.connect();
       await client.query(`listen ${channel}`);
-      hear('');
+      onNotification('');
     } catch (error) {
       lose(error);
     }

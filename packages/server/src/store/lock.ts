@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { ensurePrivateDirectory } from './private-files.ts';
 
-/** Exclusive use of a directory, until `release` or the end of the process, however it ends. */
+/** Exclusive use of a directory, until `release` or the end of the process. */
 export interface DirectoryLock {
   release(): void;
 }
@@ -14,18 +14,19 @@ export class DirectoryInUse extends Error {
 }
 
 /**
- * The locks of this process. They must not be collected as garbage, which would release them, and their files must not
- * be opened a second time by this process: closing any handle of a file drops its POSIX locks.
+ * The locks of this process. They must not be garbage collected, which would release them, and this process must not open
+ * their files again: closing any handle of a file drops its POSIX locks.
  */
 const heldHere = new Map<string, DatabaseSync>();
 
 /**
- * Takes exclusive use of `directory`, which is created if need be.
+ * Acquires exclusive use of `directory`, which is created if required.
  *
- * The lock is the operating system's own, on a file, so it ends with the process (`kill -9` too), is not deceived by a
- * process id that was given out again, and cannot be taken from a process that only sleeps. Node offers no file locks,
- * but it carries SQLite, which is built on them on every platform: an exclusive transaction on an empty database.
- * @throws DirectoryInUse naming the process that holds it; NotPrivate as `ensurePrivateDirectory` does
+ * The lock is the operating system's own, on a file, so it ends with the process (also after `kill -9`), is not affected
+ * by reused process IDs, and cannot be taken from a suspended process. Node has no file locks, but includes SQLite, which
+ * uses them on every platform: an exclusive transaction on an empty database.
+ *
+ * @throws DirectoryInUse with the process that holds it; NotPrivate like `ensurePrivateDirectory`
  */
 export function lockDirectory(directory: string): DirectoryLock {
   ensurePrivateDirectory(directory);
@@ -41,7 +42,7 @@ export function lockDirectory(directory: string): DirectoryLock {
     throw new DirectoryInUse(inUse(path, describeHolder(holderFile)));
   }
   heldHere.set(path, handle);
-  // For people only: who holds the lock is decided above.
+  // Only for messages: the lock above determines the holder.
   writeFileSync(holderFile, String(process.pid));
   return {
     release() {
@@ -67,7 +68,7 @@ function describeHolder(holderFile: string): string {
   try {
     return `the process with pid ${readFileSync(holderFile, 'utf8')}`;
   } catch {
-    // The holder has the lock and is about to write its id.
+    // The holder has the lock and is about to write its ID.
     return 'another process';
   }
 }

@@ -19,13 +19,13 @@ function newDirectory(): string {
   return join(folder, String(directories));
 }
 
-/** Another process that tries for the lock. @returns it, and what it said */
-async function contender(directory: string): Promise<{ child: ChildProcess; said: string }> {
+/** Starts another process that tries to get the lock. @returns it, and its output */
+async function contender(directory: string): Promise<{ child: ChildProcess; output: string }> {
   const script = join(import.meta.dirname, '../../test/hold-lock.ts');
   const child = spawn(process.execPath, [script, directory], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const [output] = await once(child.stdout, 'data');
-  return { child, said: String(output).trim() };
+  return { child, output: String(output).trim() };
 }
 
 async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> {
@@ -33,30 +33,30 @@ async function stop(child: ChildProcess, signal: NodeJS.Signals): Promise<void> 
   await once(child, 'exit');
 }
 
-test('a second process is refused with the id of the first', async () => {
+test('a second process is rejected with the ID of the first', async () => {
   const directory = newDirectory();
   const lock = lockDirectory(directory);
   const second = await contender(directory);
-  expect(second.said).toContain(`is in use by the process with pid ${process.pid}`);
+  expect(second.output).toContain(`is in use by the process with pid ${process.pid}`);
   lock.release();
-  expect((await contender(directory)).said).toBe('locked');
+  expect((await contender(directory)).output).toBe('locked');
 });
 
-test('this process is refused while another holds it, also when that one does not move', async () => {
+test('this process is rejected while another one holds the lock, also if that one is suspended', async () => {
   const directory = newDirectory();
   const { child } = await contender(directory);
   child.kill('SIGSTOP');
   expect(() => lockDirectory(directory)).toThrow(`is in use by the process with pid ${child.pid}`);
 });
 
-test('a holder that was killed is out of the way at once', async () => {
+test('the lock of a killed process is released immediately', async () => {
   const directory = newDirectory();
   const { child } = await contender(directory);
   await stop(child, 'SIGKILL');
   lockDirectory(directory).release();
 });
 
-test('a second use in the same process is refused, by whatever path', () => {
+test('a second use in the same process is rejected, whatever path it uses', () => {
   const directory = newDirectory();
   const lock = lockDirectory(directory);
   const alias = newDirectory();
@@ -70,8 +70,8 @@ test('a second use in the same process is refused, by whatever path', () => {
   again.release();
 });
 
-test('of many that start together exactly one gets it', async () => {
+test('of many processes that start together, exactly one gets the lock', async () => {
   const directory = newDirectory();
   const outcomes = await Promise.all([1, 2, 3, 4].map(() => contender(directory)));
-  expect(outcomes.filter(({ said }) => said === 'locked')).toHaveLength(1);
+  expect(outcomes.filter(({ output }) => output === 'locked')).toHaveLength(1);
 });

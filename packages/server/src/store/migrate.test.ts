@@ -18,7 +18,7 @@ for (const engine of [fresh, older]) {
   await ensureServiceRole(client).finally(() => client.release());
 }
 
-test('an empty database becomes one to work with, and opening it again changes nothing', async () => {
+test('an empty database is migrated, and opening it again changes nothing', async () => {
   for (const expected of [1, 2]) {
     const store = await openStore(fromEmpty);
     await store.write(expected, (transaction) => transaction.all(insertOrg(expected, 'org')));
@@ -26,14 +26,14 @@ test('an empty database becomes one to work with, and opening it again changes n
   }
 });
 
-test('several that migrate at the same time do it once', async () => {
+test('concurrent migrations run once', async () => {
   await Promise.all([1, 2, 3].map(() => migrate(fresh.pool, migrations)));
   await migrate(fresh.pool, migrations);
   const { rows } = await fresh.pool.query('select name from schema_migration order by name');
   expect(rows).toEqual([...migrations.keys()].map((name) => ({ name })));
 });
 
-test('the last migration goes on top of a database that has the others and rows', async () => {
+test('the last migration can be applied to a database with the others and with rows', async () => {
   await migrate(older.pool, allButLast);
   await asOwner(
     older.pool,
@@ -45,7 +45,7 @@ test('the last migration goes on top of a database that has the others and rows'
   expect(await asOwner(older.pool, 'select name from org')).toEqual([{ name: 'kept' }]);
 });
 
-/** The owner of the tables is bound by row-level security as well. */
+/** Runs a statement as the owner of the tables, to whom row-level security applies as well. */
 async function asOwner(pool: Pool, statement: string): Promise<unknown[]> {
   const client = await pool.connect();
   try {
@@ -58,7 +58,7 @@ async function asOwner(pool: Pool, statement: string): Promise<unknown[]> {
   }
 }
 
-test('a database that is newer than the program is refused', async () => {
+test('a database that is newer than the program is rejected', async () => {
   await expect(migrate(fresh.pool, allButLast)).rejects.toThrow(
     `The database is newer than this program: it has ${lastName}.`,
   );

@@ -7,7 +7,7 @@ import type { Pool } from 'pg';
 import { sourceFile } from '../source-file.ts';
 import { DatabaseError, translateError } from './errors.ts';
 
-/** The files of `migrations/`: name (sorted, without ending) and SQL. They only ever go forward. */
+/** The files of `migrations/`: name (sorted, without extension) and SQL. There are no down migrations. */
 export type Migrations = ReadonlyMap<string, string>;
 
 const folder = fileURLToPath(new URL('migrations', sourceFile('store/migrate.ts')));
@@ -23,12 +23,13 @@ export async function readMigrations(): Promise<Migrations> {
 }
 
 /**
- * Brings the schema up to date, all of it in one transaction. Several processes may start at once: one migrates, the
- * others wait.
- * @throws DatabaseError when a newer version of this program has been at the database, or a migration fails
+ * Brings the schema up to date in one transaction. Several processes can start concurrently: one migrates, the others
+ * wait.
+ *
+ * @throws DatabaseError if a newer version of this program has migrated the database, or a migration fails
  */
 export async function migrate(pool: Pool, migrations: Migrations): Promise<void> {
-  // Kysely looks through the whole catalogue first; a start that finds nothing to do should not wait for that.
+  // Kysely inspects the whole catalogue first; a start without migrations must not wait for that.
   const done = await migrationsDone(pool);
   const unknown = done.filter((name) => !migrations.has(name));
   if (unknown.length > 0) {

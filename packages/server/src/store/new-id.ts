@@ -1,14 +1,17 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 
-/** Random bytes for this many ids are drawn at once: drawing them for each costs more than all the rest. */
+/** Number of IDs whose random bytes are generated at once: generating them for each ID would cost more than the rest. */
 const ids = 256;
 const pool = new Uint8Array(16 * ids);
 let used = ids;
 let milliseconds = 0;
 let sequence = 0;
 
-/** A UUID version 7, greater than every one that this process made before: ascending ids are the order of creation. */
+/**
+ * Returns a UUID version 7 that is greater than all previous ones of this process: ascending IDs are in the order of
+ * creation.
+ */
 export function newId(): string {
   if (used === ids) {
     randomFillSync(pool);
@@ -19,7 +22,7 @@ export function newId(): string {
   const now = Date.now();
   if (now > milliseconds) {
     milliseconds = now;
-    // Below half of what fits, so that counting up within a millisecond never ends.
+    // Less than half of the maximum, so that incrementing within a millisecond never overflows.
     sequence = new DataView(random.buffer, random.byteOffset).getUint32(0) >>> 1;
   } else {
     sequence += 1;

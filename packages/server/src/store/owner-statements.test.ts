@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { expect, test } from 'vitest';
 import { testStore } from '../../test/database.ts';
 
-// One connection, so that what a statement leaves behind is met by the next one.
+// One connection, so that state left behind by a statement affects the next one.
 const { store, tenantId } = await testStore({ poolSize: 1 });
 
 const whoami = () =>
@@ -11,7 +11,7 @@ const whoami = () =>
       select current_user as user, current_setting('app.tenant_id') as tenant`),
   );
 
-test('ownerStatements › runs as the owner, without a tenant, and leaves nothing of that on the connection', async () => {
+test('ownerStatements › runs as the owner, without a tenant, and does not affect the connection', async () => {
   const before = await whoami();
   const text = `select current_user as user, current_setting('app.tenant_id') as tenant`;
   for (const { rows } of [
@@ -40,12 +40,12 @@ test('ownerStatements › commits all statements or none', async () => {
   expect(rows).toEqual([{ name: 'one' }, { name: 'two' }]);
 });
 
-test('listen › hears what committed transactions notify, outside of the work that did', async () => {
-  const heard: string[] = [];
+test('listen › receives notifications of committed transactions, outside of their work', async () => {
+  const received: string[] = [];
   const worked: Promise<unknown>[] = [];
   const listener = await store.listen('test_channel', (payload) => {
-    heard.push(payload);
-    // Would be refused, or wait for ever, as a part of the transaction that notified.
+    received.push(payload);
+    // Would be rejected, or wait forever, as part of the transaction that sent the notification.
     worked.push(whoami());
   });
   const notify = (payload: string, fail = false) =>
@@ -53,20 +53,20 @@ test('listen › hears what committed transactions notify, outside of the work t
       await transaction.all(sql`select pg_notify('test_channel', ${payload})`);
       if (fail) throw new Error('Rolled back.');
     });
-  // Until the connection that listens is open, nothing is heard.
+  // Notifications are only received once the listening connection is open.
   await expect
     .poll(async () => {
       await notify('a');
-      return heard.includes('a');
+      return received.includes('a');
     })
     .toBe(true);
   await expect(notify('b', true)).rejects.toThrow('Rolled back.');
   await notify('c');
-  await expect.poll(() => heard).toContain('c');
-  expect(heard).not.toContain('b');
+  await expect.poll(() => received).toContain('c');
+  expect(received).not.toContain('b');
   await Promise.all(worked);
   await listener.close();
   await notify('d');
   await notify('e');
-  expect(heard).not.toContain('d');
+  expect(received).not.toContain('d');
 });

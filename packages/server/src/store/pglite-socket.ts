@@ -3,18 +3,18 @@ import { Duplex } from 'node:stream';
 import type { Worker } from 'node:worker_threads';
 import { DatabaseUnavailable, reasonOf, unavailableBecause } from './errors.ts';
 
-/** What `pglite-worker.ts` is started with. */
+/** The parameters of `pglite-worker.ts`. */
 export interface WorkerInput {
-  /** The data directory of PostgreSQL; it is created where it does not exist. */
+  /** The data directory of PostgreSQL; created if it does not exist. */
   readonly directory: string;
   /** PGlite, compiled: compiling takes longer than opening a database. */
   readonly wasm: WebAssembly.Module;
 }
 
-/** Messages of the PostgreSQL protocol, or the word that ends the thread in order. */
+/** Messages of the PostgreSQL protocol, or the command to close the database. */
 export type Request = Uint8Array | 'close';
 
-/** Messages of the protocol in return, or what became of the database. */
+/** Messages of the protocol, or the state of the database. */
 export type Report = Uint8Array | { readonly kind: 'opened' } | Failure;
 
 export interface Failure {
@@ -25,22 +25,24 @@ export interface Failure {
 
 type Callback = (error?: Error | null) => void;
 
-/** The first byte of the message with which `pg` ends a connection. */
+/** The type of the message with which `pg` ends a connection. */
 const terminate = 'X'.charCodeAt(0);
 
 /**
- * A connection of `pg` to PGlite, which runs in a thread of its own. To `pg` it is a socket: ending it closes the database,
- * and destroying it ends the thread in the middle of whatever it does, which PostgreSQL survives as it survives `kill -9`.
+ * A connection of `pg` to PGlite, which runs in its own thread. For `pg` it is a socket: ending it closes the database,
+ * and destroying it terminates the thread, which PostgreSQL survives like `kill -9`.
  */
 export class PgliteSocket extends Duplex {
-  /** The database is open; after a crash that includes its recovery. Rejects with the reason where it does not open. */
+  /**
+   * Resolves when the database is open, including recovery after a crash. Rejects with the reason if it does not open.
+   */
   readonly opened: Promise<void>;
   /** The thread has ended, so another one may open the same directory. */
   readonly ended: Promise<void>;
   #worker: Worker | undefined;
   #failure: Error | undefined;
 
-  /** @param start the thread, once no other one has the directory open */
+  /** @param start creates the thread, once no other one has the directory open */
   constructor(start: Promise<Worker>) {
     super();
     this.opened = new Promise((resolve, reject) => {
@@ -50,7 +52,7 @@ export class PgliteSocket extends Duplex {
       );
       this.once('error', reject);
     });
-    // Whoever cares listens; a socket that fails later has long been opened.
+    // Failures of the socket are reported by its events; this prevents an unhandled rejection.
     this.opened.catch(() => undefined);
     this.ended = new Promise((resolve) => {
       start.then(
@@ -76,7 +78,7 @@ export class PgliteSocket extends Duplex {
     if (this.destroyed) void worker.terminate();
   }
 
-  /** Emits `connect` when the database is open, as a socket does when the server has accepted it. */
+  /** Emits `connect` when the database is open, like a socket when the server has accepted it. */
   connect(): this {
     this.opened.then(
       () => this.emit('connect'),
@@ -85,7 +87,7 @@ export class PgliteSocket extends Duplex {
     return this;
   }
 
-  // What `pg` asks of a socket, and has no meaning here.
+  // Methods of a socket that `pg` calls, without effect here.
   setNoDelay(): this {
     return this;
   }
@@ -105,7 +107,7 @@ export class PgliteSocket extends Duplex {
     done();
   }
 
-  /** The messages of one statement come together: the thread is called once for all of them. */
+  /** The messages of one statement arrive together, and are passed to the thread in one call. */
   override _writev(chunks: { chunk: Uint8Array; encoding: BufferEncoding }[], done: Callback): void {
     const request = new Uint8Array(chunks.reduce((length, { chunk }) => length + chunk.length, 0));
     let offset = 0;

@@ -6,25 +6,25 @@ import { pg_trgm } from '@electric-sql/pglite/contrib/pg_trgm';
 import type { Failure, Report, Request, WorkerInput } from './pglite-socket.ts';
 
 /**
- * The thread that runs PGlite. It passes protocol messages on as they are: `pg` in the main thread writes and reads them.
- * Statements run to their end here, because PostgreSQL's timers do not exist in WebAssembly; whoever cannot wait ends the
- * thread.
+ * The thread that runs PGlite. It passes protocol messages on unchanged: `pg` in the main thread writes and reads them.
+ * Statements cannot be cancelled here, because PostgreSQL's timers do not exist in WebAssembly; the main thread
+ * terminates the thread instead.
  */
 const { directory, wasm }: WorkerInput = workerData;
 const port = parentPort;
 if (port === null) throw new Error('pglite-worker.ts runs as a worker thread only.');
 
 const settings = {
-  // One connection needs neither 128 MB of buffers nor compiled expressions; together they halve the memory.
+  // One connection requires neither 128 MB of buffers nor compiled expressions; together this halves the memory.
   shared_buffers: '16MB',
   jit: 'off',
-  // There is no autovacuum here to sort new names into the trigram indexes; the list of unsorted ones stays short.
+  // Without autovacuum, the list of pending entries of the trigram indexes must remain short.
   gin_pending_list_limit: '256kB',
-  // The log names the SQLSTATE of what it reports.
+  // The log includes the SQLSTATE of errors.
   log_error_verbosity: 'verbose',
 };
 
-/** The last message of the server's log that says why it stops. */
+/** The last message of the server's log with the reason of a stop. */
 let fatal: Failure | undefined;
 
 const database = await open();
@@ -32,7 +32,7 @@ report({ kind: 'opened' });
 
 port.on('message', (request: Request) => {
   if (request === 'close') void close();
-  else answer(request);
+  else respond(request);
 });
 
 async function open(): Promise<PGlite> {
@@ -44,7 +44,7 @@ async function open(): Promise<PGlite> {
         ...PGlite.defaultStartParams,
         ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
       ],
-      // For the short life of initdb the same, and small log segments: there is less to write at the first start.
+      // The same for the short run of initdb, and small log segments, which makes the first start faster.
       initDbStartParams: ['-c', 'shared_buffers=16MB', '--wal-segsize=1'],
       onStderr(line) {
         const [, sqlState, reason] = /\b(?:FATAL|PANIC): +([0-9A-Z]{5}): (.+)/.exec(line) ?? [];
@@ -58,15 +58,15 @@ async function open(): Promise<PGlite> {
   }
 }
 
-/** PGlite catches the exception of an abort and runs on in memory that is in no defined state. */
+/** PGlite catches the exception of an abort and continues in an undefined state. */
 async function handleAbort(_database: unknown, emscriptenOpts: object): Promise<{ emscriptenOpts: object }> {
   return { emscriptenOpts: { ...emscriptenOpts, onAbort: () => end('PGlite aborted') } };
 }
 
-function answer(request: Uint8Array): void {
+function respond(request: Uint8Array): void {
   const parts: Uint8Array[] = [];
-  // The parts are views of memory that the next one overwrites. The call is over when it returns; its promise is about
-  // file systems that have to be synchronised, which this one has not.
+  // The parts are views of memory that the next one overwrites. The call is synchronous; its promise concerns file
+  // systems that must be synchronized, unlike this one.
   void database.execProtocolRawStream(request, { syncToFs: false, onRawData: (part) => parts.push(part.slice()) });
   for (const part of parts) report(part, [part.buffer as ArrayBuffer]);
 }
@@ -76,7 +76,7 @@ async function close(): Promise<void> {
   process.exit();
 }
 
-/** Ends the thread at once, with the words of the server's log if there are any. */
+/** Terminates the thread, with the message of the server's log if there is one. */
 function end(reason: string): void {
   report(fatal ?? { kind: 'failed', reason, sqlState: undefined });
   process.exit(1);

@@ -24,7 +24,7 @@ const { dataDir = '' } = await testDatabase();
 const emptyDir = await mkdtemp(join(tmpdir(), 'financial-automation-first-start-'));
 afterAll(() => rm(emptyDir, { recursive: true }));
 
-/** Lets another process write rows, and kills it at some moment of that. @returns the rows it was told are stored */
+/** Starts another process that writes rows, and kills it at a random moment. @returns the rows that it acknowledged */
 async function writeUntilKilled(rows: number): Promise<string[]> {
   const script = join(import.meta.dirname, '../../test/write-rows.ts');
   const child = spawn(process.execPath, [script, dataDir, String(tenantId)], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -38,7 +38,7 @@ async function writeUntilKilled(rows: number): Promise<string[]> {
   return acknowledged;
 }
 
-test('kill -9 in the middle of writes loses no row that was acknowledged', async () => {
+test('kill -9 during writes loses no acknowledged row', async () => {
   const acknowledged: string[] = [];
   for (let kill = 1; kill <= kills; kill++) acknowledged.push(...(await writeUntilKilled(20 * kill)));
   const store = await openStore({ dataDir, limits: patientLimits });
@@ -55,7 +55,7 @@ test('kill -9 in the middle of writes loses no row that was acknowledged', async
   expect(stored.filter((row) => row.beside === null)).toEqual([]);
 });
 
-test('ending the thread in the middle of writes loses no row that was acknowledged', async () => {
+test('terminating the thread during writes loses no acknowledged row', async () => {
   const engine = await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
   await engine.pool.query('create table if not exists written (id integer primary key, text text unique)');
   const acknowledged: number[] = [];
@@ -72,7 +72,7 @@ test('ending the thread in the middle of writes loses no row that was acknowledg
         acknowledged.push(id);
       }
     } catch {
-      // The thread was ended with the connection.
+      // The thread was terminated with the connection.
     }
   }
   const { rows } = await engine.pool.query<{ id: number }>('select id from written');
@@ -87,7 +87,7 @@ test('ending the thread in the middle of writes loses no row that was acknowledg
   expect(indexed.rows).toEqual([{ rows: found.size }]);
 });
 
-test('a second process is refused while the store is open', async () => {
+test('a second process is rejected while the store is open', async () => {
   const store = await openStore({ dataDir, limits: patientLimits });
   const script = `
     const { openStore } = await import(${JSON.stringify(join(import.meta.dirname, 'store.ts'))});
@@ -98,21 +98,21 @@ test('a second process is refused while the store is open', async () => {
   expect(output).toContain(`is in use by the process with pid ${process.pid}`);
 });
 
-test('a first start that was broken off is begun again, and says what it does', async () => {
+test('an interrupted first start is repeated, and logs what it does', async () => {
   mkdirSync(join(emptyDir, 'database.unfinished'));
   await writeFile(join(emptyDir, 'database.unfinished', 'PG_VERSION'), '18');
-  const said: string[] = [];
-  const log = { info: (message: string) => said.push(message), warn: (message: string) => said.push(message) };
+  const logged: string[] = [];
+  const log = { info: (message: string) => logged.push(message), warn: (message: string) => logged.push(message) };
   const store = await openStore({ dataDir: emptyDir, limits: patientLimits, log });
   await store.ready();
   await store.close();
-  expect(said).toEqual([
+  expect(logged).toEqual([
     expect.stringMatching(/^Creating the database in .*, at the first start only\.$/),
     expect.stringContaining('not a power failure'),
   ]);
 });
 
-test('a disk that is too full for the write-ahead log ends PostgreSQL, which opens again when there is space', async (context) => {
+test('a disk that is too full for the write-ahead log stops PostgreSQL, which opens again once there is space', async (context) => {
   const disk = await smallDisk(context, dataDir, 96);
   const script = join(import.meta.dirname, '../../test/exhaust-disk.ts');
   const [program = '', ...words] = [...disk.through, process.execPath, script, disk.folder];
@@ -123,7 +123,7 @@ test('a disk that is too full for the write-ahead log ends PostgreSQL, which ope
   expect(output.warnings).toContainEqual(expect.stringMatching(/^PGlite was ended: The disk .* is full/));
 });
 
-test('a long write-ahead log is brought to an end, with the rights of requests left as they were', async () => {
+test('a long write-ahead log is truncated by a checkpoint, and the rights of requests are restored', async () => {
   const engine = await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
   await engine.pool.query(`set role ${serviceRole}`);
   expect(await checkpointIfDue(engine.pool)).toBe(false);
@@ -148,7 +148,7 @@ test('a search by part of a name uses its index', async () => {
     await transaction.all(sql`analyze client`);
   });
   const plans = await store.write(tenantId, async (transaction) => {
-    // For so few rows a walk through all of them would do.
+    // For so few rows, a sequential scan would be chosen.
     await transaction.all(sql`set local enable_seqscan = off`);
     const explain = (condition: object) =>
       transaction.all(sql<{ 'QUERY PLAN': string }>`

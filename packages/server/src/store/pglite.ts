@@ -14,17 +14,18 @@ import { lockDirectory } from './lock.ts';
 import { PgliteSocket, type WorkerInput } from './pglite-socket.ts';
 import { resultTypes } from './result-types.ts';
 
-/** A database that did not open is not tried again before this time, in milliseconds. */
+/** Pause after a failure to open the database, in milliseconds. */
 const pauseAfterFailure = 1_000;
 
-/** How often the write-ahead log is looked at, in milliseconds, and how long it may get, in bytes. */
+/** Interval for checking the size of the write-ahead log, in milliseconds, and its maximum size, in bytes. */
 const checkpointInterval = 10_000;
 const checkpointDistance = 16 * 1024 * 1024;
 
 /**
- * PostgreSQL inside this process, on a directory of its own. It runs in a thread, which is ended where a statement takes
- * too long or PostgreSQL gives up, and started again by the next call.
- * @throws DirectoryInUse when another process has it open; DatabaseUnavailable when it does not open
+ * Opens PostgreSQL inside this process, on its own directory. It runs in a thread, which is terminated if a statement
+ * takes too long or PostgreSQL stops, and restarted by the next call.
+ *
+ * @throws DirectoryInUse if another process has it open; DatabaseUnavailable if it does not open
  */
 export async function openPglite(dataDir: string, limits: Limits, log: StoreLog): Promise<Engine> {
   const lock = lockDirectory(dataDir);
@@ -35,7 +36,7 @@ export async function openPglite(dataDir: string, limits: Limits, log: StoreLog)
     if (!existsSync(directory)) await createDatabase({ directory, wasm }, log);
     const { pool, listen, close } = await openDatabase({ directory, wasm }, limits, log);
     log.warn(
-      `The database in ${dataDir} outlives a crash of this process, but not a power failure or a crash of the machine: PGlite does not flush to disk. Use PostgreSQL where that matters.`,
+      `The database in ${dataDir} survives a crash of this process, but not a power failure or a crash of the machine: PGlite does not flush to disk. Use PostgreSQL where that matters.`,
     );
     const checkpoints = setInterval(() => {
       checkpointIfDue(pool).catch((error) => log.warn(`The checkpoint failed: ${reasonOf(error)}`));
@@ -59,7 +60,7 @@ export async function openPglite(dataDir: string, limits: Limits, log: StoreLog)
   }
 }
 
-/** Compiled once in the life of the process: a thread that is started again after a failure is open in half the time. */
+/** Compiled once per process: a restarted thread is ready in half the time. */
 let compiled: Promise<WebAssembly.Module> | undefined;
 
 function compilePglite(): Promise<WebAssembly.Module> {
@@ -72,7 +73,7 @@ function startThread(input: WorkerInput): Worker {
   return new Worker(sourceFile('store/pglite-worker.ts'), { workerData: input });
 }
 
-/** Made beside its place and moved there when it is whole, so that a start that was broken off leaves nothing behind. */
+/** Created in a temporary place and moved when it is complete, so that an interrupted start leaves nothing behind. */
 async function createDatabase({ directory, wasm }: WorkerInput, log: StoreLog): Promise<void> {
   log.info(`Creating the database in ${directory}. This takes a few seconds, at the first start only.`);
   const unfinished = `${directory}.unfinished`;
@@ -81,18 +82,18 @@ async function createDatabase({ directory, wasm }: WorkerInput, log: StoreLog): 
   await socket.opened;
   socket.end();
   await socket.ended;
-  await makePrivate(unfinished);
+  await restrictAccess(unfinished);
   await rename(unfinished, directory);
 }
 
-/** PGlite lets everybody read and write the files of a new database, whatever the umask. */
-async function makePrivate(directory: string): Promise<void> {
+/** PGlite creates database files that everyone can read and write, whatever the umask. */
+async function restrictAccess(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     await chmod(join(entry.parentPath, entry.name), entry.isDirectory() ? 0o700 : 0o600);
   }
 }
 
-/** A pool of one connection: PGlite has no more, and so everything waits in the pool. */
+/** Creates a pool of one connection: PGlite has no more, so all work queues in the pool. */
 async function openDatabase(
   input: WorkerInput,
   limits: Limits,
@@ -138,8 +139,8 @@ async function openDatabase(
   const notifications = new EventEmitter();
   pool.on('connect', (client) => {
     client.on('notification', ({ channel, payload = '' }) => notifications.emit(channel, payload));
-    // A thread that is started again does not know who listens. What was notified meanwhile is lost, and so an empty
-    // notification asks to look.
+    // A restarted thread does not know the listeners. Notifications in between are lost, so an empty notification signals
+    // this.
     for (const channel of notifications.eventNames()) {
       client.query(`listen ${String(channel)}`).then(
         () => notifications.emit(channel, ''),
@@ -149,10 +150,10 @@ async function openDatabase(
   });
   return {
     pool,
-    async listen(channel, hear) {
-      notifications.on(channel, hear);
+    async listen(channel, onNotification) {
+      notifications.on(channel, onNotification);
       await pool.query(`listen ${channel}`);
-      return { close: async () => void notifications.off(channel, hear) };
+      return { close: async () => void notifications.off(channel, onNotification) };
     },
     async close() {
       await pool.end();
@@ -163,8 +164,9 @@ async function openDatabase(
 }
 
 /**
- * Writes what is in memory to the tables where the write-ahead log has grown long. PGlite never does it by itself while it
- * is open: the log would fill the disk, and each start after a crash would replay all of it.
+ * Runs a checkpoint if the write-ahead log has grown long. PGlite never does so while it is open: the log would fill the
+ * disk, and each start after a crash would replay all of it.
+ *
  * @returns whether it was due
  */
 export function checkpointIfDue(pool: pg.Pool): Promise<boolean> {
@@ -174,7 +176,7 @@ export function checkpointIfDue(pool: pg.Pool): Promise<boolean> {
         from pg_control_checkpoint()`,
     });
     if (rows[0]?.due !== true) return false;
-    // The role of requests may not.
+    // The role of requests is not allowed to run a checkpoint.
     await connection.run({ text: 'begin; set local role none; checkpoint; commit' });
     return true;
   });

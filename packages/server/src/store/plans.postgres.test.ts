@@ -4,7 +4,7 @@ import { testStore } from '../../test/database.ts';
 import { insertClients } from '../../test/party-rows.ts';
 import { insertOrg } from '../../test/rows.ts';
 
-// What requests run with in production: no superuser, the service role, and row-level security on every table.
+// The conditions of requests in production: no superuser, the service role, and row-level security on every table.
 const { store, tenantId, otherTenantId } = await testStore();
 const seed = {
   legalName: null,
@@ -27,7 +27,7 @@ const known = await store.read(tenantId, (session) =>
     select id, updated_at as "updatedAt" from client where tenant_id = ${tenantId} limit 1`),
 );
 
-test('the database user of these tests is no superuser and does not bypass row-level security', async () => {
+test('the database user of these tests is not a superuser and does not bypass row-level security', async () => {
   const user = await store.system((transaction) =>
     transaction.first(sql`select rolsuper, rolbypassrls from pg_roles where rolname = current_user`),
   );
@@ -50,7 +50,7 @@ test.each<[name: string, index: string, query: RawBuilder<unknown>]>([
     'client_updated_at_index',
     sql`select * from client where ${own} and updated_at > ${known?.updatedAt} order by updated_at, id limit 51`,
   ],
-])('row-level security leaves the index to a read %s', async (_name, index, query) => {
+])('row-level security does not prevent the use of the index for %s', async (_name, index, query) => {
   const plan = await store.read(tenantId, (session) =>
     session.all(sql<{ 'QUERY PLAN': string }>`explain (costs off) ${query}`),
   );

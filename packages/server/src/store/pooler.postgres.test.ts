@@ -4,7 +4,7 @@ import { mixedCalls } from '../../test/mixed-calls.ts';
 import { isPgbouncerInstalled, type PoolMode, startPgbouncer } from '../../test/pgbouncer.ts';
 import { openStore } from './store.ts';
 
-/** A sample of what `scripts/pooler.ts` does. */
+/** A sample of the test in `scripts/pooler.ts`. */
 const calls = 200;
 const connections = 4;
 
@@ -22,7 +22,7 @@ async function behind<Result>(mode: PoolMode, work: (url: string) => Promise<Res
 }
 
 test.skipIf(!isInstalled).for(['transaction', 'statement'] as const)(
-  'a pooler in %s mode is detected at the start, and the setting for it named',
+  'a pooler in %s mode is detected at the start, and the error names the setting for it',
   async (mode) => {
     const opening = behind(mode, async (url) => (await openStore({ databaseUrl: url })).close());
     await expect(opening).rejects.toThrow(
@@ -34,7 +34,7 @@ test.skipIf(!isInstalled).for(['transaction', 'statement'] as const)(
 test.skipIf(!isInstalled).for([
   ['session', 'none'],
   ['transaction', 'transaction'],
-] as const)('tenants keep to themselves behind a pooler in %s mode', async ([mode, pooler]) => {
+] as const)('tenants are isolated behind a pooler in %s mode', async ([mode, pooler]) => {
   const wrong = await behind(mode, (url) => {
     const settings = { DATABASE_URL: url, DATABASE_POOLER: pooler, POOL_SIZE: String(connections) };
     return mixedCalls({ ...settings, READ_BUDGET_MS: '30000' }, mode, calls, 2 * connections);

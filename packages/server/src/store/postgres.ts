@@ -9,21 +9,22 @@ import { resultTypes } from './result-types.ts';
 const oldestVersion = 15;
 const applicationName = 'financial-automation-api';
 
-/** A server that has not ended a statement this long after its limit has gone, in milliseconds. */
+/** A server that has not ended a statement within this time after its limit is unreachable, in milliseconds. */
 const grace = 5_000;
 
-/** Where the connections to the server come from. */
+/** The connection to the server. */
 export interface PostgresOptions {
   readonly databaseUrl: string;
   readonly poolSize: number;
-  /** `transaction`: through a pooler that hands each transaction to another connection of the server. */
+  /** `transaction`: through a pooler that assigns each transaction to another connection of the server. */
   readonly pooler: 'transaction' | undefined;
 }
 
 /**
- * A pool of connections to a PostgreSQL server.
- * @throws DatabaseUnavailable when it cannot be reached; DatabaseError when it is older than version 15, or behind a pooler
- *   that the options do not name
+ * Opens a pool of connections to a PostgreSQL server.
+ *
+ * @throws DatabaseUnavailable if it cannot be reached; DatabaseError if it is older than version 15, or behind a pooler
+ * that the options do not name
  */
 export async function openPostgres(options: PostgresOptions, limits: Limits, log: StoreLog): Promise<Engine> {
   const { databaseUrl, poolSize, pooler } = options;
@@ -36,10 +37,10 @@ export async function openPostgres(options: PostgresOptions, limits: Limits, log
     probe,
     limits,
     binding: pooler === 'transaction' ? bindTransactions(limits) : bindConnections(limits),
-    async listen(channel, hear) {
-      // A pooler in transaction mode passes no notifications on. Whoever listens looks by itself, less often.
+    async listen(channel, onNotification) {
+      // A pooler in transaction mode forwards no notifications, so listeners poll instead.
       if (pooler === 'transaction') return { close: async () => undefined };
-      return listenOnOwnConnection(databaseUrl, channel, hear, limits, log);
+      return listenOnOwnConnection(databaseUrl, channel, onNotification, limits, log);
     },
     async close() {
       await Promise.all([pool.end(), probe.end()]);
@@ -84,7 +85,7 @@ function firstClient(databaseUrl: string, limit: number): pg.Client {
     connectionTimeoutMillis: limit,
     query_timeout: limit,
   });
-  // What breaks here is reported by the statement that needed it.
+  // The statement that used the connection reports its errors.
   client.on('error', () => undefined);
   return client;
 }
@@ -98,7 +99,7 @@ async function checkVersion(client: pg.Client): Promise<void> {
   throw new DatabaseError(`The PostgreSQL server is version ${version}; ${oldestVersion} or newer is needed.`);
 }
 
-/** Two connections at the same time have two processes of the server, which stay theirs. A pooler lends them in turn. */
+/** Two concurrent connections have two server processes of their own. A pooler switches them. */
 async function checkConnections(clients: readonly pg.Client[]): Promise<void> {
   const ownerOf = new Map<number, pg.Client>();
   for (let round = 1; round <= 3; round++) {
@@ -109,7 +110,7 @@ async function checkConnections(clients: readonly pg.Client[]): Promise<void> {
       ownerOf.set(pid, owner);
       if (owner === client && ownerOf.size <= clients.length) continue;
       throw new DatabaseError(
-        'DATABASE_URL leads to a pooler that hands each transaction to another connection of the server. Set DATABASE_POOLER=transaction, or connect to the server itself.',
+        'DATABASE_URL leads to a pooler that assigns each transaction to another connection of the server. Set DATABASE_POOLER=transaction, or connect to the server itself.',
       );
     }
   }

@@ -1,13 +1,14 @@
 import { linkSync, mkdirSync, readFileSync, rmSync, type Stats, statSync, writeFileSync } from 'node:fs';
 
-/** A file or directory that someone else could have written, or could read. The message says what to do. */
+/** A file or directory that others can read or write. The message includes the command to fix it. */
 export class NotPrivate extends Error {
   override readonly name = 'NotPrivate';
 }
 
 /**
- * Creates a directory where it does not exist, for this user alone.
- * @throws NotPrivate when it belongs to another user, or others may write to it
+ * Creates a directory if it does not exist, for this user only.
+ *
+ * @throws NotPrivate if it belongs to another user, or others can write to it
  */
 export function ensurePrivateDirectory(path: string): void {
   mkdirSync(path, { recursive: true, mode: 0o700 });
@@ -19,8 +20,9 @@ export function ensurePrivateDirectory(path: string): void {
 }
 
 /**
- * The text of a secret file. Where it does not exist, it is created with the text that `create` returns.
- * @throws NotPrivate when it belongs to another user, or others may read or write it
+ * Reads a secret file. If it does not exist, it is created with the text that `create` returns.
+ *
+ * @throws NotPrivate if it belongs to another user, or others can read or write it
  */
 export function readSecretFile(path: string, create: () => string): string {
   createWhole(path, create);
@@ -32,7 +34,7 @@ export function readSecretFile(path: string, create: () => string): string {
   return readFileSync(path, 'utf8');
 }
 
-/** Another process may do the same at this moment, and this one may be killed: the file appears at once and whole. */
+/** Another process may do the same concurrently, and this one may be killed, so the file is created atomically. */
 function createWhole(path: string, create: () => string): void {
   if (statSync(path, { throwIfNoEntry: false }) !== undefined) return;
   const unfinished = `${path}.${process.pid}`;
@@ -47,7 +49,7 @@ function createWhole(path: string, create: () => string): void {
 }
 
 function checkOwner(path: string, { uid }: Stats): void {
-  // Windows has no user ids.
+  // Windows has no user IDs.
   const own = process.geteuid?.();
   if (own === undefined || own === uid) return;
   throw new NotPrivate(

@@ -9,11 +9,11 @@ import { openStore } from './store.ts';
 
 const silent = pino({ level: 'silent' });
 
-test('the version of the queue tables is the one of the installed library', () => {
+test('the version of the queue tables matches the installed library', () => {
   expect(queueSchemaVersion).toBe(library.pgboss.schema);
 });
 
-test('the tables are as the library knows them', async () => {
+test('the tables match those of the library', async () => {
   const store = await openStore(await testDatabase());
   try {
     const boss = await openBoss(store, silent);
@@ -23,7 +23,7 @@ test('the tables are as the library knows them', async () => {
   }
 });
 
-test('ensureQueueSchema › creates what is missing, leaves what is there, and refuses what is newer', async () => {
+test('ensureQueueSchema › creates missing tables, keeps existing ones, and rejects newer ones', async () => {
   const { pool } = await testEngine(await testDatabase());
   const client = await pool.connect();
   const version = async () => (await client.query('select version from pgboss.version')).rows;
@@ -33,15 +33,15 @@ test('ensureQueueSchema › creates what is missing, leaves what is there, and r
     await ensureQueueSchema(client);
     expect(await version()).toEqual([{ version: queueSchemaVersion }]);
     await client.query('update pgboss.version set version = version + 1');
-    const refusal = ensureQueueSchema(client);
-    await expect(refusal).rejects.toBeInstanceOf(DatabaseError);
-    await expect(refusal).rejects.toThrow(/The job queue in the database is newer than this program/);
+    const rejection = ensureQueueSchema(client);
+    await expect(rejection).rejects.toBeInstanceOf(DatabaseError);
+    await expect(rejection).rejects.toThrow(/The job queue in the database is newer than this program/);
   } finally {
     client.release();
   }
 });
 
-test('ensureQueueSchema › brings older tables up to date', async () => {
+test('ensureQueueSchema › upgrades older tables', async () => {
   const { pool } = await testEngine(await testDatabase());
   const client = await pool.connect();
   try {

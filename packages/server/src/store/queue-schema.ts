@@ -1,15 +1,19 @@
 import type { PoolClient } from 'pg';
 import { DatabaseError, translateError } from './errors.ts';
 
-/** The version of the queue's tables that the installed `pg-boss` expects. Kept here so that a start need not load the library. */
+/**
+ * The version of the queue's tables that the installed `pg-boss` expects. Copied here, so that a start does not load the
+ * library.
+ */
 export const queueSchemaVersion = 46;
 
 const schema = 'pgboss';
 
 /**
- * Creates the tables of the job queue, or brings them up to date. Processes can start at the same time. If there is nothing to
- * do, it costs one statement.
- * @throws DatabaseError when a newer version of this program has been at the database
+ * Creates or upgrades the tables of the job queue. Processes can start concurrently. If there is nothing to do, it takes
+ * one statement.
+ *
+ * @throws DatabaseError if a newer version of this program has upgraded the tables
  */
 export async function ensureQueueSchema(client: PoolClient): Promise<void> {
   const version = await installedVersion(client);

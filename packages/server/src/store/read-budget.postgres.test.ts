@@ -6,7 +6,7 @@ import { openStore, type Session } from './store.ts';
 
 const budget = 300;
 const options = await testDatabase();
-// One connection: a read that kept it would leave none for the next.
+// One connection: a read that did not release it would block the next.
 const store = await openStore({ ...options, poolSize: 1, limits: { read: budget } });
 afterAll(() => store.close());
 const tenantId = await addTenant(store, 'alpha');
@@ -23,7 +23,7 @@ async function running(): Promise<number> {
   return rows[0]?.running ?? -1;
 }
 
-test('a read over its budget ends, in the database too, and its connection serves the next read', async () => {
+test('a read over its budget is ended, also in the database, and its connection serves the next read', async () => {
   await expect(store.read(tenantId, (session) => session.all(sleep(600)))).rejects.toEqual(
     new TimeBudgetExceeded(budget),
   );
@@ -41,7 +41,7 @@ test('all statements of a read share the budget', async () => {
   expect(done).toBeLessThan(10);
 });
 
-test('a statement gets what the ones before it have left, and no next read inherits that', async () => {
+test('a statement gets the remaining budget, which the next read does not inherit', async () => {
   const limits = await store.read(tenantId, async (session) => {
     const first = await timeoutOf(session);
     await session.all(sleep(budget / 1000 / 2));
@@ -52,14 +52,14 @@ test('a statement gets what the ones before it have left, and no next read inher
   expect(await store.read(tenantId, timeoutOf)).toBe(`${budget}ms`);
 });
 
-test('a write has a limit of its own, whatever reads have left on its connection', async () => {
+test('a write has its own limit, whatever reads have set on its connection', async () => {
   expect(await store.write(tenantId, timeoutOf)).toBe('30s');
   expect(await store.system(timeoutOf)).toBe('30s');
   await store.write(tenantId, (transaction) => transaction.all(sleep((2 * budget) / 1000)));
   expect(await store.read(tenantId, timeoutOf)).toBe(`${budget}ms`);
 });
 
-test('the store is ready while reads hold every connection', async () => {
+test('the store is ready while reads use every connection', async () => {
   const read = store.read(tenantId, (session) => session.all(sleep(600)));
   const held = expect(read).rejects.toBeInstanceOf(TimeBudgetExceeded);
   await expect.poll(running).toBe(1);

@@ -12,8 +12,8 @@ const direct = new URL(databaseUrl);
 const proxy = await openProxy(direct.hostname, Number(direct.port || 5432));
 const proxied = new URL(databaseUrl);
 proxied.host = `127.0.0.1:${proxy.port}`;
-const said: string[] = [];
-const log = { info: () => {}, warn: (message: string) => said.push(message) };
+const logged: string[] = [];
+const log = { info: () => {}, warn: (message: string) => logged.push(message) };
 const store = await openStore({ databaseUrl: proxied.href, poolSize: 3, limits: { read: 30_000 }, log });
 afterAll(async () => {
   await store.close();
@@ -32,17 +32,17 @@ afterEach(async () => {
   expect(await reads()).toEqual([{ one: 1 }, { one: 1 }, { one: 1 }]);
 });
 
-test('a server that goes away while connections are idle is unavailable until it is back', async () => {
+test('a server that stops while connections are idle is unavailable until it is back', async () => {
   await reads();
   await proxy.sever();
   await pause(100);
   await expect(store.ready()).rejects.toBeInstanceOf(DatabaseUnavailable);
   await expect(store.write(1, (transaction) => transaction.first(one))).rejects.toBeInstanceOf(DatabaseUnavailable);
-  expect(said.join()).toContain('A connection to the database was lost');
+  expect(logged.join()).toContain('A connection to the database was lost');
   await proxy.restore();
 });
 
-test('a server that goes away during a statement ends it, and the transaction', async () => {
+test('a server that stops during a statement ends it, and the transaction', async () => {
   const outcomes = Promise.allSettled([
     store.read(1, (session) => session.all(sql`select pg_sleep(10)`)),
     store.write(1, async (transaction) => {
@@ -57,7 +57,7 @@ test('a server that goes away during a statement ends it, and the transaction', 
   await proxy.restore();
 });
 
-test('a connection that the server ends is not used again', async () => {
+test('a connection that the server closes is not used again', async () => {
   const interrupted = store.read(1, (session) => session.all(sql`select pg_sleep(10)`));
   const outcome = expect(interrupted).rejects.toBeInstanceOf(DatabaseUnavailable);
   await pause(1_100);
@@ -65,7 +65,7 @@ test('a connection that the server ends is not used again', async () => {
   await outcome;
 });
 
-test('a server that does not answer in time is unavailable', async () => {
+test('a server that does not respond in time is unavailable', async () => {
   const client = await engine.pool.connect();
   const statement = { text: 'select pg_sleep(1)', query_timeout: 50 };
   const failure = await client.query(statement).catch((error: unknown) => translateError(error, false));
@@ -73,7 +73,7 @@ test('a server that does not answer in time is unavailable', async () => {
   expect(failure).toBeInstanceOf(DatabaseUnavailable);
 });
 
-test('connections that break while idle are replaced before anyone notices', async () => {
+test('connections that break while idle are replaced transparently', async () => {
   for (let time = 1; time <= 5; time++) {
     await reads();
     await runOn(direct.href, endBackends);
@@ -85,13 +85,13 @@ test('connections that break while idle are replaced before anyone notices', asy
   }
 });
 
-test('work that waits in vain for a connection hears that none is to be had', async () => {
+test('work that times out waiting for a connection fails with an error', async () => {
   const busy = [1, 2, 3].map(() => store.read(1, (session) => session.all(sql`select pg_sleep(6)`)));
   await expect(store.read(1, (session) => session.first(one))).rejects.toBeInstanceOf(DatabaseUnavailable);
   await Promise.all(busy);
 });
 
-test('a server that is not there is told at the start, without its password', async () => {
+test('an unreachable server is reported at the start, without its password', async () => {
   const nowhere = new URL(databaseUrl);
   nowhere.port = '1';
   const opening = openStore({ databaseUrl: nowhere.href });

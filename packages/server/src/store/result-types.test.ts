@@ -9,7 +9,7 @@ function rowOf(query: Query<unknown>): Promise<unknown> {
   return store.read(tenantId, (session) => session.first(query));
 }
 
-test('values come as the API shows them', async () => {
+test('values are returned in the format of the API', async () => {
   const value = await rowOf(sql`
     select timestamptz '2026-10-01 11:30:00+02' as instant, timestamptz '2026-10-01 09:30:00.1239Z' as fraction,
       date '2024-02-29' as day, 1250.50::numeric(16, 2) as money, 0.0725::numeric as rate,
@@ -28,7 +28,7 @@ test('values come as the API shows them', async () => {
   });
 });
 
-test('lists come as lists of the same', async () => {
+test('lists are returned as lists of such values', async () => {
   const value = await rowOf(sql`
     select array['2026-10-01 09:30:00Z', null]::timestamptz[] as instants, array['2024-02-29']::date[] as days,
       array[1.50, 2]::numeric[] as hours, array[1, 2]::bigint[] as integers, array['a', 'b,"c', null]::text[] as texts,
@@ -43,7 +43,7 @@ test('lists come as lists of the same', async () => {
   });
 });
 
-test('an integer beyond the safe range is an error, and the store works on', async () => {
+test('an integer beyond the safe range is an error, and the store remains usable', async () => {
   await expect(rowOf(sql`select 9007199254740992::bigint as integer`)).rejects.toThrow('beyond the safe range');
   expect(await rowOf(sql`select 1 as one`)).toEqual({ one: 1 });
 });

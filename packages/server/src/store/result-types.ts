@@ -1,9 +1,9 @@
 import pg, { type CustomTypesConfig } from 'pg';
 
 /**
- * How values of the database become values of JavaScript. Handed to each pool, so that nothing global is changed.
+ * Converts database values to JavaScript values. Passed to each pool, so that no global state is changed.
  *
- * | database | here |
+ * | database | JavaScript |
  * |---|---|
  * | `timestamptz` | RFC 3339 in UTC with milliseconds: `2026-10-01T09:30:00.000Z` |
  * | `date` | `2026-10-01` |
@@ -11,7 +11,7 @@ import pg, { type CustomTypesConfig } from 'pg';
  * | `int8` | number; beyond 2^53 − 1 an error, never a rounded value |
  * | `jsonb` | parsed |
  *
- * and lists of them likewise. Everything else is as `pg` has it.
+ * Lists are converted element by element. Other types are converted by `pg`.
  */
 export const resultTypes: CustomTypesConfig = {
   getTypeParser(oid, format) {
@@ -45,7 +45,7 @@ function parseInteger(text: string): number {
   return value;
 }
 
-/** The server writes `2026-10-01 09:30:00.5+00`: every session of ours runs in UTC, and trailing zeros are left out. */
+/** The server writes `2026-10-01 09:30:00.5+00`: all sessions run in UTC, and trailing zeros are omitted. */
 const instantPattern = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?\+00$/;
 
 function parseInstant(text: string): string {
@@ -54,7 +54,7 @@ function parseInstant(text: string): string {
   return `${date}T${time}.${fraction.slice(0, 3).padEnd(3, '0')}Z`;
 }
 
-/** A list is split as `pg` splits a list of texts, then each element is parsed. */
+/** A list is split like a list of texts in `pg`, then each element is parsed. */
 function parseList(parseElement: TextParser): TextParser {
   const split: (text: string) => (string | null)[] = pg.types.getTypeParser(textList, 'text');
   return (text) => split(text).map((element) => (element === null ? null : parseElement(element)));

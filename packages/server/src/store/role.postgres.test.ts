@@ -17,13 +17,13 @@ afterAll(async () => {
   await runOn(serverUrl, `drop role ${name}`);
 });
 
-test('a user who may not take on the service role learns what an administrator has to run', async () => {
+test('a user who may not assume the service role gets an error with the statements for an administrator', async () => {
   const options = { databaseUrl: databaseUrl(plain.href, name) };
   await expect(openStore(options)).rejects.toThrow(`GRANT financial_automation_service TO ${name};`);
   await runOn(serverUrl, `grant financial_automation_service to ${name}`);
-  const said: string[] = [];
-  const store = await openStore({ ...options, log: { info: (message) => said.push(message), warn: () => {} } });
+  const logged: string[] = [];
+  const store = await openStore({ ...options, log: { info: (message) => logged.push(message), warn: () => {} } });
   await store.ready();
   await store.close();
-  expect(said).toEqual([expect.stringContaining('ALTER FUNCTION pg_catalog.textlike(text, text) LEAKPROOF;')]);
+  expect(logged).toEqual([expect.stringContaining('ALTER FUNCTION pg_catalog.textlike(text, text) LEAKPROOF;')]);
 });

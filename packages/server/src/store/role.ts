@@ -2,27 +2,29 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { PoolClient } from 'pg';
 import { DatabaseError, translateError } from './errors.ts';
 
-/** The rights that requests run with: it owns nothing, cannot log in, and row-level security binds it. */
+/** The role of requests: it owns nothing, cannot log in, and row-level security applies to it. */
 export const serviceRole = 'financial_automation_service';
 
 /**
- * Makes sure that the role exists and that this user may take it on. Roles belong to the whole server and not to one
- * database, so this is looked after at every start and not in a migration: a database restored on another server finds
- * its migrations done and the role missing. Starts that run at the same time get into each other's way harmlessly.
- * @throws DatabaseError with the statements for an administrator, when this user may not do it
+ * Ensures that the role exists and that this user can assume it. Roles belong to the whole server and not to one
+ * database, so this runs at every start and not in a migration: a database restored on another server has its migrations
+ * but not the role. Concurrent starts conflict harmlessly.
+ *
+ * @throws DatabaseError with the statements for an administrator, if this user is not allowed to
  */
 export async function ensureServiceRole(client: PoolClient): Promise<void> {
   for (let attempt = 1; ; attempt++) {
-    const refusal = await sqlStateOf(client, `begin; set local role ${serviceRole}; rollback`);
-    if (refusal === undefined) break;
+    const sqlState = await sqlStateOf(client, `begin; set local role ${serviceRole}; rollback`);
+    if (sqlState === undefined) break;
     await client.query('rollback');
-    const missing = refusal === invalidParameterValue || refusal === undefinedObject;
+    const missing = sqlState === invalidParameterValue || sqlState === undefinedObject;
     const repair = missing ? `create role ${serviceRole} nologin` : `grant ${serviceRole} to current_user`;
     const failure = await sqlStateOf(client, repair);
-    if (failure === insufficientPrivilege || attempt === 10) throw new DatabaseError(await askAdministrator(client));
+    if (failure === insufficientPrivilege || attempt === 10)
+      throw new DatabaseError(await errorForAdministrator(client));
     if (failure !== undefined) await pause(20 * attempt);
   }
-  await refuseRoleAboveTheRules(client);
+  await rejectPrivilegedRole(client);
 }
 
 const insufficientPrivilege = '42501';
@@ -40,16 +42,16 @@ async function sqlStateOf(client: PoolClient, statement: string): Promise<string
   }
 }
 
-async function askAdministrator(client: PoolClient): Promise<string> {
+async function errorForAdministrator(client: PoolClient): Promise<string> {
   const { rows } = await client.query<{ user: string }>('select quote_ident(current_user) as user');
   return [
-    'The database user may not take on the role that requests run with.',
+    'The database user may not assume the role of requests.',
     `An administrator has to run: CREATE ROLE ${serviceRole} NOLOGIN; (if it does not exist)`,
     `and: GRANT ${serviceRole} TO ${rows[0]?.user};`,
   ].join(' ');
 }
 
-async function refuseRoleAboveTheRules(client: PoolClient): Promise<void> {
+async function rejectPrivilegedRole(client: PoolClient): Promise<void> {
   const { rows } = await client.query<{ above: boolean }>(
     'select rolsuper or rolbypassrls as above from pg_roles where rolname = $1',
     [serviceRole],

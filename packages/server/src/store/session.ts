@@ -12,12 +12,12 @@ import type { Connection, Deadline } from './connection.ts';
 import { DatabaseUnavailable, TransactionConflict } from './errors.ts';
 import type { StatementNames } from './statement-names.ts';
 
-/** A query as Kysely builds it: what its query builder makes, or its `sql`. */
+/** A Kysely query: built by its query builder, or its `sql`. */
 export interface Query<Row> {
   compile(compiler: QueryExecutorProvider): CompiledQuery<Row>;
 }
 
-/** Reading, on one connection. It ends with the work it was given to; its statements run one after the other. */
+/** Reads on one connection. It ends with its work; its statements run one after the other. */
 export interface Session {
   all<Row>(query: Query<Row>): Promise<Row[]>;
   first<Row>(query: Query<Row>): Promise<Row | undefined>;
@@ -25,13 +25,13 @@ export interface Session {
 
 export interface Transaction extends Session {
   /**
-   * Runs a part of the transaction so that it can fail alone: when `work` throws, what it wrote is undone, and the error
-   * goes on to the caller, who may catch it and continue. Savepoints nest; two at the same time are not possible.
+   * Runs a part of the transaction that can fail alone: if `work` throws, its writes are undone, and the error is
+   * rethrown to the caller, who may catch it and continue. Savepoints can be nested, but not concurrent.
    */
   savepoint<Result>(work: () => Promise<Result>): Promise<Result>;
 }
 
-/** Turns queries into SQL; it has no way to a database. */
+/** Compiles queries to SQL, without access to a database. */
 export const compiler = new Kysely<unknown>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),
@@ -49,7 +49,7 @@ export class OpenSession implements Session {
   #tail: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  /** @param names which statements to prepare under a name; left out, none is */
+  /** @param names the statements to prepare under a name; none by default */
   constructor(connection: Connection, names: StatementNames | undefined, deadline?: Deadline) {
     this.#connection = connection;
     this.#names = names;
@@ -67,8 +67,8 @@ export class OpenSession implements Session {
   }
 
   /**
-   * One statement, after those before it. A session that was kept beyond its work would speak for whichever tenant has
-   * its connection by then, so a closed one refuses.
+   * Runs one statement after the previous ones. A session that was used after its work could access the tenant that uses
+   * its connection by then, so a closed one throws.
    */
   protected execute(statement: QueryConfig): Promise<QueryResult> {
     const result = this.#tail.then(() => {
@@ -79,37 +79,37 @@ export class OpenSession implements Session {
     return result;
   }
 
-  /** Waits for the statement under way and refuses every further one. */
+  /** Waits for the current statement and rejects every further one. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#tail;
   }
 }
 
-/** A transaction begins with this savepoint, so that its first one takes no round trip of its own. */
+/** A transaction starts with this savepoint, so that its first one requires no round trip. */
 export const firstSavepoint = 'savepoint_0';
 
 export class OpenTransaction extends OpenSession implements Transaction {
   #savepoints = 0;
-  /** Nothing was done since the first savepoint. */
+  /** Whether nothing was done since the first savepoint. */
   #isUntouched = true;
-  /** A statement failed, and nothing was rolled back since. */
+  /** Whether a statement failed, and nothing was rolled back since. */
   #hasFailed = false;
-  #doom: TransactionConflict | DatabaseUnavailable | undefined;
+  #fatalError: TransactionConflict | DatabaseUnavailable | undefined;
 
-  /** A conflict or a lost connection: it ends the transaction, even where the work caught it and went on. */
-  get doom(): TransactionConflict | DatabaseUnavailable | undefined {
-    return this.#doom;
+  /** A conflict or a lost connection, which ends the transaction, even if the work caught it and continued. */
+  get fatalError(): TransactionConflict | DatabaseUnavailable | undefined {
+    return this.#fatalError;
   }
 
   protected override async execute(statement: QueryConfig): Promise<QueryResult> {
-    if (this.#doom !== undefined) throw this.#doom;
+    if (this.#fatalError !== undefined) throw this.#fatalError;
     this.#isUntouched = false;
     try {
       return await super.execute(statement);
     } catch (error) {
       this.#hasFailed = true;
-      if (error instanceof TransactionConflict || error instanceof DatabaseUnavailable) this.#doom ??= error;
+      if (error instanceof TransactionConflict || error instanceof DatabaseUnavailable) this.#fatalError ??= error;
       throw error;
     }
   }
@@ -133,7 +133,8 @@ export class OpenTransaction extends OpenSession implements Transaction {
     this.#isUntouched = false;
     try {
       const result = await work();
-      // It ends with the transaction anyway, so only a failure that the work has hidden is worth a round trip: this reports it.
+      // It ends with the transaction anyway, so only a failure that the work has hidden requires a round trip to report
+      // it.
       if (this.#hasFailed) await this.execute({ text: `release savepoint ${firstSavepoint}` });
       return result;
     } catch (error) {
@@ -143,7 +144,7 @@ export class OpenTransaction extends OpenSession implements Transaction {
   }
 
   async #rollBack(text: string): Promise<boolean> {
-    if (this.#doom !== undefined) return false;
+    if (this.#fatalError !== undefined) return false;
     await this.execute({ text });
     this.#hasFailed = false;
     return true;

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
-/** A longer text is a search with a long list; it is not seen twice, and would hold memory for nothing. */
+/** Longer texts are searches with long lists, which are unlikely to be repeated and would only use up memory. */
 const longestText = 8_000;
 
 /**
- * Which statements are prepared under a name, so that the server parses and plans them once per connection.
+ * Determines which statements are prepared under a name, so that the server parses and plans them once per connection.
  *
- * A name lasts as long as its connections, so their number is bounded; searches come in endless shapes, so a text has
- * to earn its name by being repeated, and those that it competes with are forgotten, the least recent first. Whatever
- * callers send, neither this process nor the database holds more than `most` of them.
+ * A name lasts as long as its connections, so their number is limited. Searches have countless shapes, so a text only
+ * gets a name after it was repeated, and the least recently used candidates are forgotten. Whatever callers send, neither
+ * this process nor the database stores more than `most` of them.
  */
 export class StatementNames {
   readonly #names = new Map<string, string>();
@@ -18,8 +18,8 @@ export class StatementNames {
   readonly #repeats: number;
 
   /**
-   * @param most how many texts get a name in the life of this process
-   * @param repeats at which use a text gets it
+   * @param most maximum number of texts with a name in the life of this process
+   * @param repeats the use at which a text gets its name
    */
   constructor(most = 500, repeats = 3) {
     this.#most = most;
@@ -27,10 +27,10 @@ export class StatementNames {
     this.#uses = new LRUCache({ max: most });
   }
 
-  /** The name to run this text under; nothing means that it runs unnamed. */
+  /** Returns the name for a text; undefined if it runs unnamed. */
   nameFor(text: string): string | undefined {
-    // A long list of excluded values is looked up in a hash table only where the planner sees it, which for a named
-    // statement it soon does not: then each row is compared with each value.
+    // PostgreSQL only uses a hash table for a long list of excluded values if the planner sees it, which is no longer the
+    // case after a few uses of a named statement: then each row is compared with each value.
     if (text.includes('<> all(')) return undefined;
     const name = this.#names.get(text);
     if (name !== undefined || this.#names.size >= this.#most || text.length > longestText) return name;

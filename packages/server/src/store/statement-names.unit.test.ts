@@ -7,7 +7,7 @@ function nameAfter(names: StatementNames, text: string, uses: number): string | 
   return name;
 }
 
-test('a text that is repeated gets a name and keeps it', () => {
+test('a repeated text gets a name and keeps it', () => {
   const names = new StatementNames(10, 3);
   expect(nameAfter(names, 'select 1', 2)).toBeUndefined();
   const name = names.nameFor('select 1');
@@ -16,7 +16,7 @@ test('a text that is repeated gets a name and keeps it', () => {
   expect(nameAfter(names, 'select 2', 3)).not.toBe(name);
 });
 
-test('however many shapes are sent, the number of names is bounded', () => {
+test('the number of names is limited, however many shapes are sent', () => {
   const names = new StatementNames(10, 3);
   const given = new Set<string>();
   for (let shape = 0; shape < 1_000; shape++) {
@@ -26,12 +26,12 @@ test('however many shapes are sent, the number of names is bounded', () => {
   expect(given.size).toBe(10);
 });
 
-test('shapes that come once do not use names up', () => {
+test('shapes that are sent once use no names', () => {
   const names = new StatementNames(10, 3);
   for (let shape = 0; shape < 1_000; shape++) names.nameFor(`select ${shape}`);
   expect(nameAfter(names, 'select of the service itself', 3)).toBeDefined();
 });
 
-test('a text of great length stays unnamed', () => {
+test('a very long text gets no name', () => {
   expect(nameAfter(new StatementNames(), `select ${'x'.repeat(10_000)}`, 5)).toBeUndefined();
 });

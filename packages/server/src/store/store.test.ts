@@ -14,7 +14,7 @@ async function orgNames(): Promise<string[]> {
   return rows.map((row) => row.name);
 }
 
-test('a transaction that throws leaves nothing', async () => {
+test('a transaction that throws writes nothing', async () => {
   const before = await orgNames();
   const write = store.write(tenantId, async (transaction) => {
     await transaction.all(insertOrg(tenantId, 'thrown away'));
@@ -24,7 +24,7 @@ test('a transaction that throws leaves nothing', async () => {
   expect(await orgNames()).toEqual(before);
 });
 
-test('a savepoint that fails takes back its own part only', async () => {
+test('a savepoint that fails only undoes its own part', async () => {
   await store.write(tenantId, async (transaction) => {
     await transaction.all(insertOrg(tenantId, 'savepoint first'));
     const part = transaction.savepoint(async () => {
@@ -38,7 +38,7 @@ test('a savepoint that fails takes back its own part only', async () => {
   expect(await orgNames()).not.toContain('savepoint undone');
 });
 
-test('savepoints nest', async () => {
+test('savepoints can be nested', async () => {
   await store.write(tenantId, async (transaction) => {
     await transaction.savepoint(async () => {
       await transaction.all(insertOrg(tenantId, 'nested outer'));
@@ -53,7 +53,7 @@ test('savepoints nest', async () => {
   expect(await orgNames()).not.toContain('nested inner');
 });
 
-test('a savepoint whose work hides a failed statement fails, and the transaction goes on', async () => {
+test('a savepoint whose work hides a failed statement fails, and the transaction continues', async () => {
   await store.write(tenantId, async (transaction) => {
     const part = transaction.savepoint(() => transaction.all(sql`select 1 / 0`).catch(() => undefined));
     await expect(part).rejects.toMatchObject({ sqlState: '25P02' });
@@ -62,7 +62,7 @@ test('a savepoint whose work hides a failed statement fails, and the transaction
   expect(await orgNames()).toContain('after hidden failure');
 });
 
-test('a transaction whose work hides a failed statement does not pass for committed', async () => {
+test('a transaction whose work hides a failed statement does not count as committed', async () => {
   const write = store.write(tenantId, async (transaction) => {
     await transaction.all(insertOrg(tenantId, 'hidden'));
     await transaction.all(sql`select 1 / 0`).catch(() => undefined);
@@ -71,12 +71,12 @@ test('a transaction whose work hides a failed statement does not pass for commit
   expect(await orgNames()).not.toContain('hidden');
 });
 
-test('a conflict runs the whole work again', async () => {
+test('a conflict retries the whole work', async () => {
   let runs = 0;
   await store.write(tenantId, async (transaction) => {
     runs += 1;
     await transaction.all(insertOrg(tenantId, 'conflict'));
-    // What a serialization failure looks like from here, caught by work that does not know better.
+    // Simulates a serialization failure that the work catches.
     const conflict = sql`do $$ begin raise exception 'conflict' using errcode = '40001'; end $$`;
     if (runs < 3) await transaction.savepoint(() => transaction.all(conflict)).catch(() => undefined);
   });
@@ -84,7 +84,7 @@ test('a conflict runs the whole work again', async () => {
   expect(await orgNames()).toContain('conflict');
 });
 
-test('a conflict that does not end is told', async () => {
+test('a persistent conflict is reported', async () => {
   let runs = 0;
   const write = store.write(tenantId, async (transaction) => {
     runs += 1;
@@ -94,7 +94,7 @@ test('a conflict that does not end is told', async () => {
   expect(runs).toBe(8);
 });
 
-test('a session that is kept beyond its work refuses', async () => {
+test('a session that is used after its work throws', async () => {
   let kept: Session | undefined;
   await store.read(tenantId, async (session) => {
     kept = session;
@@ -102,14 +102,14 @@ test('a session that is kept beyond its work refuses', async () => {
   await expect(kept?.all(sql`select 1`)).rejects.toThrow('has ended');
 });
 
-test('statements that are started together run one after the other', async () => {
+test('statements that are started concurrently run one after the other', async () => {
   const rows = await store.read(tenantId, (session) =>
     Promise.all([1, 2, 3].map((number) => session.first(sql`select ${number}::integer as number`))),
   );
   expect(rows).toEqual([{ number: 1 }, { number: 2 }, { number: 3 }]);
 });
 
-test('a call inside another one is refused instead of waiting for a connection that never comes', async () => {
+test('a nested call throws instead of waiting for a connection forever', async () => {
   const write = store.write(tenantId, () => store.read(tenantId, (session) => session.all(sql`select 1`)));
-  await expect(write).rejects.toThrow('already at work');
+  await expect(write).rejects.toThrow('already in use');
 });

@@ -18,16 +18,16 @@ import { StatementNames } from './statement-names.ts';
 export interface StoreOptions {
   /** A PostgreSQL server, version 15 or newer. Without it the store is PGlite in `dataDir`. */
   databaseUrl?: string;
-  /** Where PGlite keeps its data; made at the first start. */
+  /** The data directory of PGlite; created at the first start. */
   dataDir?: string;
-  /** How many connections to a server; PGlite has one. */
+  /** Number of connections to a server; PGlite has one. */
   poolSize?: number;
   /**
-   * `transaction`: the server is reached through a pooler in transaction mode, such as PgBouncer. Role and tenant are sent with
-   * each transaction then, which takes more round trips.
+   * `transaction`: the server is reached through a pooler in transaction mode, such as PgBouncer. Role and tenant are
+   * then sent with each transaction, which requires more round trips.
    */
   pooler?: 'transaction' | undefined;
-  /** Instead of the standard ones. */
+  /** Overrides of the default limits. */
   limits?: Partial<Limits>;
   log?: StoreLog;
 }
@@ -35,48 +35,49 @@ export interface StoreOptions {
 export type { Query, Session, Transaction } from './session.ts';
 
 /**
- * The one way to the database. Each call has a connection of its own for as long as its work lasts, bound to the tenant
- * before the work sees it; calls do not nest.
+ * The only access to the database. Each call uses its own connection for the duration of its work, which is bound to the
+ * tenant first; calls cannot be nested.
  */
 export interface Store {
   readonly engine: 'pglite' | 'postgres';
   /**
-   * Single reads for a tenant, without a transaction: each statement sees what is committed when it starts. When the
-   * connection turns out to be dead, `work` begins again on another one, so it only reads.
+   * Runs reads for a tenant, without a transaction: each statement sees what is committed when it starts. If the
+   * connection is broken, `work` runs again on another one, so it must only read.
    *
-   * @throws TimeBudgetExceeded when all of `work` takes longer than the limit of reads
+   * @throws TimeBudgetExceeded if all of `work` takes longer than the limit of reads
    */
   read<Result>(tenantId: number, work: (session: Session) => Promise<Result>): Promise<Result>;
   /**
-   * One transaction for a tenant; it commits when `work` has ended and rolls back when it throws. On a conflict with
-   * another transaction the whole of `work` runs again, up to five times in all, so it does nothing outside of it.
+   * Runs one transaction for a tenant; it commits after `work` and rolls back if it throws. On a conflict with another
+   * transaction, all of `work` runs again, up to five times in total, so it must have no other effects.
    */
   write<Result>(tenantId: number, work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /**
-   * One transaction as the owner of the tables, without a tenant: for `tenant`, `signing_key` and the like.
-   * Rows of tenants are out of reach here (unless the database user is a superuser): go through `write` for each tenant.
+   * Runs one transaction as the owner of the tables, without a tenant: for `tenant`, `signing_key` and similar tables. It
+   * cannot access rows of tenants (unless the database user is a superuser): use `write` for each tenant.
    */
   system<Result>(work: (transaction: Transaction) => Promise<Result>): Promise<Result>;
   /**
-   * Statements of the library that keeps the job queue, as the owner and in one transaction. Several, separated by
-   * semicolons, only where there are no values.
+   * Runs statements of the queue library, as the owner and in one transaction. Several statements, separated by
+   * semicolons, must have no values.
    */
   ownerStatements(text: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
-  /** Hears what is notified on a channel, by transactions once they have committed. Some of it may be missed. */
-  listen(channel: string, hear: (payload: string) => void): Promise<Listener>;
+  /** Receives notifications of a channel, which transactions send when they commit. Some may be missed. */
+  listen(channel: string, onNotification: (payload: string) => void): Promise<Listener>;
   /**
-   * Notifies who listens on a channel: in this process at once, or else in other processes shortly afterwards. It costs the
-   * caller nothing; notifications that transactions send make their commits wait for each other.
+   * Notifies listeners on a channel: in this process immediately, in other processes shortly afterwards. It does not
+   * block the caller, whereas notifications that transactions send make their commits wait for each other.
    */
   notify(channel: string, payload: string): void;
-  /** @throws DatabaseUnavailable when the database does not answer */
+  /** @throws DatabaseUnavailable if the database does not respond */
   ready(): Promise<void>;
-  /** Waits for the work under way. */
+  /** Waits for work in progress. */
   close(): Promise<void>;
 }
 
 /**
  * Opens the database and brings its schema up to date.
+ *
  * @throws DatabaseUnavailable, DatabaseError or DirectoryInUse, each with a sentence for the operator
  */
 export async function openStore(options: StoreOptions): Promise<Store> {
@@ -114,15 +115,15 @@ async function prepare(engine: Engine, log: StoreLog): Promise<void> {
 
 const mostAttempts = 8;
 
-/** For how long notifications of other processes are collected, in milliseconds. */
+/** Time during which notifications for other processes are collected, in milliseconds. */
 const notifyDelay = 5;
 
 class EngineStore implements Store {
   readonly #engine: Engine;
   readonly #names: StatementNames | undefined;
-  readonly #heard = new Map<string, Set<(payload: string) => void>>();
+  readonly #listeners = new Map<string, Set<(payload: string) => void>>();
   readonly #unsent = new Map<string, Set<string>>();
-  /** Set while work is under way in this chain of calls. */
+  /** Set while work is in progress in this chain of calls. */
   readonly #occupied = new AsyncLocalStorage<{ over: boolean }>();
 
   constructor(engine: Engine) {
@@ -155,7 +156,7 @@ class EngineStore implements Store {
         return await this.#withConnection((connection) => this.#transact(connection, { tenantId }, work));
       } catch (error) {
         if (!(error instanceof TransactionConflict) || attempt === mostAttempts) throw error;
-        // Those that collided must not meet again.
+        // A random delay prevents the same conflict again.
         await pause(Math.random() * 20 * 2 ** attempt);
       }
     }
@@ -170,7 +171,7 @@ class EngineStore implements Store {
     return this.#withConnection(async (connection) => {
       try {
         if (values.length === 0) {
-          // Some of the library's texts are transactions already; the owner's begins in place of theirs.
+          // Some of the library's statements are already transactions; the owner's start replaces theirs.
           const begin = /^\s*BEGIN;/;
           const rest = begin.test(text) ? text.replace(begin, '') : `${text}; commit`;
           const all: QueryResult | QueryResult[] = await binding.begin(connection, 'owner', rest);
@@ -187,13 +188,13 @@ class EngineStore implements Store {
     });
   }
 
-  async listen(channel: string, hear: (payload: string) => void): Promise<Listener> {
-    // On PGlite a notification comes while the transaction that sent it still has its connection; who hears it is not part
-    // of that piece of work.
-    const bound = AsyncResource.bind(hear);
+  async listen(channel: string, onNotification: (payload: string) => void): Promise<Listener> {
+    // On PGlite, a notification arrives while the sending transaction still has its connection; the listener must not run
+    // in its context.
+    const bound = AsyncResource.bind(onNotification);
     const listener = await this.#engine.listen(channel, bound);
-    const here = this.#heard.get(channel) ?? new Set();
-    this.#heard.set(channel, here.add(bound));
+    const here = this.#listeners.get(channel) ?? new Set();
+    this.#listeners.set(channel, here.add(bound));
     return {
       close: async () => {
         here.delete(bound);
@@ -203,8 +204,8 @@ class EngineStore implements Store {
   }
 
   notify(channel: string, payload: string): void {
-    const here = this.#heard.get(channel);
-    if (here !== undefined && here.size > 0) for (const hear of here) hear(payload);
+    const here = this.#listeners.get(channel);
+    if (here !== undefined && here.size > 0) for (const onNotification of here) onNotification(payload);
     else if (this.engine === 'postgres') this.#notifyOthers(channel, payload);
   }
 
@@ -241,25 +242,25 @@ class EngineStore implements Store {
       await this.#engine.binding.begin(connection, subject, `savepoint ${firstSavepoint}`);
       result = await work(transaction);
       await transaction.close();
-      if (transaction.doom !== undefined) throw transaction.doom;
+      if (transaction.fatalError !== undefined) throw transaction.fatalError;
     } catch (error) {
       await transaction.close();
-      // Where this fails too, the connection is dropped, and the server rolls back; the first error is the one to tell.
+      // If this fails too, the connection is closed, and the server rolls back; the first error is the one to report.
       await connection.run({ text: 'rollback' }).catch(() => undefined);
-      throw transaction.doom ?? error;
+      throw transaction.fatalError ?? error;
     }
     const { command } = await connection.run({ text: 'commit' });
-    // The server answers COMMIT of a failed transaction with ROLLBACK, without an error.
+    // The server responds to COMMIT of a failed transaction with ROLLBACK, without an error.
     if (command !== 'COMMIT') {
       throw new Error('Nothing was written: a statement had failed, and the work went on without a savepoint.');
     }
     return result;
   }
 
-  /** Waiting for a second connection while holding one comes to an end only if others let go; on PGlite, never. */
+  /** Waiting for a second connection while holding one can deadlock; on PGlite, it always does. */
   async #withConnection<Result>(work: (connection: Connection) => Promise<Result>): Promise<Result> {
     if (this.#occupied.getStore()?.over === false) {
-      throw new Error('The store is already at work in this call: use the session or transaction that was given.');
+      throw new Error('The store is already in use in this call: use the session or transaction that was passed.');
     }
     return withConnection(this.#engine.pool, (connection) => {
       const here = { over: false };

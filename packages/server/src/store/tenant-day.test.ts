@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { afterAll, expect, test, vi } from 'vitest';
 import { testStore } from '../../test/database.ts';
 
-// One connection, so that each piece of work meets the one that the work before it has bound.
+// One connection, so that all work uses the connection that previous work has bound.
 const { store, tenantId, otherTenantId } = await testStore({ poolSize: 1 });
 
 afterAll(() => void vi.restoreAllMocks());
@@ -14,13 +14,13 @@ async function setTimeZone(tenant: number, zone: string): Promise<void> {
 const now = performance.now.bind(performance);
 let passed = 0;
 
-/** Moves on the clock that the freshness of a binding is measured with, beyond that freshness. */
+/** Advances the clock that determines the freshness of a binding beyond that freshness. */
 function outlastBinding(): void {
   passed += 10_000;
   vi.spyOn(performance, 'now').mockImplementation(() => now() + passed);
 }
 
-/** The tenant's day at each instant, as the database has it. */
+/** Returns the tenant's day at each instant, calculated by the database. */
 function daysAt(instants: readonly Temporal.Instant[]): Promise<string[]> {
   return store.read(tenantId, async (session) => {
     const rows = await session.all(sql<{ day: string }>`
@@ -31,7 +31,7 @@ function daysAt(instants: readonly Temporal.Instant[]): Promise<string[]> {
 }
 
 test.each([
-  // Clocks go forward and back at 2:00, at midnight, and in a zone that skipped a whole day.
+  // Clock changes at 2:00, at midnight, and a zone that skipped a whole day.
   [
     'America/New_York',
     ['2026-03-07', '2026-03-08', '2026-03-09', '2026-11-01', '2026-11-02', '2026-12-31', '2028-02-29'],
@@ -39,7 +39,7 @@ test.each([
   ['America/Santiago', ['2026-04-04', '2026-04-05', '2026-09-05', '2026-09-06', '2026-09-07']],
   ['Asia/Kathmandu', ['2026-06-30', '2026-07-01']],
   ['Pacific/Apia', ['2011-12-29', '2011-12-31', '2012-01-01']],
-])('tenant_day › changes at midnight in %s, on days of clock changes too', async (zone, days) => {
+])('tenant_day › changes at midnight in %s, also on days of clock changes', async (zone, days) => {
   await setTimeZone(tenantId, zone);
   outlastBinding();
   const instants = days.flatMap((day) => {
@@ -50,7 +50,7 @@ test.each([
   expect(await daysAt(instants)).toEqual(expected);
 });
 
-test('today › is the day in the zone of the bound tenant, whichever tenant had the connection before', async () => {
+test('today › is the day in the zone of the bound tenant, whichever tenant used the connection before', async () => {
   // 25 hours apart, so their days always differ.
   await setTimeZone(tenantId, 'Pacific/Kiritimati');
   await setTimeZone(otherTenantId, 'Pacific/Pago_Pago');
@@ -71,7 +71,7 @@ test('today › is the day in the zone of the bound tenant, whichever tenant had
   }
 });
 
-test('today › follows a changed time zone within seconds, on a connection that stays bound', async () => {
+test('today › uses a changed time zone within seconds, on a connection that remains bound', async () => {
   const day = async () =>
     (await store.read(tenantId, (session) => session.first(sql<{ day: string }>`select today() as day`)))?.day;
   await setTimeZone(tenantId, 'Pacific/Kiritimati');
@@ -87,7 +87,7 @@ test('today › fails without a tenant', async () => {
   await expect(store.system((transaction) => transaction.all(sql`select today()`))).rejects.toThrow();
 });
 
-test('today › is inlined: it costs no function call per row', async () => {
+test('today › is inlined, without a function call per row', async () => {
   const plan = await store.read(tenantId, (session) =>
     session.all(sql<{ 'QUERY PLAN': string }>`explain (verbose) select today() from generate_series(1, 10)`),
   );

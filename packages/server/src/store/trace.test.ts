@@ -40,7 +40,7 @@ const audited = () =>
       from audit_log where tenant_id = ${tenantId} order by id`),
   );
 
-test('recordChanges writes an audit row for each change, and an event where the change is announced', async () => {
+test('recordChanges writes an audit row for each change, and an event if the change has one', async () => {
   await store.write(tenantId, async (transaction) => {
     await recordChanges(transaction, origin, []);
     await recordChanges(transaction, origin, [creation, change, silent]);
@@ -72,8 +72,8 @@ test('recordChanges writes an audit row for each change, and an event where the 
 });
 
 test('recordChanges writes changes without a caller or a request', async () => {
-  const nobody = { ...origin, apiUserId: null, actor: 'system', requestId: null };
-  await store.write(tenantId, (transaction) => recordChanges(transaction, nobody, [silent]));
+  const withoutCaller = { ...origin, apiUserId: null, actor: 'system', requestId: null };
+  await store.write(tenantId, (transaction) => recordChanges(transaction, withoutCaller, [silent]));
   expect((await audited()).at(-1)).toMatchObject({ apiUserId: null, actor: 'system', requestId: null });
 });
 
@@ -86,7 +86,7 @@ test('recordChanges for another tenant is rejected', async () => {
   }
 });
 
-test('nobody changes or removes an audit entry', async () => {
+test('audit rows cannot be changed or deleted', async () => {
   await store.write(tenantId, (transaction) => recordChanges(transaction, origin, [silent]));
   const statements = [sql`update audit_log set actor = 'x'`, sql`delete from audit_log`, sql`truncate audit_log`];
   for (const statement of statements) {
@@ -108,7 +108,7 @@ test('two events of one version of a row are rejected', async () => {
   await expect(write).rejects.toMatchObject({ constraint: 'outbox_event_entity_type_entity_id_sequence_unique' });
 });
 
-test('of an event only its position can be changed', async () => {
+test('only the position of an event can be changed', async () => {
   await store.write(tenantId, (transaction) =>
     transaction.all(sql`update outbox_event set position = 1 where sequence = 1`),
   );

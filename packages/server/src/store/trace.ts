@@ -2,15 +2,15 @@ import { sql } from 'kysely';
 import { newId } from './new-id.ts';
 import type { Transaction } from './session.ts';
 
-/** The channel on which the ID of a tenant is notified after the commit of a transaction that recorded events. */
+/** The channel that receives the ID of a tenant after the commit of a transaction that recorded events. */
 export const eventsRecorded = 'events_recorded';
 
-/** Who changed rows, and in which call. */
+/** The caller and request of a change. */
 export interface TraceOrigin {
   readonly tenantId: number;
-  /** Null where the clock, a job or an operator acted. */
+  /** Null for changes by the clock, a job or an operator. */
   readonly apiUserId: string | null;
-  /** The name of who acted, for people. */
+  /** Display name of the actor. */
   readonly actor: string;
   readonly operation: string;
   readonly requestId: string | null;
@@ -20,28 +20,28 @@ export interface TraceOrigin {
   readonly occurredAt: string;
 }
 
-/** What a transaction did to one row. */
+/** The change of one row in a transaction. */
 export interface TracedChange {
   readonly entityType: string;
   readonly entityId: string;
   readonly kind: 'CREATE' | 'UPDATE' | 'DELETE';
-  /** The row as the API shows it; null where there was none yet. */
+  /** The row in the format of the API; null if it did not exist. */
   readonly before: object | null;
   /**
-   * The row after the change. Its version rises under the lock of the row, so it orders the events of a row without a counter
-   * of its own; two events of one version are rejected. What is not announced needs none.
+   * The row after the change. Its version is incremented under the lock of the row, so it orders the events of a row; two
+   * events of one version are rejected. A change without an event requires no version.
    */
   readonly after: { readonly version?: number; readonly [field: string]: unknown };
-  /** What subscribers are told; null where the change is not announced. */
+  /** The event for subscribers; null if the change has none. */
   readonly event: {
-    /** The row as subscribers see it. Left out where they see all of it. */
+    /** The row in events, if it differs from `after`. */
     readonly data?: object;
-    /** Null where everything is new. */
+    /** Null for a new row. */
     readonly changedFields: readonly string[] | null;
   } | null;
 }
 
-/** Writes the changes to the append-only audit log, and leaves the events for the dispatcher, in the transaction of the changes. */
+/** Writes the changes to the append-only audit log, and the events to the outbox, in the transaction of the changes. */
 export async function recordChanges(
   transaction: Transaction,
   { tenantId, apiUserId, actor, operation, requestId, traceparent, occurredAt }: TraceOrigin,
@@ -53,8 +53,8 @@ export async function recordChanges(
     ...change,
     ...(event === null ? {} : { eventId: newId(), ...event }),
   }));
-  // One statement for both tables: most of its cost is reading the rows, which both have in common. One parameter for all
-  // rows: the text does not depend on their number, so the statement is prepared once.
+  // One statement for both tables, because most of its cost is reading the rows for both. One parameter for all rows: the
+  // text does not depend on their number, so the statement is prepared once.
   await transaction.all(sql`
     with change as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as change (

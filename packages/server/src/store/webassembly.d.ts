@@ -1,4 +1,4 @@
-/** The part of the WebAssembly API that is used here. TypeScript knows it with the types of a browser only. */
+/** The part of the WebAssembly API that is used here. TypeScript only includes it with the types of browsers. */
 declare namespace WebAssembly {
   interface Module {
     readonly [Symbol.toStringTag]: 'WebAssembly.Module';

@@ -8,11 +8,11 @@ import { type BooksRequest, reason, type SentAllocation, type SentLine } from '.
 
 type Schemas = components['schemas'];
 
-/** What came of a request. */
-export interface BooksAnswer {
+/** The result of a request. */
+export interface BooksResult {
   readonly isAccepted: boolean;
-  /** The row that the request made besides the one that it named. */
-  readonly made: string | undefined;
+  /** The row that the request created in addition to the one that it named. */
+  readonly created: string | undefined;
   readonly item: Pick<WriteItem, 'status' | 'error'> | undefined;
 }
 
@@ -27,7 +27,7 @@ interface Refs {
 
 let runs = 0;
 
-/** Books of clients of their own, which steps change through the API. */
+/** The books of separate clients, which steps change through the API. */
 export class Books {
   readonly clientIds: readonly string[];
   readonly jobIds: readonly string[];
@@ -35,10 +35,10 @@ export class Books {
   readonly groupOfClient: ReadonlyMap<string, string>;
   readonly taskOfJob: ReadonlyMap<string, string>;
   readonly refs: Refs = { entries: [], wips: [], drafts: [], invoices: [], payments: [] };
-  /** The states of rows as answers showed them last, and the clients of work in progress. */
+  /** The last returned states of rows, and the clients of work in progress. */
   readonly statusOf = new Map<string, string>();
   readonly clientOfWip = new Map<string, string>();
-  /** The codes of what was rejected, to see that a run does not only fail. */
+  /** The codes of rejections, to verify that a run does not only fail. */
   readonly rejections = new Map<string, number>();
   readonly #service: TestService;
   readonly #preparer: TestCaller;
@@ -46,7 +46,7 @@ export class Books {
   readonly #staffId: string;
   readonly #idOf = new Map<string, string>();
   readonly #run: number;
-  #made = 0;
+  #created = 0;
 
   private constructor(
     run: number,
@@ -68,7 +68,10 @@ export class Books {
     this.taskOfJob = taskOfJob;
   }
 
-  /** Two clients of one group, the first of them with two jobs, and a client of no group. The last job has a task. */
+  /**
+   * Creates two clients of one group, the first of them with two jobs, and a client without a group. The last job has a
+   * task.
+   */
   static async open(
     service: TestService,
     { preparer, approver, records, newClient, newJob }: Awaited<ReturnType<typeof firm>>,
@@ -105,8 +108,8 @@ export class Books {
     return new Books(number, service, { preparer, approver }, staff.body.id, clients, new Map([[last, taskId]]));
   }
 
-  /** Sends a request. @throws Error where the answer is not one of the contract's to such a request. */
-  async send(request: BooksRequest): Promise<BooksAnswer> {
+  /** Sends a request. @throws Error if the response is not one that the contract declares for it. */
+  async send(request: BooksRequest): Promise<BooksResult> {
     if (request.kind === 'returnPayment') return this.#returnPayment(request.ref);
     const item = await this.#write(request);
     const isAccepted = item.status !== 'FAILED';
@@ -114,7 +117,7 @@ export class Books {
       const code = `${request.kind} ${item.error?.code}`;
       this.rejections.set(code, (this.rejections.get(code) ?? 0) + 1);
     }
-    return { isAccepted, made: isAccepted ? this.#keep(request, item) : undefined, item };
+    return { isAccepted, created: isAccepted ? this.#keep(request, item) : undefined, item };
   }
 
   wip = (ref: string) => this.#read<Schemas['WipEntry']>(`/gql/v1/wip/${this.#id(ref)}`);
@@ -125,13 +128,13 @@ export class Books {
   task = (id: string) => this.#read<Schemas['Task']>(`/v1/task/${id}`);
   project = (id: string) => this.#read<Schemas['Project']>(`/gql/v1/project/${id}`);
 
-  /** An entry as it is: a write that changes nothing returns it. */
+  /** Returns an entry: a write that changes nothing returns it. */
   async entry(ref: string): Promise<Readonly<Record<string, unknown>>> {
-    const answer = await this.#preparer.call<WriteResult>('POST', '/api/v1/entries', {
+    const response = await this.#preparer.call<WriteResult>('POST', '/api/v1/entries', {
       records: [{ type: 'TimeEntry', systemRef: ref, attributes: {} }],
     });
-    const { attributes } = only(answer.body.records);
-    if (attributes === null || attributes === undefined) throw new Error(`${ref}: ${JSON.stringify(answer.body)}`);
+    const { attributes } = only(response.body.records);
+    if (attributes === null || attributes === undefined) throw new Error(`${ref}: ${JSON.stringify(response.body)}`);
     return attributes;
   }
 
@@ -231,8 +234,8 @@ export class Books {
     return only(body.records);
   }
 
-  /** A return is the processor's word, so no caller sends it. */
-  async #returnPayment(ref: string): Promise<BooksAnswer> {
+  /** Only the processor returns payments, so no caller can send it. */
+  async #returnPayment(ref: string): Promise<BooksResult> {
     const { service, tenant } = this.#service;
     const isAccepted = await asOperator(service, tenant, 'test', (unit) =>
       unit.plan((plan) => {
@@ -242,30 +245,30 @@ export class Books {
         return true;
       }),
     );
-    return { isAccepted, made: undefined, item: undefined };
+    return { isAccepted, created: undefined, item: undefined };
   }
 
-  /** Notes the rows that a request made. @returns the ref of the one that it did not name */
+  /** Stores the IDs of the rows that a request created. @returns the ref of the one that it did not name */
   #keep({ kind, ref }: BooksRequest, { id, attributes }: WriteItem): string | undefined {
     this.statusOf.set(ref, String(attributes?.status));
     if (kind === 'deleteDraft') this.statusOf.set(ref, 'DELETED');
     if (kind === 'removeEntry') this.refs.entries.splice(this.refs.entries.indexOf(ref), 1);
     const lists = { time: 'entries', wip: 'wips', draft: 'drafts', import: 'invoices', pay: 'payments' } as const;
-    const list = Object.entries(lists).find(([made]) => made === kind)?.[1];
+    const list = Object.entries(lists).find(([created]) => created === kind)?.[1];
     if (list !== undefined && id != null) {
       this.refs[list].push(ref);
       this.#idOf.set(ref, id);
     }
     if (kind === 'wip') this.clientOfWip.set(ref, String(attributes?.clientId));
     if (kind === 'moveEntry') {
-      const made = this.#keepMade('wips', attributes?.wipId);
-      if (made !== undefined) this.clientOfWip.set(made, this.clientOfJob.get(String(attributes?.jobId)) ?? '');
-      return made;
+      const created = this.#keepCreated('wips', attributes?.wipId);
+      if (created !== undefined) this.clientOfWip.set(created, this.clientOfJob.get(String(attributes?.jobId)) ?? '');
+      return created;
     }
-    return kind === 'moveDraft' ? this.#keepMade('invoices', attributes?.invoiceId) : undefined;
+    return kind === 'moveDraft' ? this.#keepCreated('invoices', attributes?.invoiceId) : undefined;
   }
 
-  #keepMade(list: 'wips' | 'invoices', id: unknown): string | undefined {
+  #keepCreated(list: 'wips' | 'invoices', id: unknown): string | undefined {
     if (typeof id !== 'string' || this.refs[list].includes(id)) return undefined;
     this.refs[list].push(id);
     this.statusOf.set(id, list === 'wips' ? 'OPEN' : 'POSTED');
@@ -286,19 +289,19 @@ export class Books {
     return body;
   }
 
-  /** A row that the service made is named by its id. */
+  /** A row that the service created is named by its ID. */
   #id(ref: string): string {
     return this.#idOf.get(ref) ?? ref;
   }
 
-  /** The ref of a row by its id. */
+  /** Returns the ref of a row by its ID. */
   refOf(id: string): string {
     return [...this.#idOf].find(([, known]) => known === id)?.[0] ?? id;
   }
 
-  /** A ref that no row has yet. */
+  /** Returns an unused ref. */
   newRef(kind: string): string {
-    this.#made += 1;
-    return `${kind}-${this.#run}-${this.#made}`;
+    this.#created += 1;
+    return `${kind}-${this.#run}-${this.#created}`;
   }
 }

@@ -1,7 +1,7 @@
-/** Money as whole cents: the model calculates with integers alone. */
+/** Money as whole cents: the model only calculates with integers. */
 export type Cents = bigint;
 
-/** A decimal text as an integer of its last place. */
+/** Converts a decimal text to an integer in units of its last place. */
 export function scaled(text: string, places: number): bigint {
   const isNegative = text.startsWith('-');
   const [whole = '0', fraction = ''] = text.replace('-', '').split('.');
@@ -14,7 +14,7 @@ export function cents(text: string): Cents {
   return scaled(text, 2);
 }
 
-/** An integer of a place as decimal text. */
+/** Converts such an integer to decimal text. */
 export function unscaled(value: bigint, places: number): string {
   const digits = String(value < 0n ? -value : value).padStart(places + 1, '0');
   return `${value < 0n ? '-' : ''}${digits.slice(0, -places)}.${digits.slice(-places)}`;
@@ -24,7 +24,7 @@ export function money(value: Cents): string {
   return unscaled(value, 2);
 }
 
-/** The quotient, rounded half up by magnitude. */
+/** Returns the quotient, rounded half away from zero. */
 export function divideHalfUp(value: bigint, by: bigint): bigint {
   const isNegative = value < 0n !== by < 0n;
   const [dividend, divisor] = [value < 0n ? -value : value, by < 0n ? -by : by];

@@ -77,7 +77,7 @@ const counting: readonly string[] = ['COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDE
 const partTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
 const fullDay = 2400n;
 
-/** What the books should be: rows by their ref, amounts in cents, and the rules in as few words as possible. */
+/** The expected books: rows by their ref, amounts in cents, and the rules in their simplest form. */
 export class BooksModel {
   readonly entries = new Map<string, Entry>();
   readonly wips = new Map<string, Wip>();
@@ -92,11 +92,11 @@ export class BooksModel {
   }
 
   /**
-   * Does what a request asks for.
+   * Applies a request.
    *
-   * @param madeRef the ref of the row that the request makes besides the one that it names: the invoice of a draft, the work in
-   *   progress of an entry.
-   * @returns whether the books accept the request; where they do not, nothing has changed.
+   * @param madeRef returns the ref of the row that the request creates in addition to the one that it names: the invoice
+   * of a draft, the work in progress of an entry.
+   * @returns whether the books accept the request; if not, nothing has changed.
    */
   request(request: BooksRequest, madeRef: () => string): boolean {
     switch (request.kind) {
@@ -150,7 +150,7 @@ export class BooksModel {
     return amount - refunded - total(allocations.map((one) => one.amount));
   }
 
-  /** The balances of a client, as the API shows them. */
+  /** The balances of a client, in the format of the API. */
   balances(clientId: string) {
     const of = <Row extends { readonly clientId: string }>(rows: Map<string, Row>) =>
       [...rows.values()].filter((row) => row.clientId === clientId);
@@ -162,7 +162,7 @@ export class BooksModel {
     };
   }
 
-  /** The sums of a job, as the API shows them. */
+  /** The sums of a job, in the format of the API. */
   jobSums(jobId: string) {
     const rows = [...this.wips.values()].filter((row) => row.jobId === jobId);
     const approved = [...this.entries.values()].filter((one) => one.jobId === jobId && one.status === 'APPROVED');
@@ -175,7 +175,7 @@ export class BooksModel {
     };
   }
 
-  /** The hours of a task, as the API shows them. */
+  /** The hours of a task, in the format of the API. */
   taskHours(taskId: string): string {
     const approved = [...this.entries.values()].filter((one) => one.taskId === taskId && one.status === 'APPROVED');
     return money(total(approved.map(({ hours }) => hours)));
@@ -198,7 +198,7 @@ export class BooksModel {
     return this.#keepsDay(ref, changed) && this.#put(this.entries, ref, changed);
   }
 
-  /** Reversals of one entry take back at most its hours, and only while it is approved. */
+  /** Reversals of one entry reverse at most its hours, and only while it is approved. */
   #takesBackWhatIsLeft(ref: string, { reverses, hours, status }: Entry): boolean {
     if (reverses === null) return true;
     const original = found(this.entries, reverses);
@@ -206,14 +206,14 @@ export class BooksModel {
     return status === 'REJECTED' || original.hours + hours + total(this.#reversalsOf(reverses, ref)) >= 0n;
   }
 
-  /** The hours of the reversals of an entry that count, but for one. */
+  /** The hours of the active reversals of an entry, except one. */
   #reversalsOf(ref: string, except?: string): bigint[] {
     return [...this.entries]
       .filter(([other, one]) => one.reverses === ref && other !== except && one.status !== 'REJECTED')
       .map(([, { hours }]) => hours);
   }
 
-  /** A day has at most 24 hours; what takes back an entry of another day makes no room. */
+  /** A day has at most 24 hours; a reversal of an entry of another day does not count. */
   #keepsDay(ref: string, entry: Entry): boolean {
     const makesRoom = (one: Entry) =>
       one.reverses === null || found(this.entries, one.reverses).workDate === one.workDate;
@@ -283,7 +283,7 @@ export class BooksModel {
     return change(draft, { lines: priced, sent: lines });
   }
 
-  /** Lines with their amounts; undefined where one of them breaks a rule. */
+  /** Lines with their amounts; undefined if one of them violates a rule. */
   #price(lines: readonly SentLine[], draft: string | undefined, clientId: string): Line[] | undefined {
     const named = lines.flatMap(({ wipIds }) => wipIds);
     if (new Set(named).size < named.length) return undefined;
@@ -333,9 +333,11 @@ export class BooksModel {
     return change(draft, { status: 'POSTED' });
   }
 
-  /** What a line takes from its rows: in proportion to the outstanding amounts, the last one takes what is left. */
+  /**
+   * The amounts that a line takes from its rows: in proportion to the outstanding amounts, the last one takes the rest.
+   */
   #relieve({ lineType, amount, wipIds }: Line): Relief[] {
-    // The IDs of rows ascend in the order in which the rows were made.
+    // The IDs of rows ascend in the order of their creation.
     const ids = [...this.wips.keys()].filter((id) => wipIds.includes(id));
     const amounts = ids.map((id) => this.outstanding(found(this.wips, id)));
     const all = total(amounts);
@@ -414,7 +416,7 @@ export class BooksModel {
     return payment.status === 'COMPLETED' && this.#apply(payment, allocations);
   }
 
-  /** Gives a payment its allocations, all of which stay at least as large as they were. */
+  /** Sets the allocations of a payment, which must not decrease. */
   #apply(payment: Payment, sent: readonly SentAllocation[]): boolean {
     const ids = sent.map(({ invoiceId }) => invoiceId);
     const known = new Map(payment.allocations.map((one) => [one.invoice, one]));
@@ -481,7 +483,7 @@ export class BooksModel {
     return true;
   }
 
-  /** Ends a payment, which covers nothing any more. */
+  /** Ends a payment, which then covers nothing. */
   #end(ref: string, from: readonly string[], to: string): boolean {
     const payment = found(this.payments, ref);
     if (!from.includes(payment.status)) return false;
@@ -500,7 +502,7 @@ export class BooksModel {
     let rest = more > unapplied ? more - unapplied : 0n;
     const touched = payment.allocations.map(({ invoice }) => invoice);
     this.#uncover(payment);
-    // The allocation that was made last comes first; of those that were made at once, the last in the list.
+    // The latest allocation comes first; of those created together, the last in the list.
     for (const one of payment.allocations.toReversed().sort((left, right) => right.at - left.at)) {
       const taken = one.amount < rest ? one.amount : rest;
       one.amount -= taken;
@@ -520,7 +522,7 @@ export class BooksModel {
   }
 }
 
-/** What was billed as a share of its value at standard rates, in percent with at most four places. */
+/** The billed amount as a percentage of its value at standard rates, with at most four places. */
 function realization(rows: readonly Wip[]): string {
   const billed = total(rows.map((row) => row.billed));
   const standard = total(rows.map((row) => row.billed + row.off - row.up));
@@ -528,7 +530,7 @@ function realization(rows: readonly Wip[]): string {
   return unscaled(divideHalfUp(billed * 1_000_000n, standard), 4).replace(/\.?0+$/, '');
 }
 
-/** No share beyond its row: what the last row cannot take goes to the rows before it. */
+/** Limits shares to their rows: what the last row cannot take goes to the rows before it. */
 function keepWithin(shares: bigint[], limits: readonly bigint[]): void {
   let excess = 0n;
   const clamp = (value: bigint, limit: bigint) => {
@@ -548,7 +550,7 @@ function keepWithin(shares: bigint[], limits: readonly bigint[]): void {
   }
 }
 
-/** Discounts are negative amounts, so the total is simply all amounts and all taxes. */
+/** Discounts are negative amounts, so the total is the sum of all amounts and all taxes. */
 function totalOf(lines: readonly Line[]): Cents {
   return total(lines.map(({ amount, tax }) => amount + tax));
 }

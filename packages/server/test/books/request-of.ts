@@ -3,13 +3,16 @@ import { cents, divideHalfUp, money, unscaled } from './cents.ts';
 import type { BooksRequest, SentAllocation, SentLine } from './requests.ts';
 import type { LineStep, SingleKind, SingleStep, Step } from './steps.ts';
 
-/** The request of a step, with amounts that follow from what the API shows now; undefined where there is no such row yet. */
+/**
+ * Creates the request of a step, with amounts based on the current state in the API; undefined if no suitable row exists
+ * yet.
+ */
 export async function requestOf(books: Books, step: SingleStep): Promise<BooksRequest | undefined> {
   const { entries, wips, drafts, invoices, payments } = books.refs;
   const { kind, pick, other, percent, isAimed } = step;
   const aim = (refs: readonly string[]) => {
-    const wanted = startsFrom[kind];
-    const ready = refs.filter((ref) => wanted?.includes(books.statusOf.get(ref) ?? ''));
+    const states = startsFrom[kind];
+    const ready = refs.filter((ref) => states?.includes(books.statusOf.get(ref) ?? ''));
     return chosen(isAimed && ready.length > 0 ? ready : refs, pick);
   };
   const [entry, draft, invoice, payment] = [aim(entries), aim(drafts), aim(invoices), aim(payments)];
@@ -115,9 +118,9 @@ export async function requestOf(books: Books, step: SingleStep): Promise<BooksRe
       const kept = allocations.map(({ invoiceId, amount }) => ({ invoiceId: books.refOf(invoiceId), amount }));
       const [added] = (await sharesOf(books, { ...step, pick: other })).allocations;
       if (added === undefined) return { kind, ref: payment, allocations: kept };
-      const wanted: bigint = cents(added.amount);
+      const amount: bigint = cents(added.amount);
       const free: bigint = shareOf(cents(unappliedAmount), percent);
-      const more = wanted < free ? wanted : free;
+      const more = amount < free ? amount : free;
       if (more === 0n) return undefined;
       const known = kept.find(({ invoiceId }) => invoiceId === added.invoiceId);
       const raised = { invoiceId: added.invoiceId, amount: money(cents(known?.amount ?? '0') + more) };
@@ -135,7 +138,7 @@ async function linesOf(books: Books, { lines }: Step, clientId: string): Promise
     const refs: string[] = [];
     let outstanding = 0n;
     for (const row of takesWork ? rows : []) {
-      // Now and then, a row that the client cannot be billed for.
+      // Occasionally, a row that the client cannot be billed for.
       const own = books.refs.wips.filter((wip) => percent === 87 || books.clientOfWip.get(wip) === clientId);
       const ref = chosen(own, row);
       if (ref === undefined || used.has(ref)) continue;
@@ -154,7 +157,7 @@ async function linesOf(books: Books, { lines }: Step, clientId: string): Promise
   return sent;
 }
 
-/** Shares of what one or two invoices can take, and the client of the first. */
+/** Returns shares of the amounts that one or two invoices can take, and the client of the first. */
 async function sharesOf(
   books: Books,
   { pick, other, percent, lines }: Step,
@@ -175,7 +178,7 @@ async function sharesOf(
   return { allocations, owner };
 }
 
-/** A share of a whole; more than 100 percent is one more. */
+/** Returns a share of a total; more than 100 percent is one more. */
 function shareOf(whole: bigint, percent: number): bigint {
   if (percent > 100) return whole < 0n ? whole - 1n : whole + 1n;
   return (whole * BigInt(percent)) / 100n;
@@ -194,7 +197,7 @@ function lineOf(
   return { lineType, description: 'Work', quantity, unitAmount, ...tax, wipIds };
 }
 
-/** The states from which a step leads on. */
+/** The states in which a step is possible. */
 const startsFrom: Readonly<Partial<Record<SingleKind, readonly string[]>>> = {
   reversal: ['APPROVED'],
   hours: ['DRAFT', 'SUBMITTED', 'REJECTED'],
@@ -222,7 +225,7 @@ const startsFrom: Readonly<Partial<Record<SingleKind, readonly string[]>>> = {
 };
 
 function chosen<Value>(values: readonly Value[], pick: number): Value | undefined {
-  // From the newest on: what was made last is what most can still happen to.
+  // Starting with the newest: most steps are possible for recent rows.
   return values.at(-1 - (pick % Math.max(values.length, 1)));
 }
 

@@ -14,7 +14,10 @@ export interface SentAllocation {
   readonly amount: string;
 }
 
-/** A change of the books, as it goes to the API. Rows are named by their `ref` where the caller chose one, else by their id. */
+/**
+ * A change of the books, as it is sent to the API. Rows are named by their `ref` if the caller chose one, otherwise by
+ * their ID.
+ */
 export type BooksRequest =
   | {
       readonly kind: 'time';
@@ -67,5 +70,5 @@ export type EntryStatus = 'DRAFT' | 'SUBMITTED' | 'APPROVED' | 'REJECTED';
 export type OwnWip = 'FIXED_FEE' | 'PROGRESS' | 'ADJUSTMENT';
 export type DraftStatus = 'DRAFT' | 'IN_REVIEW' | 'APPROVED' | 'REJECTED';
 
-/** What every write-off, rejection and void of a test gives as its reason, so that repeating one changes nothing. */
+/** The reason of every write-off, rejection and void in tests; constant, so that repeating one changes nothing. */
 export const reason = 'Because';

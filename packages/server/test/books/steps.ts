@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { SentLine } from './requests.ts';
 
-/** What a step does, and how often it is chosen. */
+/** The kinds of steps, and how often each is chosen. */
 const weights = {
   time: 6,
   reversal: 2,
@@ -41,11 +41,11 @@ const scenarioWeights = {
   writeOffWhilePending: 1,
 } as const;
 
-/** What one request does. */
+/** The kind of a step that is one request. */
 export type SingleKind = keyof typeof weights;
 type Scenario = keyof typeof scenarioWeights;
 
-/** A line of a document: which rows it bills, at which share of what is outstanding on them. */
+/** A line of a document: the rows that it bills, and the share of their outstanding amounts. */
 export interface LineStep {
   readonly lineType: SentLine['lineType'];
   readonly rows: readonly number[];
@@ -54,14 +54,14 @@ export interface LineStep {
   readonly taxRatePercent: string | null;
 }
 
-/** One change of the books, before it is known which rows there are: numbers choose among them. */
+/** One change of the books, independent of existing rows: numbers choose among them. */
 export interface Step {
   readonly kind: SingleKind | Scenario;
   readonly pick: number;
   readonly other: number;
-  /** Whether the step goes to a row on which it has a chance, not to any. */
+  /** Whether the step chooses a row in a suitable state. */
   readonly isAimed: boolean;
-  /** A share of an amount, in percent; more than 100 is the smallest amount too much. */
+  /** A percentage of an amount; more than 100 exceeds it by the smallest unit. */
   readonly percent: number;
   readonly method: 'CHECK' | 'CREDIT' | 'ACH';
   readonly lines: readonly LineStep[];
@@ -86,7 +86,7 @@ const line: fc.Arbitrary<LineStep> = fc.record({
 
 const plainLine: LineStep = { lineType: 'OTHER', rows: [], percent: 100, quantity: '1', taxRatePercent: null };
 
-/** Steps that lead to states in which rules differ, and that chance alone seldom takes one after the other. */
+/** Sequences that lead to states with special rules, which random steps seldom reach. */
 const scenarios: Readonly<
   Record<Scenario, (step: Step) => readonly (Partial<Step> & { readonly kind: SingleKind })[]>
 > = {
@@ -105,7 +105,7 @@ const scenarios: Readonly<
       { kind: 'approveDraft' },
     ];
   },
-  // An approved entry stays. The second reversal is within its hours, but not within what the first one left.
+  // An approved entry remains. The second reversal is within its hours, but not within the rest after the first.
   reverseTwice: ({ pick }) => [
     { kind: 'time', pick: 3 * pick + 1 },
     { kind: 'approveEntry' },
@@ -113,7 +113,7 @@ const scenarios: Readonly<
     { kind: 'reversal', percent: 71 },
     { kind: 'reversal', percent: 71 },
   ],
-  // Of two allocations, the one to the older invoice was raised last.
+  // Of two allocations, the one to the older invoice was increased last.
   refundInPart: () => [
     { kind: 'import', lines: [plainLine], pick: 1 },
     { kind: 'import', lines: [plainLine], pick: 1 },
@@ -121,7 +121,8 @@ const scenarios: Readonly<
     { kind: 'allocate', other: 1, percent: 40 },
     { kind: 'refund', percent: 40 },
   ],
-  // What a pending payment covers can neither be paid again nor written off; what is returned later is written off as well.
+  // An amount that a pending payment covers can neither be paid again nor written off; if it is returned later, it is
+  // written off as well.
   writeOffWhilePending: () => [
     { kind: 'import', lines: [plainLine], pick: 1 },
     { kind: 'pay', lines: [], other: 0, percent: 40, method: 'ACH' },
@@ -138,7 +139,7 @@ export interface SingleStep extends Step {
   readonly kind: SingleKind;
 }
 
-/** The steps that a step consists of: those of a scenario go to the newest row that they can change. */
+/** The single steps of a step: those of a scenario choose the newest suitable row. */
 export function partsOf(step: Step): SingleStep[] {
   const { kind } = step;
   if (!isScenario(kind)) return [{ ...step, kind }];

@@ -3,7 +3,7 @@ import type { Random } from '../../src/demo-data/profiles/random.ts';
 import { allEntities, entityOf } from '../../src/entity/registry.ts';
 import type { TenantValues } from './tenant-values.ts';
 
-/** A request before it is sent: parameters and body as values. */
+/** A request before it is sent, with parameters and body as values. */
 export interface BaseRequest {
   readonly operation: Operation;
   readonly path: Readonly<Record<string, string>>;
@@ -25,7 +25,7 @@ interface Described {
   readonly responses?: Readonly<Record<string, Described>>;
 }
 
-/** Requests that the contract allows, with values of the tenant that sends them. */
+/** Valid requests with values of the tenant that sends them. */
 export class BaseRequests {
   readonly #random: Random;
   readonly #own: TenantValues;
@@ -59,11 +59,11 @@ export class BaseRequests {
     };
   }
 
-  /** An ID of what the operation is about; of other parameters the example. */
+  /** Returns an ID of the operation's rows, or the example of another parameter. */
   #pathValue({ id, path }: Operation, name: string, example: unknown): string {
     if (!/^id$|Id$/.test(name)) return String(example);
     const table =
-      name === 'batchId' ? 'engagement_batch' : name === 'id' ? tableAnswered(id, path) : snake(name.slice(0, -2));
+      name === 'batchId' ? 'engagement_batch' : name === 'id' ? tableOf(id, path) : snake(name.slice(0, -2));
     return this.#random.chance(0.4) && this.#own.tableOf.has(String(example)) && name !== 'id'
       ? String(example)
       : this.#ownId(table);
@@ -82,7 +82,7 @@ export class BaseRequests {
     return this.#make(content.schema, '', 0);
   }
 
-  /** A value of the schema, with what is optional now and then. */
+  /** Creates a value of the schema, with optional properties at random. */
   #make(schema: Schema, key: string, depth: number): unknown {
     const { $ref, ...beside } = schema;
     const references = schema['x-references'];
@@ -133,7 +133,7 @@ export class BaseRequests {
   }
 }
 
-/** Texts that have the forms of the contract: dates, instants, amounts, phone numbers, addresses, codes. */
+/** Texts in the formats of the contract: dates, instants, amounts, phone numbers, addresses, codes. */
 const examplesOfPatterns = [
   'Some text',
   '2026-09-28',
@@ -162,15 +162,15 @@ function tableOfType(type: string): string {
   return entityOf(type)?.table ?? snake(type).replace(/^_/, '');
 }
 
-/** The table that the ID in the path of an operation is of. */
-function tableAnswered(id: string, path: string): string {
+/** The table that the ID in the path of an operation refers to. */
+function tableOf(id: string, path: string): string {
   if (path.includes('/event-subscriptions/')) return 'event_subscription';
   const name = id.replace(/^[a-z]+/, '');
   const type = [...allEntities()].map((entity) => entity.type).find((one) => one === name || one === `${name}Entry`);
   return tableOfType(type ?? name);
 }
 
-/** What a reference of the bundle stands for. */
+/** Resolves a reference of the bundle. */
 function resolved(described: Described): Described {
   if (described.$ref === undefined) return described;
   let found: unknown = contract;

@@ -12,19 +12,19 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A request with values of another tenant, and the same one with values that nobody has. */
+/** A request with values of another tenant, and the same one with unknown values. */
 export interface ForeignRequest {
   /** With values of the tenant that sends it. */
   readonly own: WireRequest;
   readonly foreign: WireRequest;
   readonly unknown: WireRequest;
-  /** The values of the other tenant that are in it. */
+  /** The values of the other tenant in the request. */
   readonly sent: readonly string[];
-  /** The values that nobody has. */
+  /** The unknown values in the request. */
   readonly unknownSent: readonly string[];
 }
 
-/** A place of a request where a value of the other tenant can stand. */
+/** A place in a request for a value of the other tenant. */
 interface Slot {
   readonly where: 'path' | 'query' | 'body' | 'header';
   readonly keys: readonly (string | number)[];
@@ -35,12 +35,15 @@ interface Slot {
 }
 
 const idPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
-/** How many values of each table and column are ever sent, so that the others give a leak away at any time. */
+/**
+ * Maximum number of values of each table and column that are ever sent, so that a leak of any other value is detected at
+ * any time.
+ */
 const sentPerPool = 12;
-/** A value that nobody has is next to the foreign one in any order, and as long. */
+/** An unknown value that sorts next to the foreign one, with the same length. */
 const unknownMark = `${mark.slice(0, -1)}b`;
 
-/** Puts values of another tenant into requests. */
+/** Inserts values of another tenant into requests. */
 export class ForeignRequests {
   readonly #random: Random;
   readonly #own: TenantValues;
@@ -63,15 +66,15 @@ export class ForeignRequests {
     this.#tags = tags;
   }
 
-  /** The ID that nobody has in place of a foreign one, back to that one. */
+  /** The foreign ID for each unknown ID. */
   get foreignOf(): ReadonlyMap<string, string> {
     return new Map([...this.#unknownIds].map(([foreign, unknown]) => [unknown, foreign]));
   }
 
   /**
-   * Chooses places of a request for foreign values. Each call of what is returned puts other values there.
+   * Chooses places of a request for foreign values. Each call of the returned function inserts other values.
    *
-   * @returns undefined where the request has no such place.
+   * @returns undefined if the request has no such place.
    */
   of(base: BaseRequest): (() => ForeignRequest) | undefined {
     const headers: Record<string, string> = {};
@@ -82,7 +85,7 @@ export class ForeignRequests {
     const slots = [...this.#slots(request)];
     const places = slots.filter((slot) => this.#candidates(slot).length > 0);
     if (places.length === 0) return undefined;
-    // One place always, and others now and then.
+    // Always one place, and others at random.
     const first = places[this.#random.below(places.length)];
     const foreignSlots = places.filter((slot) => slot === first || this.#random.chance(0.1));
     const own = new Map(slots.map((slot) => [slot, this.#ownValue(slot)]));
@@ -91,7 +94,7 @@ export class ForeignRequests {
       const serial = this.#serial++;
       for (const slot of slots) {
         const value = values.get(slot) ?? own.get(slot)?.(serial) ?? slot.value;
-        // One's own request starts at the first page.
+        // The tenant's own request starts at the first page.
         put(filled, slot, slot.kind === 'cursor' && values.size === 0 ? undefined : value);
       }
       return wire(base, filled);
@@ -120,7 +123,7 @@ export class ForeignRequests {
           yield { where, keys, value, kind: 'id', pool: table ?? snake(name.replace(/Ids?$/, '')) };
         } else if (name === 'cursor') yield { where, keys, value, kind: 'cursor', pool: 'cursor' };
         else if (name === 'If-Match' || name === 'status') continue;
-        // What comes before and after a text depends on the text.
+        // The position relative to a text depends on the text.
         else if (typeof operator === 'string' && /^_(n?i?like|[gl]te?)$/.test(operator)) continue;
         else yield { where, keys, value, kind: 'text', pool: columnOf(name) };
       }
@@ -137,7 +140,10 @@ export class ForeignRequests {
     return marked.slice(0, sentPerPool);
   }
 
-  /** A value of one's own in a place, now and then another one, and a new one where a new row may need it. */
+  /**
+   * Creates values of the tenant's own for a place: sometimes another existing one, and a new one if a new row may
+   * require it.
+   */
   #ownValue({ kind, pool, value, where, keys }: Slot): ((serial: number) => string) | undefined {
     if (kind === 'cursor') return undefined;
     if (kind === 'id') {
@@ -166,12 +172,12 @@ export class ForeignRequests {
   }
 }
 
-/** A text that was not sent before; responses that differ in it alone are the same. */
+/** Creates a text that was not sent before; responses that differ only in it count as equal. */
 function fresh(serial: number): string {
   return `x${String(serial).padStart(6, '0')}x`;
 }
 
-/** The texts of rows of which no two may be the same. */
+/** The texts of columns with unique values. */
 const freshColumns = [
   'name',
   'display_name',
@@ -192,7 +198,10 @@ function columnOf(name: string): string {
   return { 'Idempotency-Key': 'key', ref: 'system_ref', clientName: 'name', tenant: 'name' }[name] ?? snake(name);
 }
 
-/** The response to a request, as if the values that nobody has were the foreign ones, and fresh texts all the same. */
+/**
+ * Converts the response to a request with unknown values for comparison: unknown values become the foreign ones, and
+ * fresh texts become equal.
+ */
 export function asForeign(text: string, foreignOf: ReadonlyMap<string, string>): string {
   return text
     .replaceAll(unknownMark, mark)

@@ -1,17 +1,17 @@
 import { sql } from 'kysely';
 import type { Store, Transaction } from '../../src/store/store.ts';
 
-/** Stands in the texts of the one tenant, and nowhere else. */
+/** Part of the texts of one tenant, and of no other text. */
 export const mark = 'Zyzzyva';
 
-/** Columns whose values are changed to have the mark: what callers search, refer to and read. */
+/** Columns whose values get the mark: those that callers search, refer to and read. */
 const markedColumns = [
   ...['name', 'legal_name', 'display_name', 'first_name', 'last_name', 'title', 'description', 'internal_note', 'note'],
   ...['memo', 'line1', 'city', 'file_name', 'folder_path', 'template_name', 'email', 'system_ref', 'client_ref'],
   ...['pms_ref', 'job_ref', 'staff_ref', 'invoice_number', 'payment_number', 'draft_number', 'engagement_ref', 'code'],
   ...['default_work_code', 'processor_ref', 'check_number', 'purchase_order', 'payer_name', 'key', 'type', 'url'],
 ];
-/** A `type` is a word of the contract everywhere but here, and the codes of industries are digits. */
+/** In most tables `type` is an enum of the contract, and the codes of industries are digits. */
 const unmarked = ({ table, name }: Column) =>
   (name === 'type' && table !== 'custom_record') || (name === 'code' && table === 'industry');
 
@@ -21,7 +21,7 @@ interface Column {
   readonly type: string;
 }
 
-/** The columns of all tables that have rows of tenants. */
+/** The columns of all tables with rows of tenants. */
 export function columnsOfTenants(transaction: Transaction): Promise<Column[]> {
   return transaction.all(sql<Column>`
     select c.table_name as "table", c.column_name as name, format_type(a.atttypid, null) as type
@@ -33,13 +33,13 @@ export function columnsOfTenants(transaction: Transaction): Promise<Column[]> {
     order by 1, c.ordinal_position`);
 }
 
-/** Demo data has the same IDs in every tenant: these are the parts of them that are changed. */
+/** Demo data has the same IDs in every tenant: these parts of them are changed. */
 const renamed = (text: ReturnType<typeof sql>) =>
   sql`replace(replace(${text}, '-8000-', '-8bbb-'), '0199a1c2-', '0199b2b2-')`;
 
 /**
- * Gives the rows of a tenant other IDs than demo data has, and the mark in their names, numbers and references, so that each
- * value tells whose it is. What the rows say of each other stays as it is.
+ * Changes the IDs of a tenant's demo data, and adds the mark to names, numbers and references, so that each value
+ * identifies its tenant. References between the rows remain valid.
  */
 export async function markTenant(store: Store, tenantId: number): Promise<void> {
   const columns = await store.system(columnsOfTenants);
@@ -76,7 +76,7 @@ function changeOf(column: Column) {
   return [sql`${value} = ${other}::${sql.raw(type)}`];
 }
 
-/** The value with the mark in front; an ID is changed as IDs are. */
+/** The value with the mark as prefix; an ID is changed like all IDs. */
 function marked(name: string) {
   const value = sql.ref(name);
   const front =

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Store } from '../../src/store/store.ts';
 import { columnsOfTenants } from './marked-tenant.ts';
 
-/** What the tables hold of a tenant, by table and column. */
+/** The values of a tenant in all tables, by table and column. */
 export class TenantValues {
   /** IDs by table. */
   readonly ids: ReadonlyMap<string, readonly string[]>;
@@ -47,7 +47,9 @@ export class TenantValues {
   }
 }
 
-/** A digest of every row of a tenant, in each table and of the tenant itself: which tables changed shows by comparison. */
+/**
+ * Returns a digest of the rows of a tenant in each table and of the tenant itself, to find changed tables by comparison.
+ */
 export async function digestOf(store: Store, tenantId: number): Promise<Readonly<Record<string, string>>> {
   const columns = await store.system(columnsOfTenants);
   const tables = [...new Set(columns.map(({ table }) => table))];
@@ -65,7 +67,7 @@ export async function digestOf(store: Store, tenantId: number): Promise<Readonly
   });
 }
 
-/** Whether some row of a tenant has one of the texts in it. */
+/** Whether any row of a tenant contains one of the texts. */
 export async function storesAny(store: Store, tenantId: number, texts: readonly string[]): Promise<boolean> {
   const columns = await store.system(columnsOfTenants);
   return store.system(async (transaction) => {

@@ -1,4 +1,7 @@
-/** Generators of clients that others use read the contract as it is meant: what is required is not optional, rows and events have ids. */
+/**
+ * Popular client generators interpret the contract correctly: required properties are not optional, rows and events have
+ * IDs.
+ */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,7 +87,7 @@ describe.each(generators)('$name', ({ generate, types }) => {
   beforeAll(async () => {
     // In the node_modules of the project, where the compiler finds the imports of a client.
     folder = await mkdtemp(join(modules, '.generated-client-'));
-    vi.stubGlobal('fetch', () => Promise.reject(new Error('A generator asks another host for something.')));
+    vi.stubGlobal('fetch', () => Promise.reject(new Error('A generator tries to access another host.')));
     vi.spyOn(console, 'log').mockReturnValue();
     await generate(folder);
     await writeFile(join(folder, 'program.ts'), program(types));
@@ -96,12 +99,12 @@ describe.each(generators)('$name', ({ generate, types }) => {
     await rm(folder, { recursive: true });
   });
 
-  test('generates a client with which a program compiles', () => {
+  test('generates a client that a program compiles with', () => {
     expect(errorsIn(join(folder, 'program.ts'))).toEqual([]);
   });
 });
 
-/** What the compiler says of a program and of all that it imports. */
+/** Returns the compiler errors of a program and all its imports. */
 function errorsIn(file: string): string[] {
   const compiled = ts.createProgram([file], {
     strict: true,

@@ -13,17 +13,17 @@ export interface BillLine {
   /** In cents. */
   readonly amount: number;
   readonly tax: number;
-  /** Places in `Work`. */
+  /** Indexes in `Work`. */
   readonly work: readonly number[];
 }
 
-/** A draft, and the invoice that it became. */
+/** A draft, and the invoice that was created from it. */
 export interface Bill {
   readonly number: number;
   readonly draftId: string;
-  /** Undefined where the draft is not approved yet. */
+  /** Undefined if the draft is not approved yet. */
   readonly invoiceId: string | undefined;
-  /** Per year, without gaps. */
+  /** Numbered per year, without gaps. */
   readonly invoiceNumber: string;
   readonly draftStatus: 'DRAFT' | 'IN_REVIEW' | 'REJECTED' | 'POSTED';
   readonly client: number;
@@ -32,26 +32,28 @@ export interface Bill {
   readonly lines: readonly BillLine[];
   /** In thousandths of a percent. */
   readonly taxRate: number;
-  /** What the work is worth at standard, in cents. */
+  /** The standard value of the work, in cents. */
   readonly standard: number;
   readonly total: number;
-  /** Work of a voided invoice is open again, which a closed job has none of. */
+  /** Voiding an invoice reopens its work, which a closed job cannot have. */
   readonly mayBeVoided: boolean;
 }
 
-/** What an invoice took from each row of work, by place in `Work`: nothing where a draft only holds the row. */
+/**
+ * The amounts that an invoice took from each row of work, by index in `Work`; undefined if a draft only reserves the row.
+ */
 export interface Billed {
   readonly bill: Bill;
   readonly billed: number;
 }
 
-/** The days of one job that go on one bill. */
+/** Number of days of one job that are billed together. */
 const billedTogether = 45;
-/** The days that work waits for its bill, roughly. */
+/** Approximate number of days until work is billed. */
 const waits = 30;
 
-/** Bills the work of every job, period by period. */
-export function makeBills(
+/** Creates the bills for the work of every job, period by period. */
+export function createBills(
   firm: Firm,
   clients: readonly ClientSeed[],
   jobs: readonly JobSeed[],
@@ -65,11 +67,11 @@ export function makeBills(
   const periods = [...Map.groupBy(work.jobs.keys(), (index) => periodOf(jobs, work, index)).values()];
   const dated = periods.map((rows) => {
     const job = jobs[work.jobs[rows[0] ?? 0] ?? 0];
-    if (job === undefined) throw new Error('There is work without a job.');
+    if (job === undefined) throw new Error('The work has no job.');
     const period = Math.floor(((work.days[rows[0] ?? 0] ?? 0) - job.start) / billedTogether);
     return { rows, job, day: Math.min(job.end, job.start + (period + 1) * billedTogether) + waits };
   });
-  // Numbers follow the dates.
+  // Numbers are in date order.
   dated.sort((one, other) => one.day - other.day || (one.job.id < other.job.id ? -1 : 1));
   const random = new Random(5);
   const numbers = new Map(firstNumbers);
@@ -122,8 +124,8 @@ function periodOf(jobs: readonly JobSeed[], work: Work, index: number): number {
 }
 
 /**
- * A line for the time, at 86 percent of standard on average, and one for each other kind of work in full; some bills have a
- * charge, and a few come to nothing.
+ * A line for the time, at 86 percent of standard on average, and one for each other kind of work in full; some bills have
+ * a charge, and a few have a total of zero.
  */
 function linesOf(
   random: Random,
@@ -143,7 +145,7 @@ function linesOf(
   }
   if (random.chance(0.2))
     lines.push({ lineType: 'OTHER', description: 'Filing fee', amount: 7_500, tax: taxed(7_500), work: [] });
-  // One bill has as many lines as anybody has asked for, and one in four thousand comes to zero.
+  // One bill has the maximum number of lines, and one in four thousand has a total of zero.
   if (number === 40)
     for (let line = 1; line < 400; line++)
       lines.push({ lineType: 'OTHER', description: `Copy ${line}`, amount: 25, tax: taxed(25), work: [] });
@@ -154,7 +156,7 @@ function linesOf(
   return { lines, standard };
 }
 
-/** The part of a line that each row of work gets, in proportion; the last one takes the cents that are left. */
+/** Divides the amount of a line among its rows of work, in proportion; the last one takes the remaining cents. */
 export function sharesOf(work: Work, line: BillLine): [index: number, cents: number][] {
   const standard = line.work.reduce((sum, row) => sum + (work.amounts[row] ?? 0), 0);
   let left = line.amount;

@@ -3,17 +3,18 @@ import { findBreaches } from '../../resources/billing/invariants.ts';
 import { differencesOf } from '../../resources/billing/kept-sums.ts';
 import { CopyLoader, type Loader, type Report } from './table-loader.ts';
 
-/** Statements that put something aside, and those that bring it back. */
-interface Aside {
+/** Statements that remove something temporarily, and those that restore it. */
+interface RemovedObjects {
   readonly remove: readonly string[];
   readonly restore: readonly string[];
 }
 
 /**
- * Loads rows of several tenants in one transaction, which takes hours row by row: indexes are built afterwards, and references,
- * sums and rules are checked for all rows at once. Nobody else reads or writes the tables meanwhile. It takes no superuser.
+ * Loads rows of several tenants in one transaction, which would take hours row by row: indexes are built afterwards, and
+ * references, sums and rules are checked for all rows at once. The tables are locked meanwhile. It does not require a
+ * superuser.
  *
- * @throws Error where the rows break a reference or a rule of the books; then nothing is loaded.
+ * @throws Error if the rows violate a reference or a rule of the books; then nothing is loaded.
  */
 export async function loadInBulk(
   databaseUrl: string,
@@ -39,12 +40,12 @@ export async function loadInBulk(
       loaders.set(tenantId, loader);
       return loader;
     });
-    const step = async (name: string, aside: () => Promise<number>) => {
+    const step = async (name: string, work: () => Promise<number>) => {
       const start = performance.now();
-      const count = await aside();
+      const count = await work();
       report(name, count, (performance.now() - start) / 1000);
     };
-    // The planner must know of the rows before it checks references between them.
+    // The planner needs statistics of the rows before it checks references between them.
     await step('statistics', async () => runAll(client, ['analyze']));
     await step('indexes', () => runAll(client, indexes.restore));
     await step('references', () => runAll(client, references.restore));
@@ -70,21 +71,21 @@ async function checkBooks(loader: CopyLoader): Promise<void> {
     ...(await findBreaches(loader, loader.tenantId)).map(({ rule, id, detail }) => `${rule}: ${id} has ${detail}`),
   ];
   if (found.length > 0)
-    throw new Error(`The demo data contradicts itself, ${found.length} times, first in: ${found[0]}`);
+    throw new Error(`The demo data is inconsistent in ${found.length} places, first in: ${found[0]}`);
 }
 
-/** The tables that have rows of tenants. */
+/** The tables with rows of tenants. */
 const tenantTables = `select a.attrelid from pg_attribute a join pg_class c on c.oid = a.attrelid
   where a.attname = 'tenant_id' and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`;
 
-async function asideOf(client: pg.Client, query: string): Promise<Aside> {
+async function removalOf(client: pg.Client, query: string): Promise<RemovedObjects> {
   const { rows } = await client.query<{ remove: string; restore: string }>(query);
   return { remove: rows.map(({ remove }) => remove), restore: rows.map(({ restore }) => restore) };
 }
 
-/** That row-level security binds the owner too: rows cannot be copied into such tables. */
-function rowProtection(client: pg.Client): Promise<Aside> {
-  return asideOf(
+/** Row-level security that also applies to the owner: rows cannot be copied into such tables. */
+function rowProtection(client: pg.Client): Promise<RemovedObjects> {
+  return removalOf(
     client,
     `select format('alter table %s no force row level security', oid::regclass) as remove,
       format('alter table %s force row level security', oid::regclass) as restore
@@ -92,8 +93,8 @@ function rowProtection(client: pg.Client): Promise<Aside> {
   );
 }
 
-function referencesOf(client: pg.Client): Promise<Aside> {
-  return asideOf(
+function referencesOf(client: pg.Client): Promise<RemovedObjects> {
+  return removalOf(
     client,
     `select format('alter table %s drop constraint %I', conrelid::regclass, conname) as remove,
       format('alter table %s add constraint %I %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) as restore
@@ -101,9 +102,9 @@ function referencesOf(client: pg.Client): Promise<Aside> {
   );
 }
 
-/** Triggers that keep sums and check rows, by the names of their functions. Others have effects that are needed. */
-function triggersOf(client: pg.Client): Promise<Aside> {
-  return asideOf(
+/** Triggers that update sums and check rows, by the names of their functions. Others have required effects. */
+function triggersOf(client: pg.Client): Promise<RemovedObjects> {
+  return removalOf(
     client,
     `select format('alter table %s disable trigger %I', t.tgrelid::regclass, t.tgname) as remove,
       format('alter table %s enable trigger %I', t.tgrelid::regclass, t.tgname) as restore
@@ -112,9 +113,9 @@ function triggersOf(client: pg.Client): Promise<Aside> {
   );
 }
 
-/** Indexes of no constraint. */
-function indexesOf(client: pg.Client): Promise<Aside> {
-  return asideOf(
+/** Indexes without a constraint. */
+function indexesOf(client: pg.Client): Promise<RemovedObjects> {
+  return removalOf(
     client,
     `select format('drop index %s', indexrelid::regclass) as remove, pg_get_indexdef(indexrelid) as restore
     from pg_index where indrelid in (${tenantTables}) and not indisprimary

@@ -1,4 +1,4 @@
-/** Business days as numbers since 1970-01-01, which is how millions of them are compared quickly. */
+/** Business days as numbers since 1970-01-01, so that millions of them can be compared quickly. */
 
 const millisecondsADay = 86_400_000;
 
@@ -10,7 +10,7 @@ export function dateText(day: number): string {
   return new Date(day * millisecondsADay).toISOString().slice(0, 10);
 }
 
-/** The milliseconds since 1970 of an hour of a day, in UTC. */
+/** Returns an hour of a day in UTC, in milliseconds since 1970. */
 export function instantAt(day: number, hour: number): number {
   return day * millisecondsADay + Math.round(hour * 3_600_000);
 }
@@ -23,7 +23,7 @@ export function yearOf(day: number): number {
   return new Date(day * millisecondsADay).getUTCFullYear();
 }
 
-/** From 1. */
+/** Starts at 1. */
 export function monthOf(day: number): number {
   return new Date(day * millisecondsADay).getUTCMonth() + 1;
 }
@@ -34,6 +34,6 @@ export function isWeekday(day: number): boolean {
   return weekday !== 0 && weekday !== 6;
 }
 
-/** The day that the demo data takes for today, and the three years before it. */
+/** The day that the demo data uses as today, and the first of the three years before it. */
 export const lastDay = dayNumber('2026-10-01');
 export const firstDay = dayNumber('2023-10-02');

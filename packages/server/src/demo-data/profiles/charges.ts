@@ -7,10 +7,10 @@ import { rowId } from './row-id.ts';
 import type { EntityRow, Loader } from './table-loader.ts';
 import type { Work, WorkKind } from './time.ts';
 
-/** The days before today whose expenses are not all approved yet. */
+/** Number of days before today whose expenses are not all approved yet. */
 const recent = 14;
 
-/** Loads expenses, and adds those that are billed and the fees of jobs to the work in progress. */
+/** Loads expenses, and adds billable ones and the fees of jobs to the work in progress. */
 export async function loadCharges(
   loader: Loader,
   { entries }: Profile,
@@ -42,11 +42,11 @@ function* expenseRows(count: number, firm: Firm, jobs: readonly JobSeed[], work:
   for (let number = 0; number < count; number++) {
     const index = worked[Math.floor((number * worked.length) / count)] ?? 0;
     const job = jobs[index];
-    if (job === undefined) throw new Error('There is no job to spend for.');
+    if (job === undefined) throw new Error('No job is available for expenses.');
     const day = random.between(job.start, Math.min(job.end, lastDay - 1));
     const person = job.team[random.below(job.team.length)] ?? 0;
     const cost = random.between(500, 40_000);
-    // The firm pays some expenses itself, and adds to the price of others.
+    // The firm bears some expenses itself, and adds a markup to others.
     const markup = random.chance(0.1) ? 10 : 0;
     const amount = random.chance(0.08) ? 0 : cost + Math.round((cost * markup) / 100);
     const status =
@@ -81,7 +81,7 @@ function* expenseRows(count: number, firm: Firm, jobs: readonly JobSeed[], work:
   }
 }
 
-/** The fees of jobs at a fixed fee, in two stages; some were billed ahead, which the second stage takes back. */
+/** Adds the fixed fees of jobs in two stages; some were billed in advance, which the second stage offsets. */
 function addFees(jobs: readonly JobSeed[], work: Work): void {
   for (const [index, { isFee, status, start, end }] of jobs.entries()) {
     if (!isFee || status === 'CANCELLED') continue;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Loader } from './table-loader.ts';
 
-/** Lets the service go on with numbers after those that were loaded. */
+/** Sets the counters of the service to continue after the loaded numbers. */
 export async function saveCounters(
   loader: Loader,
   counters: Iterable<readonly [name: string, value: number]>,

@@ -23,7 +23,7 @@ interface EngagementSeed {
 const isSigned = (status: string) => ['EXECUTED', 'ACTIVE', 'ON_HOLD', 'COMPLETED'].includes(status);
 const types = ['TAX', 'TAX', 'AUDIT', 'CAS', 'REVIEW', 'ADVISORY', 'OTHER'] as const;
 
-/** Loads the engagements of jobs, and others that wait for a signature or came to nothing, with letters and signers. */
+/** Loads the engagements of jobs, and others that wait for a signature or were declined, with letters and signers. */
 export async function loadEngagements(
   loader: Loader,
   firm: Firm,
@@ -106,8 +106,8 @@ function* seedsOf(
   const random = new Random(8);
   for (const [index, job] of jobs.entries()) {
     const client = clients[job.client];
-    if (client === undefined) throw new Error('There is a job without a client.');
-    // Jobs without an engagement leave room for letters that nobody signed.
+    if (client === undefined) throw new Error('The job has no client.');
+    // Jobs without an engagement leave room for unsigned letters.
     if (job.engagementId === undefined && index % 6 !== 2) continue;
     const start = Math.min(job.start, lastDay - 20);
     const status =
@@ -126,7 +126,7 @@ function* seedsOf(
             ? 'ON_HOLD'
             : 'ACTIVE';
     const year = yearOf(start);
-    // Those of the examples and of the service have lower numbers.
+    // Numbers of the examples and of the service are lower.
     const number = (numbers.get(year) ?? 10_000) + 1;
     numbers.set(year, number);
     yield {
@@ -163,7 +163,7 @@ function* engagementRows(engagements: readonly EngagementSeed[], firm: Firm): Ge
       fee,
       fee === null ? 'TIME_AND_MATERIALS' : 'FIXED_FEE',
       'USD',
-      // A letter that waits does so for years, so that the clock leaves the demo data as it is.
+      // A sent letter expires in years, so that the clock does not change the demo data.
       status === 'SENT'
         ? '2035-01-01T00:00:00.000Z'
         : status === 'EXPIRED'
@@ -177,7 +177,7 @@ function* engagementRows(engagements: readonly EngagementSeed[], firm: Firm): Ge
   }
 }
 
-/** The letter of each engagement, and the signed copy. Their files are not written. */
+/** The letter of each engagement, and the signed copy. Their files are not created. */
 function* documentRows(engagements: readonly EngagementSeed[]): Generator<EntityRow> {
   for (const [index, { id, ref, status, start }] of engagements.entries()) {
     const signed = isSigned(status);

@@ -8,7 +8,7 @@ import { Random } from './random.ts';
 import { rowId } from './row-id.ts';
 import type { EntityRow, Loader } from './table-loader.ts';
 
-/** What all files of demo data contain. */
+/** The content of all files of demo data. */
 export const fileContent = Buffer.from('Demo data: the content of this file was not made up.\n');
 const sha256 = createHash('sha256').update(fileContent).digest('hex');
 
@@ -24,7 +24,7 @@ const names = [
   'תדפיס בנק',
 ];
 
-/** Loads what is known of files: what clients sent, what the firm made, and what it keeps. */
+/** Loads the metadata of files from clients and of the firm. */
 export async function loadFiles(
   loader: Loader,
   { files }: Profile,
@@ -61,7 +61,7 @@ function* fileRows(
   for (let number = 0; number < count; number++) {
     const job = jobs[Math.floor((number * jobs.length) / count)];
     const client = clients[job?.client ?? 0];
-    if (job === undefined || client === undefined) throw new Error('There is no job for a file.');
+    if (job === undefined || client === undefined) throw new Error('No job is available for a file.');
     const source = random.weighted([
       ['CLIENT_REQUEST', 44],
       ['DELIVERABLE', 27],
@@ -77,7 +77,7 @@ function* fileRows(
     const day = Math.min(job.start + random.below(40), lastDay - 1);
     const createdAt = instantAt(day, 14 + (number % 8)) + (number % 100_000);
     const by = source === 'CLIENT_REQUEST' ? 'CONTACT' : source === 'DELIVERABLE' ? 'SYSTEM' : 'STAFF';
-    // A name may be as long as systems of files take it.
+    // A name of the maximum length of file systems.
     const name = number % 5_000 === 77 ? 'Very long '.repeat(24) : (names[number % names.length] ?? 'File');
     yield [
       rowId(80, number, createdAt),

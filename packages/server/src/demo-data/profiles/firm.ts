@@ -6,7 +6,7 @@ import { Random } from './random.ts';
 import { rowId } from './row-id.ts';
 import type { EntityRow, Loader, Value } from './table-loader.ts';
 
-/** Somebody who works for the firm, and what their hour costs in each of its three years, in cents. */
+/** A staff member, and their hourly rate in each of the firm's three years, in cents. */
 export interface Person {
   readonly id: string;
   readonly rank: 'partner' | 'director' | 'manager' | 'senior' | 'associate' | 'bookkeeper' | 'admin';
@@ -14,7 +14,7 @@ export interface Person {
   readonly hasLeft: boolean;
 }
 
-/** What clients, jobs and time refer to. */
+/** The rows that clients, jobs and time refer to. */
 export interface Firm {
   readonly orgId: string;
   readonly people: readonly Person[];
@@ -24,7 +24,7 @@ export interface Firm {
   readonly industryIds: readonly string[];
   readonly clientTypeIds: readonly string[];
   readonly businessEntityIds: readonly string[];
-  /** With the rate of tax on services, in thousandths of a percent. */
+  /** With the tax rate on services, in thousandths of a percent. */
   readonly taxRegions: readonly { readonly id: string; readonly rate: number }[];
   readonly taskTypeIds: readonly string[];
   readonly templateIds: readonly string[];
@@ -35,7 +35,7 @@ export interface Firm {
 
 const foundedAt = instantAt(firstDay - 30, 17);
 
-/** Rank, people of 345 who have it, dollars an hour. A seventh of the people have left. */
+/** Rank, number of people among 345, hourly rate in dollars. One in seven has left. */
 const ranks = [
   ['partner', 30, 425],
   ['director', 15, 350],
@@ -46,14 +46,14 @@ const ranks = [
   ['admin', 40, 0],
 ] as const;
 
-/** Loads the lists of the firm and its people. */
+/** Loads the reference lists of the firm and its staff. */
 export async function loadFirm(loader: Loader, profile: Profile): Promise<Firm> {
   const random = new Random(1);
   const [org] = await loader.all<{ id: string }>(
     sql`select id from org where tenant_id = ${loader.tenantId} order by id limit 1`,
   );
   if (org === undefined) throw new Error('The tenant has no org.');
-  /** Rows of a list with a name and a code, and their ids. */
+  /** Loads a reference list of names and codes, and returns the IDs. */
   const list = async (kind: number, table: string, columns: readonly string[], rows: readonly (readonly Value[])[]) => {
     const ids = rows.map((_row, index) => rowId(kind, index, foundedAt + index));
     const entities = rows.map((row, index): EntityRow => [ids[index] ?? '', foundedAt + index, ...row]);
@@ -257,7 +257,7 @@ interface Places {
   readonly staffTypeIds: readonly string[];
 }
 
-/** The people, each with a rate for every year, which rises by five percent each January. */
+/** Loads the staff, each with a rate for every year, which rises by five percent each January. */
 async function loadPeople(
   loader: Loader,
   { staff }: Profile,
@@ -268,7 +268,7 @@ async function loadPeople(
   const rows: EntityRow[] = [];
   const rates: Value[][] = [];
   for (let index = 0; index < staff; index++) {
-    // By turns, so that a small firm has somebody of each rank.
+    // In rotation, so that a small firm has staff of each rank.
     const [rank, , dollars] =
       index < ranks.length ? (ranks[index] ?? ranks[0]) : random.weighted(ranks.map((one) => [one, one[1]] as const));
     const type = ranks.findIndex(([name]) => name === rank);

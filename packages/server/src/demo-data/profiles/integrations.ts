@@ -9,7 +9,7 @@ import type { EntityRow, Loader } from './table-loader.ts';
 
 const stages = ['LEAD', 'QUALIFIED', 'PROPOSAL', 'WON', 'LOST'] as const;
 
-/** Types of records that firms define. The firm of the contract's examples has types of its own instead of the first two. */
+/** Custom types. The firm of the contract's examples has types of its own instead of the first two. */
 const types: readonly (readonly [name: string, fields: readonly CustomFieldInput[]])[] = [
   [
     'Opportunity',
@@ -52,7 +52,7 @@ const types: readonly (readonly [name: string, fields: readonly CustomFieldInput
 
 const foundedAt = instantAt(firstDay - 10, 17);
 
-/** Loads types of records with their records, and subscriptions that are switched off: nobody receives at their addresses. */
+/** Loads custom types with their records, and inactive subscriptions: no receiver listens at their addresses. */
 export async function loadIntegrations(
   loader: Loader,
   { entries }: Profile,
@@ -62,11 +62,11 @@ export async function loadIntegrations(
   const existing = await loader.all<{ name: string }>(
     sql`select name from custom_record_type where tenant_id = ${loader.tenantId}`,
   );
-  const made = existing.length === 0 ? types : types.slice(2);
+  const created = existing.length === 0 ? types : types.slice(2);
   await loader.entities(
     'custom_record_type',
     ['name', 'display_name', 'fields'],
-    made.map(([name, fields], index): EntityRow => {
+    created.map(([name, fields], index): EntityRow => {
       const stored = fields.map((field, rank) => ({ ...completeField({ ...field, rank }) }));
       return [rowId(90, index, foundedAt + index), foundedAt + index, name, name, stored];
     }),
@@ -77,7 +77,7 @@ export async function loadIntegrations(
     columns,
     recordRows(
       Math.ceil(entries / 20),
-      made.map(([name]) => name),
+      created.map(([name]) => name),
       clients,
     ),
   );
@@ -90,7 +90,7 @@ export async function loadIntegrations(
     'created_by_api_user_id',
   ];
   await loader.entities('event_subscription', subscriptionColumns, subscriptionRows(apiUserId));
-  // Each was active once, and has what that leaves behind.
+  // Each was active once, and has the corresponding rows.
   await loader.all(sql`
     update event_subscription set active = false, deactivated_at = ${instantText(instantAt(lastDay - 30, 18))}
     where tenant_id = ${loader.tenantId} and delivery_url like 'https://hooks.example.com/%'`);
@@ -115,12 +115,15 @@ function* recordRows(count: number, names: readonly string[], clients: readonly 
       },
       SurveyResponse: { score: random.below(11), comment: number % 30 === 4 ? 'תודה רבה' : 'Thank you' },
     }[type];
-    if (attributes === undefined) throw new Error(`Records of the type ${type} are unknown.`);
+    if (attributes === undefined) throw new Error(`The type ${type} is unknown.`);
     yield [rowId(91, number, createdAt), createdAt, type, attributes];
   }
 }
 
-/** One for each of the types that integrations follow, and an old one of payments, from when those needed no filter. */
+/**
+ * One for each of the types that integrations subscribe to, and an old one for payments, from when those required no
+ * filter.
+ */
 function* subscriptionRows(apiUserId: string): Generator<EntityRow> {
   const followed = [
     'Client',

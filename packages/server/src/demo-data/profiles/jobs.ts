@@ -7,7 +7,7 @@ import { Random } from './random.ts';
 import { rowId } from './row-id.ts';
 import type { EntityRow, Loader } from './table-loader.ts';
 
-/** A job, its team, and the days between which somebody works on it. */
+/** A job, its team, and the days between which work is done. */
 export interface JobSeed {
   readonly id: string;
   readonly client: number;
@@ -16,21 +16,21 @@ export interface JobSeed {
   readonly status: string;
   readonly taskIds: readonly string[];
   readonly team: readonly number[];
-  /** Whether it is billed by a fixed fee. */
+  /** Whether it has a fixed fee. */
   readonly isFee: boolean;
   readonly fiscalYear: number;
-  /** Undefined where no engagement covers it. */
+  /** Undefined if no engagement covers it. */
   readonly engagementId: string | undefined;
 }
 
 const tasksPerJob = 6;
 const taskNames = ['Collect documents', 'Bookkeeping clean-up', 'Prepare', 'First review', 'Second review', 'Deliver'];
-/** Days after today on which the last planned jobs start. */
+/** Number of days after today on which the last planned jobs start. */
 const plannedAhead = 190;
-/** Jobs that ended longer ago are closed. */
+/** Jobs that ended more than this many days ago are closed. */
 const closedAfter = 150;
 
-/** Loads jobs, in the order of their start, with their tasks and who is assigned to them. */
+/** Loads jobs, in the order of their start, with their tasks and assignments. */
 export async function loadJobs(
   loader: Loader,
   profile: Profile,
@@ -48,7 +48,7 @@ export async function loadJobs(
     const end = start + random.between(25, 75);
     const createdAt = instantAt(Math.min(start, lastDay) - 7, 16) + index;
     const id = rowId(30, index, createdAt);
-    // A tenth of the clients have most of the jobs, and the first one has more than anybody.
+    // A tenth of the clients have most of the jobs, and the first one has the most.
     const client = random.chance(0.025)
       ? 0
       : random.chance(0.6)
@@ -62,7 +62,7 @@ export async function loadJobs(
     numbers.set(year, number);
     const ref = `J-${year}-${String(number).padStart(5, '0')}`;
     const isFee = index % 9 === 4;
-    // Work starts when the engagement is signed, so a job that did not start has none.
+    // Work starts when the engagement is signed, so a job that has not started has none.
     const isEngaged = index % 3 !== 2 && !['PLANNED', 'READY', 'CANCELLED'].includes(status);
     const engagementId = isEngaged ? rowId(70, index, createdAt) : undefined;
     jobs.push({
@@ -169,7 +169,7 @@ function statusOf(random: Random, start: number, end: number): string {
   ]);
 }
 
-/** The task of a job that somebody works on on a day. */
+/** Returns the task of a job that work is done on on a day. */
 export function taskOn({ start, end }: Pick<JobSeed, 'start' | 'end'>, day: number): number {
   return Math.min(tasksPerJob - 1, Math.floor(((day - start) * tasksPerJob) / (end - start + 1)));
 }

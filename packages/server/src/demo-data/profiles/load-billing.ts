@@ -1,16 +1,16 @@
 import { sql } from 'kysely';
-import { type Bill, type Billed, makeBills, sharesOf } from './bills.ts';
+import { type Bill, type Billed, createBills, sharesOf } from './bills.ts';
 import { dateText, instantAt, instantText, lastDay, yearOf } from './calendar.ts';
 import { saveCounters } from './counters.ts';
 import type { Firm } from './firm.ts';
 import type { JobSeed } from './jobs.ts';
-import { makePayments, type Outcome } from './money.ts';
+import { createPayments, type Outcome } from './money.ts';
 import type { ClientSeed } from './parties.ts';
 import { rowId } from './row-id.ts';
 import type { EntityRow, Loader, Value } from './table-loader.ts';
 import type { Work } from './time.ts';
 
-/** Loads bills, what they take from the work in progress, payments and links. */
+/** Loads bills, the relieved work in progress, payments and links. */
 export async function loadBilling(
   loader: Loader,
   firm: Firm,
@@ -24,9 +24,9 @@ export async function loadBilling(
     sql`select name, value from tenant_counter where tenant_id = ${loader.tenantId} and name like ${`${counter}%`}`,
   );
   const first = new Map(counted.map(({ name, value }) => [Number(name.slice(counter.length)), value]));
-  const { bills, billed, lastNumbers } = makeBills(firm, clients, jobs, work, first);
-  const { payments, outcomes, links } = makePayments(bills, loader.tenantId);
-  // A voided invoice gives back what it billed.
+  const { bills, billed, lastNumbers } = createBills(firm, clients, jobs, work, first);
+  const { payments, outcomes, links } = createPayments(bills, loader.tenantId);
+  // A voided invoice releases its work.
   for (const [index, { bill }] of billed) if (outcomes.get(bill)?.status === 'VOIDED') billed.delete(index);
   const paymentOfLink = new Map(payments.map((payment) => [payment.link, payment]));
   const posted = bills.filter((bill) => bill.invoiceId !== undefined);
@@ -297,7 +297,7 @@ function money(cents: number): string {
   return (cents / 100).toFixed(2);
 }
 
-/** The totals of a bill, as documents show them. */
+/** Calculates the totals of a bill. */
 function totalsOf({ lines, total }: Bill) {
   const sum = (of: (line: Bill['lines'][number]) => number) => lines.reduce((all, line) => all + of(line), 0);
   return {
@@ -308,7 +308,7 @@ function totalsOf({ lines, total }: Bill) {
   };
 }
 
-/** What drafts are worth more or less than standard. */
+/** The difference of a draft from the standard value. */
 function adjustmentOf({ lines, standard }: Bill): number {
   return lines.reduce((sum, line) => sum + (line.work.length > 0 ? line.amount : 0), 0) - standard;
 }
@@ -317,7 +317,7 @@ function draftNumberOf({ number, day }: Bill): string {
   return `D-${yearOf(day)}-${100_000 + number}`;
 }
 
-/** When a draft was created, submitted, and approved or rejected. */
+/** The timestamps of a draft: created, submitted, and approved or rejected. */
 function instantsOf({ day, number }: Bill) {
   const at = instantAt(day, 16) + (number % 100_000);
   return { createdAt: at, submittedAt: at + 1_800_000, decidedAt: at + 7_200_000 };
@@ -355,7 +355,7 @@ function* draftRows(bills: readonly Bill[], clients: readonly ClientSeed[], firm
   }
 }
 
-/** The id of a line: of drafts and invoices apart, and of at most a thousand lines. */
+/** The ID of a line, with separate ranges for drafts and invoices, and for at most a thousand lines. */
 function lineId(kind: number, { number, day }: Bill, position: number): string {
   return rowId(kind, number * 1000 + position, instantAt(day, 16));
 }
@@ -389,7 +389,7 @@ function* invoiceRows(
 ): Generator<EntityRow> {
   for (const bill of bills) {
     const outcome = outcomes.get(bill);
-    if (outcome === undefined) throw new Error('There is an invoice without an outcome.');
+    if (outcome === undefined) throw new Error('The invoice has no outcome.');
     const { status, paid, pending, paidDay } = outcome;
     const postedAt = instantAt(bill.day, 18) + (bill.number % 100_000);
     const { subtotal, discountTotal, taxTotal, total } = totalsOf(bill);
@@ -438,7 +438,7 @@ function* wipRows(
 ): Generator<EntityRow> {
   for (const [index, id] of work.ids.entries()) {
     const job = jobs[work.jobs[index] ?? 0];
-    if (job === undefined) throw new Error('There is work without a job.');
+    if (job === undefined) throw new Error('The work has no job.');
     const [day, amount, rate, hours] = [
       work.days[index] ?? 0,
       work.amounts[index] ?? 0,

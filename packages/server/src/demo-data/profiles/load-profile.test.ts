@@ -23,7 +23,7 @@ const count = async (from: string): Promise<number> => {
   return row?.count ?? 0;
 };
 
-test('a profile has the size that it names', async () => {
+test('a profile has the size that it declares', async () => {
   expect(await count('staff')).toBe(profiles.tiny.staff);
   expect(await count('client')).toBe(profiles.tiny.clients);
   expect(await count('job')).toBe(profiles.tiny.jobs);
@@ -31,7 +31,7 @@ test('a profile has the size that it names', async () => {
   expect(Math.abs(entries - profiles.tiny.entries)).toBeLessThan(profiles.tiny.entries / 10);
 });
 
-test('every state of the money is there', async () => {
+test('has every state of billing', async () => {
   for (const from of [
     `wip_entry where status = 'OPEN'`,
     `wip_entry where status = 'IN_DRAFT'`,
@@ -57,7 +57,7 @@ test('every state of the money is there', async () => {
     expect(await count(from), from).toBeGreaterThan(0);
 });
 
-test('sums are those of the rows, and numbers have no gap', async () => {
+test('sums match the rows, and numbers have no gaps', async () => {
   expect(
     await count(`client k where (outstanding_balance, unbilled_wip) is distinct from (
       (select coalesce(sum(amount_due), 0) from invoice i where i.tenant_id = k.tenant_id and i.client_id = k.id),
@@ -81,12 +81,12 @@ test('sums are those of the rows, and numbers have no gap', async () => {
   ).toBe(0);
 });
 
-test('the books agree', async () => {
+test('the books are consistent', async () => {
   const report = await checkBooks(operator, { tenant: service.tenant.name, repair: false });
   expect(report).toEqual({ differences: [], breaches: [] });
 });
 
-test('the service works with it: it reads every list, and its own numbers go on', async () => {
+test('the service works with the data: it reads every list, and continues the numbers', async () => {
   for (const list of [
     'clients',
     'contacts',
@@ -129,7 +129,7 @@ test('a tenant is filled once, and a load that fails leaves nothing behind', asy
   expect(rows).toEqual(first.slice(0, rows.length));
 });
 
-/** What protects the rows: constraints, indexes, triggers and row-level security. */
+/** The constraints, indexes, triggers and row-level security of the tables. */
 const protections = () =>
   service.store.system((transaction) =>
     transaction.all(sql`
@@ -142,7 +142,7 @@ const protections = () =>
   );
 
 test.runIf(engineName === 'postgres')(
-  'a load in bulk has the same rows, and leaves the tables as protected as they were',
+  'a bulk load creates the same rows, and restores the protection of the tables',
   async () => {
     const [one, other] = [await service.addTenant('bulk_one'), await service.addTenant('bulk_other')];
     const before = await protections();

@@ -14,23 +14,22 @@ import { addUpSums } from './sums.ts';
 import { type Loader, load, type Place, type Report } from './table-loader.ts';
 import { loadTime } from './time.ts';
 
-/** A tenant to fill, how large, and the API user who created its payment links. */
+/** The tenant to fill, its size, and the API user who created its payment links. */
 export interface Filling {
   readonly tenantId: number;
   readonly profile: ProfileName;
   readonly apiUserId: string;
 }
 
-/** As many time entries as are loaded row by row without a long wait. */
+/** The maximum number of time entries that are loaded row by row without a long wait. */
 const mostRowByRow = 50_000;
 
 /**
- * Fills tenants with three years of a firm each, the same in every run. It is one transaction: after an interruption
- * nothing is there, and it can be run again. Rows have no audit trail and no events.
+ * Fills tenants with three years of data of a firm each, the same in every run. It is one transaction: an interrupted run
+ * leaves nothing behind, and can be repeated. Rows have no audit rows and no events.
  *
- * @param isBulk whether nobody else can use the tables meanwhile, which makes it faster; only on PostgreSQL. By default where a
- *   tenant is large.
- * @throws Error with a sentence where a tenant has been filled before.
+ * @param isBulk whether to lock the tables, which is faster; only on PostgreSQL. By default for large tenants.
+ * @throws Error with a sentence if a tenant already has demo data.
  */
 export async function loadProfiles(
   { store, databaseUrl, storage }: Place,
@@ -45,7 +44,7 @@ export async function loadProfiles(
     });
   for (const filling of fillings)
     await load({ store, databaseUrl }, filling.tenantId, report, (loader) => fill(loader, filling));
-  // Without statistics of the new rows, the planner takes tables for empty.
+  // Without statistics of the new rows, the planner assumes empty tables.
   await store.system((transaction) => transaction.all(sql`analyze`));
 }
 
@@ -74,7 +73,7 @@ async function fill(loader: Loader, { tenantId, profile: name, apiUserId }: Fill
   await loadEngagements(loader, firm, clients, jobs);
   await loadFiles(loader, profile, firm, clients, jobs);
   await loadIntegrations(loader, profile, clients, apiUserId);
-  // The planner must know of the rows before they are added up.
+  // The planner needs statistics of the rows before they are summed up.
   if (!loader.keepsSums) await loader.all(sql`analyze`);
   await addUpSums(loader);
   await saveCounters(loader, [['client.client_ref', firstClientNumber + clients.length]]);

@@ -3,21 +3,27 @@ import { createTenant, type Operator } from '../../operator/tenants.ts';
 import { type Filling, loadProfiles } from './load-profile.ts';
 import { besides, type ProfileName } from './profile.ts';
 
-interface Wanted {
+interface DemoTenantOptions {
   readonly operator: Operator;
   readonly databaseUrl: string | undefined;
   readonly profile: ProfileName;
-  /** Of the first tenant; others beside it have an ending. */
+  /** Name of the first tenant; the others append a suffix. */
   readonly name: string;
   readonly log: (line: string) => void;
 }
 
 /**
- * Makes the tenants of a profile and fills them. One that an interrupted run has left empty is filled.
+ * Creates the tenants of a profile and fills them. An empty one from an interrupted run is filled.
  *
- * @throws Error with a sentence where a tenant has demo data already.
+ * @throws Error with a sentence if a tenant already has demo data.
  */
-export async function makeDemoTenants({ operator, databaseUrl, profile, name, log }: Wanted): Promise<void> {
+export async function createDemoTenants({
+  operator,
+  databaseUrl,
+  profile,
+  name,
+  log,
+}: DemoTenantOptions): Promise<void> {
   const tenants = [
     [name, profile] as const,
     ...Object.entries(besides[profile]).map(([ending, other]) => [`${name}_${ending}`, other] as const),

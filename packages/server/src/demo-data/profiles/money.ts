@@ -9,15 +9,15 @@ export interface PaymentSeed {
   readonly id: string;
   readonly bill: Bill;
   readonly day: number;
-  /** In cents, all of it for the bill. */
+  /** In cents, all of it allocated to the bill. */
   readonly amount: number;
   readonly method: 'ACH' | 'CHECK' | 'CARD' | 'WIRE' | 'OTHER';
   readonly status: 'PENDING' | 'COMPLETED' | 'FAILED' | 'RETURNED' | 'REFUNDED';
-  /** The link that it came through, by its number. */
+  /** The number of the link that it was paid through. */
   readonly link: number | undefined;
 }
 
-/** What became of an invoice. */
+/** The result of an invoice. */
 export interface Outcome {
   readonly status: 'POSTED' | 'PARTIALLY_PAID' | 'PAID' | 'WRITTEN_OFF' | 'VOIDED';
   readonly paid: number;
@@ -35,8 +35,8 @@ export interface LinkSeed {
   readonly status: 'USED' | 'EXPIRED' | 'ACTIVE' | 'CANCELLED';
 }
 
-/** Payments of invoices, most of them whole and within two months, and links that some of them came through. */
-export function makePayments(
+/** Creates payments of invoices, most of them full and within two months, and links for some of them. */
+export function createPayments(
   bills: readonly Bill[],
   tenantId: number,
 ): {

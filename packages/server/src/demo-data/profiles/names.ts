@@ -1,4 +1,4 @@
-/** Invented names; no real person or firm is meant. */
+/** Fictitious names. */
 export const firstNames = [
   'Ada',
   'Amir',
@@ -106,7 +106,10 @@ export const places = [
   'Falcon',
 ] as const;
 
-/** Names that are hard to show: from right to left, in other scripts, very long, or full of what SQL and HTML take for their own. */
+/**
+ * Names that are difficult to display: right to left, in other scripts, very long, or with characters that are special in
+ * SQL and HTML.
+ */
 export const awkwardNames = [
   'مؤسسة النخيل للتجارة',
   'חברת הגליל בע״מ',
@@ -117,7 +120,7 @@ export const awkwardNames = [
   `${'The Very Long Name of a Partnership That Nobody Ever Shortened and '.repeat(3).slice(0, 190).trim()} LLC`,
 ] as const;
 
-/** Codes of states, with rates of a tax on services; nearly all have none. */
+/** Codes of states, with a tax rate on services; nearly all have none. */
 export const states = [
   'AL',
   'AK',

@@ -13,11 +13,11 @@ export interface ClientSeed {
   readonly name: string;
   readonly regionIndex: number;
   readonly isActive: boolean;
-  /** Who signs. */
+  /** The signer. */
   readonly contactId: string;
 }
 
-/** Where the numbers of these clients start: the firm of the examples has lower ones. */
+/** The first number of these clients: the firm of the examples has lower ones. */
 export const firstClientNumber = 10_001;
 
 /** Loads clients with their groups, and their contacts with addresses and links. */
@@ -145,7 +145,7 @@ export async function loadParties(
   return clients;
 }
 
-/** Contacts, their addresses and links, collected while clients are made. */
+/** Contacts, their addresses and links, collected while clients are created. */
 class ContactRows {
   readonly #contacts: EntityRow[] = [];
   readonly #addresses: EntityRow[] = [];
@@ -170,7 +170,9 @@ class ContactRows {
     return id;
   }
 
-  /** Two to four contacts of a client. @returns the preferred one, who also gets the bills, and the secondary one */
+  /**
+   * Adds two to four contacts of a client. @returns the preferred one, who also receives the bills, and the secondary one
+   */
   ofClient(random: Random, at: number, clientId: string, client: number): [string, string] {
     const count = random.weighted([
       [2, 4],
@@ -178,7 +180,7 @@ class ContactRows {
       [4, 2],
     ]);
     const ids = Array.from({ length: count }, (_, index) => this.#contact(random, at, index > 1));
-    // Some people belong to several clients: here, to the next one before.
+    // Some people belong to several clients: here, also to the previous one.
     const shared =
       client > 0 && random.chance(0.3) ? this.#contacts[random.below(this.#contacts.length)]?.[0] : undefined;
     const linked = shared !== undefined && !ids.includes(shared) ? [...ids, shared] : ids;
@@ -240,7 +242,7 @@ class ContactRows {
       'active',
     ];
     await loader.entities('contact', columns, this.#contacts);
-    // Their owners come later: these references are checked at the end.
+    // Their owners are loaded later: these references are checked at the end.
     const addressColumns = ['owner_type', 'owner_id', 'kind', 'line1', 'city', 'state', 'postal_code', 'country'];
     await loader.entities('contact_info', addressColumns, this.#addresses);
   }
@@ -261,7 +263,7 @@ class ContactRows {
   }
 }
 
-/** Text that looks random and follows from the tenant and a number, such as the token of a demo link. */
+/** Returns random-looking text derived from the tenant and a number, such as the token of a demo link. */
 export function tokenOf(tenantId: number, number: number): string {
   return createHash('sha256').update(`demo data ${tenantId} ${number}`).digest('base64url').slice(0, 32);
 }

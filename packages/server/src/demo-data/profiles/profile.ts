@@ -1,11 +1,11 @@
-/** How large a firm is. What is not named here follows from clients and staff. */
+/** The size of a firm. Other sizes are derived from clients and staff. */
 export interface Profile {
   readonly staff: number;
   readonly clients: number;
   readonly jobs: number;
-  /** Time entries, roughly: they come from the days that people work. */
+  /** Approximate number of time entries, which are derived from working days. */
   readonly entries: number;
-  /** What is known of files; they share one content. */
+  /** Number of files; they share one content. */
   readonly files: number;
 }
 
@@ -18,7 +18,7 @@ export const profiles = {
 
 export type ProfileName = keyof typeof profiles;
 
-/** The other tenants that are loaded beside the first, for tests of isolation: by the ending of their name. */
+/** The other tenants that are loaded with the first, for tests of isolation: by the suffix of their name. */
 export const besides: Readonly<Record<ProfileName, Readonly<Record<string, ProfileName | 'empty'>>>> = {
   tiny: {},
   small: {},

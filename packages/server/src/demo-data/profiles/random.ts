@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same in every run with the same seed: mulberry32, which is fast and enough for demo data. */
+/** A pseudo-random number generator with reproducible results: mulberry32, which is fast and sufficient for demo data. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** From 0 up to, but not including, 1. */
+  /** Returns a number from 0 up to, but not including, 1. */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,12 +15,12 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** A whole number from 0 up to, but not including, the end. */
+  /** Returns an integer from 0 up to, but not including, the end. */
   below(end: number): number {
     return Math.floor(this.next() * end);
   }
 
-  /** A whole number from the first to the last, both included. */
+  /** Returns an integer from the first to the last, both included. */
   between(first: number, last: number): number {
     return first + this.below(last - first + 1);
   }
@@ -33,7 +33,7 @@ export class Random {
     return values[this.below(values.length)] ?? values[0];
   }
 
-  /** One of the values, each as often as its weight says. */
+  /** Returns one of the values, with a probability in proportion to its weight. */
   weighted<const Value>(values: readonly (readonly [Value, number])[]): Value {
     const total = values.reduce((sum, [, weight]) => sum + weight, 0);
     let rest = this.next() * total;
@@ -42,11 +42,11 @@ export class Random {
       if (rest < 0) return value;
     }
     const last = values.at(-1);
-    if (last === undefined) throw new RangeError('There is nothing to choose from.');
+    if (last === undefined) throw new RangeError('No values to choose from.');
     return last[0];
   }
 
-  /** With this median; a spread of 1 is that of most amounts of money. */
+  /** Returns a log-normal number with this median; a spread of 1 is typical of amounts of money. */
   logNormal(median: number, spread: number): number {
     const normal = Math.sqrt(-2 * Math.log(1 - this.next())) * Math.cos(2 * Math.PI * this.next());
     return median * Math.exp(spread * normal);

@@ -1,6 +1,6 @@
 /**
- * A UUID of version 7 that follows from what the row is, so that every run makes the same ids. Ids of one kind ascend with the
- * instant and then with the number.
+ * Derives a UUID of version 7 from the kind of row, so that every run creates the same IDs. IDs of one kind ascend by
+ * time and then by number.
  *
  * @param kind a number below 4096 for each table.
  */

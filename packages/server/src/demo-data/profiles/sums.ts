@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { keptSums } from '../../resources/billing/kept-sums.ts';
 import type { Loader } from './table-loader.ts';
 
-/** Adds up what the database keeps with jobs, tasks and clients, where it did not do so while rows were loaded. */
+/** Calculates the sums of jobs, tasks and clients if triggers did not do so while rows were loaded. */
 export async function addUpSums({ keepsSums, tenantId, all }: Loader): Promise<void> {
   if (keepsSums) return;
   for (const { type, table, columns, sums } of keptSums) {

@@ -10,33 +10,33 @@ import { instantText } from './calendar.ts';
 /** A value of a column: a list of texts for an array, an object or a list of objects for `jsonb`. */
 export type Value = string | number | boolean | null | readonly string[] | JsonObject | readonly JsonObject[];
 type JsonObject = { readonly [name: string]: unknown };
-/** A row of an entity: its id, the milliseconds since 1970 at which it was created, and the other columns. */
+/** A row of an entity: its ID, its time of creation in milliseconds since 1970, and the other columns. */
 export type EntityRow = readonly [id: string, createdAt: number, ...values: Value[]];
 
 /** Fills tables of one tenant in one transaction. */
 export interface Loader {
   readonly tenantId: number;
-  /** Whether the database keeps its sums meanwhile. A load in bulk adds them up at the end. */
+  /** Whether triggers update sums during the load. A bulk load calculates them at the end. */
   readonly keepsSums: boolean;
-  /** Rows of an entity; they have their id as their `systemRef`. */
+  /** Loads rows of an entity; they have their ID as their `systemRef`. */
   entities(table: string, columns: readonly string[], rows: Iterable<EntityRow>): Promise<void>;
-  /** Rows of a table that is no entity. */
+  /** Loads rows of a table that is not an entity. */
   rows(table: string, columns: readonly string[], rows: Iterable<readonly Value[]>): Promise<void>;
   all<Row>(query: Query<Row>): Promise<Row[]>;
 }
 
-/** A table and how many rows it got, or another step and its size, for a line of progress. */
+/** Reports progress: a table and its number of rows, or another step and its size. */
 export type Report = (step: string, count: number, seconds: number) => void;
 
-/** Where the tables are: `databaseUrl` on PostgreSQL, and the store alone where the database is embedded. */
+/** The target of a load: `databaseUrl` on PostgreSQL, only the store if the database is embedded. */
 export interface Place {
   readonly store: Store;
   readonly databaseUrl: string | undefined;
-  /** Where the content of files goes; without it they cannot be downloaded. */
+  /** The storage of the content of files; without it they cannot be downloaded. */
   readonly storage?: ContentStorage;
 }
 
-/** Loads in one transaction: where the work fails or the process ends, nothing of it is there. */
+/** Loads rows in one transaction: if it fails or the process ends, nothing is loaded. */
 export async function load(
   { store, databaseUrl }: Place,
   tenantId: number,
@@ -66,7 +66,7 @@ export async function load(
 }
 
 /**
- * The database checks references and rules with plans that it keeps. A plan from when a table was almost empty reads the whole table
+ * Foreign keys and rules are checked with cached plans. A plan from when a table was almost empty scans the whole table
  * for each row.
  */
 const forgetPlans = sql`discard plans`;
@@ -93,7 +93,7 @@ abstract class BaseLoader implements Loader {
   }
 
   abstract readonly all: Loader['all'];
-  /** @returns how many */
+  /** @returns the number of rows */
   protected abstract insert(
     table: string,
     columns: readonly string[],
@@ -108,10 +108,10 @@ function* withBaseColumns(rows: Iterable<EntityRow>): Generator<readonly Value[]
   }
 }
 
-/** How many rows go into one statement. */
+/** Number of rows per statement. */
 const chunk = 2_000;
 
-/** By `insert`, for the embedded database. */
+/** Uses `insert`, for the embedded database. */
 class RowLoader extends BaseLoader {
   readonly keepsSums = true;
   readonly #transaction: Transaction;
@@ -151,8 +151,8 @@ function* chunksOf<Row>(rows: Iterable<Row>): Generator<Row[]> {
 }
 
 /**
- * By `COPY`. Row-level security does not let rows be copied into a table of tenants: they are copied beside it and inserted from
- * there, in one statement, so that sums which the database keeps are added once. In bulk it is lifted.
+ * Uses `COPY`. Row-level security prevents copying rows into a table of tenants: they are copied to a temporary table and
+ * inserted from there, in one statement, so that triggers update sums once. A bulk load disables it.
  */
 export class CopyLoader extends BaseLoader {
   readonly keepsSums: boolean;
@@ -182,7 +182,7 @@ export class CopyLoader extends BaseLoader {
     return count;
   }
 
-  /** @param ending of every line. */
+  /** @param ending appended to every line. */
   async #copy(target: string, rows: Iterable<readonly Value[]>, ending: string): Promise<number> {
     const stream = this.#client.query(copyFrom(`copy ${target} from stdin`));
     const failure = once(stream, 'error').then(([error]) => {
@@ -197,7 +197,7 @@ export class CopyLoader extends BaseLoader {
   }
 }
 
-/** The rows in the text format of COPY, in pieces that are worth a write. */
+/** The rows in the text format of COPY, in chunks. */
 function* linesOf(rows: Iterable<readonly Value[]>, ending: string): Generator<string> {
   let lines = '';
   for (const row of rows) {

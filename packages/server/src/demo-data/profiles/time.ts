@@ -6,14 +6,14 @@ import { Random } from './random.ts';
 import { rowId } from './row-id.ts';
 import type { EntityRow, Loader } from './table-loader.ts';
 
-/** What a row of work in progress comes from. */
+/** The source of a row of work in progress. */
 export type WorkKind = 'TIME' | 'EXPENSE' | 'FIXED_FEE' | 'PROGRESS';
 
-/** Work in progress, column by column: there are a million rows. */
+/** Work in progress as columns, because there are a million rows. */
 export interface Work {
   readonly ids: string[];
   readonly kinds: WorkKind[];
-  /** Of the time or the expense; undefined for fees. */
+  /** The time or expense entry; undefined for fees. */
   readonly entryIds: (string | undefined)[];
   readonly jobs: number[];
   /** Undefined for fees. */
@@ -26,13 +26,13 @@ export interface Work {
   readonly amounts: number[];
 }
 
-/** The days before today whose entries are not all approved yet. */
+/** Number of days before today whose entries are not all approved yet. */
 const recent = 14;
 const leapDay = Date.parse('2024-02-29') / 86_400_000;
 
 /**
- * Loads the time of three years, day by day and person by person, so that no day has more than 24 hours. Those who are busy
- * with clients spend about two thirds of their entries on the jobs that they are assigned to.
+ * Loads the time of three years, by day and person, so that no day has more than 24 hours. Staff who work for clients
+ * spend about two thirds of their entries on the jobs that they are assigned to.
  */
 export async function loadTime(loader: Loader, profile: Profile, firm: Firm, jobs: readonly JobSeed[]): Promise<Work> {
   const work: Work = {
@@ -93,7 +93,7 @@ function* entryRows({ entries }: Profile, firm: Firm, jobs: readonly JobSeed[], 
         const jobIndex = random.chance(0.85) ? own.active[random.below(own.active.length)] : undefined;
         const job = jobIndex === undefined ? undefined : jobs[jobIndex];
         const isBillable = job !== undefined;
-        // Tenths of an hour, as the tenant's increment is; nine entries are less than a day.
+        // Tenths of an hour, which is the tenant's increment; nine entries are less than a day.
         const hours = 10 * random.between(6, 26);
         const rate = isBillable ? (person.rates[yearOf(day) - 2023] ?? 0) : 0;
         const amount = Math.round((hours * rate) / 100);
@@ -142,7 +142,7 @@ function* entryRows({ entries }: Profile, firm: Firm, jobs: readonly JobSeed[], 
   }
 }
 
-/** The jobs that a person is assigned to and that anybody works on, in the order of their start. */
+/** Returns the jobs that a person is assigned to and that have work, in the order of their start. */
 function jobsOf(jobs: readonly JobSeed[], person: number): number[] {
   return jobs.flatMap((job, index) =>
     job.team.includes(person) && job.status !== 'CANCELLED' && job.start < lastDay ? [index] : [],

@@ -3,7 +3,7 @@ import { tenantMismatch } from '../../auth/directory.ts';
 import { accessTokenLifetime, unauthenticated } from '../../auth/tokens.ts';
 import type { Handler } from '../../context.ts';
 
-/** Exchanges an API key for an access token that carries the roles of its API user. The rate limit is that of the key. */
+/** Exchanges an API key for an access token with the roles of its API user. The rate limit of the key applies. */
 export const createToken: Handler<'createToken'> = async (context, { body }) => {
   const { service, operation, tenantName, address } = context;
   const { jti, tenant: keyTenant } = await service.tokens.verifyApiKey(body.apiKey, () =>

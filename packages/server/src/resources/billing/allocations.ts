@@ -1,6 +1,6 @@
 import { type Decimal, sum, zero } from '../../entity/decimal.ts';
 
-/** The part of a payment that goes to an invoice. */
+/** The part of a payment that is allocated to an invoice. */
 export interface Allocation {
   readonly invoiceId: string;
   readonly invoiceNumber: string;
@@ -9,11 +9,11 @@ export interface Allocation {
   readonly allocatedAt: string | null;
 }
 
-/** An invoice that a payment can go to. */
+/** An invoice that a payment can be allocated to. */
 export interface PayableInvoice {
   readonly id: string;
   readonly dueDate: string;
-  /** What is due and not yet covered by payments on their way. */
+  /** The amount due that pending payments do not cover. */
   readonly payable: Decimal;
 }
 
@@ -22,7 +22,7 @@ export interface Share {
   readonly amount: Decimal;
 }
 
-/** Spreads an amount over invoices, the one that was due first gets all it can take first. What is left goes nowhere. */
+/** Allocates an amount to invoices, the earliest due date first. The rest is not allocated. */
 export function spread(amount: Decimal, invoices: readonly PayableInvoice[]): Share[] {
   const byAge = [...invoices].sort((one, other) =>
     `${one.dueDate} ${one.id}` < `${other.dueDate} ${other.id}` ? -1 : 1,
@@ -38,7 +38,9 @@ export function spread(amount: Decimal, invoices: readonly PayableInvoice[]): Sh
   return shares;
 }
 
-/** Allocations after an amount is taken from the newest of them first, and what was taken from each invoice. */
+/**
+ * Returns the allocations after a refund, which is taken from the newest first, and the amount taken from each invoice.
+ */
 export function takeNewest(
   allocations: readonly Allocation[],
   amount: Decimal,

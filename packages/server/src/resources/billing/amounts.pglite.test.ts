@@ -11,18 +11,18 @@ const documents = 10_000;
 
 const lineTypes = ['TIME', 'EXPENSE', 'FIXED_FEE', 'PROGRESS', 'DISCOUNT', 'INTEREST', 'OTHER'] as const;
 
-/** A decimal text of at most so many places, of either sign where it is asked for. */
+/** A decimal text with a maximum number of places, optionally negative. */
 function decimalText(places: number, max: number, isSigned = false): fc.Arbitrary<string> {
   return fc
     .tuple(fc.integer({ min: isSigned ? -max : 0, max }), fc.nat({ max: 10 ** places - 1 }))
     .map(([whole, fraction]) => (places === 0 ? String(whole) : `${whole}.${String(fraction).padStart(places, '0')}`));
 }
 
-/** Prices as currencies have them: without decimals (JPY), with two (USD) and with three (KWD), and unit prices with four. */
+/** Prices in currencies without decimals (JPY), with two (USD) and with three (KWD), and unit prices with four. */
 const price = (isSigned: boolean) =>
   fc.constantFrom(0, 2, 3, 4).chain((places) => decimalText(places, 100_000, isSigned));
 const quantity = fc.oneof(fc.constant('1'), decimalText(2, 40), decimalText(4, 12));
-// Many products of these end in half a cent, where the direction of rounding shows.
+// Many products of these end in half a cent, where the rounding mode matters.
 const tie = fc.constantFrom(
   ['0.5', '0.01'],
   ['0.1', '0.05'],
@@ -43,7 +43,7 @@ const line = fc
 
 type Line = typeof line extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Each line of each document, and each row that a line bills, as PostgreSQL calculates it in `numeric`. */
+/** Calculates each line of each document, and each row that a line bills, in PostgreSQL with `numeric`. */
 async function calculatedBySql(all: readonly (readonly Line[])[]) {
   const lines = all.flatMap((ofOne, document) => ofOne.map((one, position) => ({ ...one, document, position })));
   return store.read(tenantId, async (session) => {
@@ -84,7 +84,7 @@ function calculated(lines: readonly Line[]) {
 
 const text = (value: Decimal) => value.toFixed(2).replace(/^-(0\.00)$/, '$1');
 
-test('10,000 random documents come to what SQL makes of them, rounded half up at each line', async () => {
+test('10,000 random documents have the totals that SQL calculates, rounded half up at each line', async () => {
   const all = fc.sample(fc.array(line, { minLength: 1, maxLength: 6 }), { numRuns: documents, seed: 20_261_122 });
   const ours = all.map(calculated);
   const { amounts, totals } = await calculatedBySql(all);
@@ -96,7 +96,7 @@ test('10,000 random documents come to what SQL makes of them, rounded half up at
   ).toEqual(totals);
 });
 
-test('half a cent is rounded up by magnitude', () => {
+test('half a cent is rounded away from zero', () => {
   const amountOf = (count: string, unitAmount: string) =>
     text(
       lineAmounts({
@@ -113,7 +113,7 @@ test('half a cent is rounded up by magnitude', () => {
   ]);
 });
 
-test('10,000 random lines take from their work what SQL makes of them', async () => {
+test('10,000 random lines relieve the work that SQL calculates', async () => {
   const work = fc.record({
     lineType: fc.constantFrom('TIME', 'FIXED_FEE', 'PROGRESS', 'EXPENSE'),
     amount: decimalText(2, 9_000, true),
@@ -157,7 +157,7 @@ test('10,000 random lines take from their work what SQL makes of them', async ()
       ({ billed }, index) => Math.abs(Number(billed)) <= Math.abs(Number(outstanding[index])),
     );
     const isPart = lineType === 'FIXED_FEE' || lineType === 'PROGRESS';
-    // Cents that the last row of a part cannot take go to the rows before it; then only the sum is compared.
+    // Cents that the last row of a partial billing cannot take go to the rows before it; then only the sum is compared.
     if (isPart && !isWithin) {
       expect(text(sum(relief.map(({ billed }) => billed)))).toBe(text(parseDecimal(amount)));
       continue;

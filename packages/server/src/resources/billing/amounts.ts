@@ -1,6 +1,6 @@
 import { type Decimal, parseDecimal, round, sum, zero } from '../../entity/decimal.ts';
 
-/** What the amounts of a line follow from. */
+/** The values that determine the amounts of a line. */
 export interface Price {
   readonly quantity: Decimal;
   readonly unitAmount: Decimal;
@@ -24,13 +24,13 @@ export interface Totals {
 
 const hundred = parseDecimal('100');
 
-/** The amount of a line and its tax, each rounded half up to two places. */
+/** Calculates the amount of a line and its tax, each rounded half up to two places. */
 export function lineAmounts({ quantity, unitAmount, taxable, taxRatePercent }: Price): LineAmounts {
   const amount = round(quantity.times(unitAmount), 2);
   return { amount, taxAmount: taxable ? round(amount.times(taxRatePercent).div(hundred), 2) : zero };
 }
 
-/** The totals of lines: discounts as a positive amount, interest apart from the subtotal. */
+/** Calculates the totals of lines: discounts as a positive amount, interest separate from the subtotal. */
 export function totalsOf(lines: readonly (LineAmounts & { readonly lineType: string })[]): Totals {
   const of = (lineType: string) => sum(lines.filter((line) => line.lineType === lineType).map((line) => line.amount));
   const discountTotal = zero.minus(of('DISCOUNT'));

@@ -4,15 +4,15 @@ import { Violation } from '../../entity/violation.ts';
 import { client } from '../clients/client.ts';
 import { job } from '../projects/job.ts';
 
-/** @throws Violation `INVALID_STATE` where nothing can be billed to the client any more. */
+/** @throws Violation `INVALID_STATE` if the client can no longer be billed. */
 export function checkBillable({ status }: Row<'Client'>): void {
   if (status === 'ARCHIVED')
     throw new Violation('INVALID_STATE', 'The client is ARCHIVED. Nothing can be billed to it.', '/clientId');
 }
 
 /**
- * Locks the rows whose balances change with a document. The database updates these itself, so they are locked here, in the
- * order of all locks.
+ * Locks the rows whose balances change with a document. Database triggers update them later, so they are locked here, in
+ * the lock order.
  */
 export function lockBalances(plan: Plan, clientIds: Iterable<string>, jobIds: Iterable<string> = []): void {
   plan.getManyForUpdate(job, new Set(jobIds));

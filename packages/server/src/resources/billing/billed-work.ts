@@ -5,14 +5,14 @@ import { outstandingOf } from '../time/outstanding.ts';
 import { type InvoiceLine, invalidLine } from './invoice-lines.ts';
 import { type BilledRow, reliefOf } from './relief.ts';
 
-/** The work in progress that the lines of a document bill, by id. */
+/** The work in progress that the lines of a document bill, by ID. */
 export type WipRows = ReadonlyMap<string, Row<'WipEntry'>>;
 
 export function wipIdsOf(lines: readonly InvoiceLine[]): string[] {
   return lines.flatMap(({ wipIds }) => wipIds);
 }
 
-/** @throws Violation where a line names work in progress that the draft cannot bill. */
+/** @throws Violation if a line refers to work in progress that the draft cannot bill. */
 export function checkBilledRows(
   draft: Row<'DraftInvoice'>,
   index: number,
@@ -50,13 +50,13 @@ export function checkBilledRows(
     );
 }
 
-/** The jobs of the lines and of what they bill. */
+/** The jobs of the lines and of the work that they bill. */
 export function jobsOf(lines: readonly InvoiceLine[], rows: WipRows): string[] {
   const ids = lines.flatMap(({ jobId, wipIds }) => [jobId, ...wipIds.map((id) => rows.get(id)?.jobId)]);
   return [...new Set(ids.filter((id) => typeof id === 'string'))];
 }
 
-/** What the billed work is worth at standard, and how far the lines are above or below that. */
+/** Returns the standard value of the billed work, and the difference to the lines. */
 export function standardOf(
   lines: readonly InvoiceLine[],
   rows: WipRows,
@@ -66,7 +66,7 @@ export function standardOf(
   return { standardAmount: sum(relieved.map(({ billed }) => billed)).minus(adjustmentAmount), adjustmentAmount };
 }
 
-/** The rows that a line bills, with what is outstanding on them. */
+/** Returns the rows that a line bills, with their outstanding amounts. */
 export function billedRows({ wipIds }: InvoiceLine, rows: WipRows): BilledRow[] {
   return wipIds.flatMap((id) => {
     const row = rows.get(id);

@@ -22,8 +22,8 @@ const {
   workFor,
 } = await firm(service);
 
-describe('from time to an invoice paid', () => {
-  test('the whole way, and every balance on it', async () => {
+describe('from time to a paid invoice', () => {
+  test('creates every document, and updates every balance', async () => {
     const wipId = await workFor('3.50');
     expect(await wip(wipId)).toMatchObject({ status: 'OPEN', amount: '665.00', outstandingAmount: '665.00' });
     expect(await balances()).toMatchObject({ unbilledWip: '665.00', outstandingBalance: '0.00' });
@@ -128,7 +128,7 @@ describe('from time to an invoice paid', () => {
     ]);
   });
 
-  test('a voided invoice gives its work back', async () => {
+  test('a voided invoice releases its work', async () => {
     const wipId = await workFor('1.00');
     const invoiceId = await post(await draftOf([{ lineType: 'TIME', unitAmount: '200.00', wipIds: [wipId] }]));
     expect(await wip(wipId)).toMatchObject({ status: 'BILLED', writeUpAmount: '10.00' });
@@ -178,7 +178,7 @@ describe('from time to an invoice paid', () => {
 });
 
 describe('updateRecords', () => {
-  test('accepts the lines of a draft in review only as they are', async () => {
+  test('accepts the lines of a draft in review only if they are unchanged', async () => {
     const line = {
       lineType: 'OTHER',
       description: 'Work',
@@ -212,7 +212,7 @@ describe('updateRecords', () => {
     ).toMatchObject({ error: { code: 'INVALID_STATE', pointer: '/records/0/attributes/currency' } });
   });
 
-  test('a payment changes the balances of its client, and so its version', async () => {
+  test('a payment changes the balances of its client, and therefore its version', async () => {
     const owner = await newClient();
     const read = async () =>
       (await preparer.call<{ version: number }>('GET', `/gql/v1/client/${owner.id}`)).body.version;
@@ -230,7 +230,7 @@ describe('getProject', () => {
   const project = async (id: string) =>
     (await preparer.call<{ realizationPercent: string; writeOffAmount: string }>('GET', `/gql/v1/project/${id}`)).body;
 
-  test('shows what is billed beyond standard as a realization of more than 100', async () => {
+  test('shows billing beyond standard as a realization of more than 100', async () => {
     const owner = await newClient();
     const own = await newJob(owner.id);
     const wipId = await workFor('1.00', own, '2026-01-06');

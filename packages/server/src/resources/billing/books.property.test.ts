@@ -13,7 +13,7 @@ import { firm } from './testing.ts';
 
 const service = await testService();
 const callers = await firm(service);
-// More runs than the suite has time for: BOOKS_RUNS=200 npx vitest run …
+// BOOKS_RUNS=200 runs more than the suite has time for.
 const runs = Number(process.env.BOOKS_RUNS ?? 6);
 const hourlyRate = '187.35';
 
@@ -27,17 +27,17 @@ const breaches = () =>
     ...(await differencesOf(session, service.tenant.id)),
   ]);
 
-/** Sends a request to the books and to the model, which accept or reject it alike. */
+/** Sends a request to the books and to the model, which must both accept or both reject it. */
 async function sendToBoth(request: BooksRequest, model: BooksModel, books: Books): Promise<void> {
-  const { isAccepted, made, item } = await books.send(request);
-  const expected = model.request(request, () => made ?? 'a row that was not made');
+  const { isAccepted, created, item } = await books.send(request);
+  const expected = model.request(request, () => created ?? 'a row that was not created');
   expect(isAccepted, `${JSON.stringify(request)}: ${item?.error?.detail}`).toBe(expected);
-  // A rule says why it rejects a change. Where only a constraint of the database does, a rule is missing.
+  // Rules explain rejections. If only a constraint of the database rejects a change, a rule is missing.
   if (!isAccepted && request.kind !== 'wip')
     expect(`${item?.error?.detail}`, JSON.stringify(request)).not.toMatch(/^The value (is out of range|contradicts)/);
 }
 
-/** Work to begin with, so that lines have several rows to bill: amounts that no line can share without a rest. */
+/** Initial work, so that lines have several rows to bill: amounts that cannot be divided evenly. */
 function firstWork(books: Books): BooksRequest[] {
   const amounts = ['100.01', '33.35', '7.77', '-20.03'];
   return books.jobIds.flatMap((jobId) =>
@@ -45,10 +45,10 @@ function firstWork(books: Books): BooksRequest[] {
   );
 }
 
-/** A step as fast-check runs it: the books accept exactly what the model accepts. */
+/** A step of fast-check: the books accept exactly the steps that the model accepts. */
 class StepCommand implements fc.AsyncCommand<BooksModel, Real> {
   readonly #step: Step;
-  #what = '';
+  #description = '';
 
   constructor(step: Step) {
     this.#step = step;
@@ -59,21 +59,21 @@ class StepCommand implements fc.AsyncCommand<BooksModel, Real> {
   }
 
   async run(model: BooksModel, { books }: Real): Promise<void> {
-    this.#what = '';
+    this.#description = '';
     for (const part of partsOf(this.#step)) {
       const request = await requestOf(books, part);
       if (request === undefined) continue;
-      this.#what += `${JSON.stringify(request)} `;
+      this.#description += `${JSON.stringify(request)} `;
       await sendToBoth(request, model, books);
     }
   }
 
   toString(): string {
-    return this.#what === '' ? this.#step.kind : this.#what;
+    return this.#description === '' ? this.#step.kind : this.#description;
   }
 }
 
-/** Everything that the API shows of the books, against the model. */
+/** Compares everything that the API returns of the books with the model. */
 async function compare(books: Books, model: BooksModel): Promise<void> {
   for (const id of books.clientIds) expect(await books.client(id), `client ${id}`).toMatchObject(model.balances(id));
   for (const id of books.jobIds) expect(await books.project(id), `job ${id}`).toMatchObject(model.jobSums(id));
@@ -110,7 +110,7 @@ async function compare(books: Books, model: BooksModel): Promise<void> {
     });
 }
 
-test('whatever is done with time, drafts, invoices and payments, the books are as a simple model has them', async () => {
+test('after any sequence of time, drafts, invoices and payments, the books match a simple model', async () => {
   const accepted = new Set<string>();
   await fc.assert(
     fc.asyncProperty(
@@ -121,7 +121,7 @@ test('whatever is done with time, drafts, invoices and payments, the books are a
         const model = new BooksModel({ hourlyRate: 18_735n, ...books });
         for (const request of firstWork(books)) await sendToBoth(request, model, books);
         await fc.asyncModelRun(() => ({ model, real: { books } }), commands);
-        // They come last, so that no later step hides what came of them.
+        // They come last, so that no later step hides their result.
         for (const step of scenarios) await new StepCommand(step).run(model, { books });
         await compare(books, model);
         expect(await breaches()).toEqual([]);
@@ -129,18 +129,18 @@ test('whatever is done with time, drafts, invoices and payments, the books are a
           accepted.add(status);
       },
     ),
-    // The seed and path of a failure run it again; looking for smaller ones takes many minutes.
+    // The seed and path of a failure reproduce it; shrinking takes many minutes.
     { numRuns: runs, endOnFailure: true },
   );
   if (process.env.BOOKS_RUNS !== undefined) console.log([...accepted].sort().join(' '));
 });
 
-/** A user with too many requests at once is told to wait, and nothing was done. */
+/** Ignores rejections of concurrent requests of one user, which change nothing. */
 function ignoreLimit(error: unknown): void {
   if (!String(error).includes('CONCURRENCY_LIMITED')) throw error;
 }
 
-test('whatever several callers do at once, the books agree', async () => {
+test('after any concurrent requests, the books are consistent', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.array(stepOf(), { minLength: 8, maxLength: 18 }), { minLength: 4, maxLength: 4 }),
@@ -158,7 +158,7 @@ test('whatever several callers do at once, the books agree', async () => {
         expect(await breaches()).toEqual([]);
       },
     ),
-    // What others did meanwhile does not come again, so smaller failures are not looked for.
+    // The timing of concurrent requests cannot be reproduced, so failures are not shrunk.
     { numRuns: Math.ceil(runs / 3), endOnFailure: true },
   );
 });

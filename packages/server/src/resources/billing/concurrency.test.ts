@@ -12,20 +12,20 @@ const { approver, draftOf, invoice, newClient, newJob, pay, payment, preparer, r
 
 const many = <Result>(count: number, work: (index: number) => Promise<Result>) =>
   Promise.all(Array.from({ length: count }, (_, index) => work(index)));
-/** How often each result came. */
+/** Counts items by their status or error code. */
 const tally = (items: readonly { readonly status: string; readonly error: { readonly code: string } | null }[]) =>
   Object.fromEntries(
-    [...Map.groupBy(items, ({ status, error }) => error?.code ?? status)].map(([what, all]) => [what, all.length]),
+    [...Map.groupBy(items, ({ status, error }) => error?.code ?? status)].map(([result, all]) => [result, all.length]),
   );
 const update = async (type: string, systemRef: string | null, attributes: object) =>
   only(await records.update([{ type, systemRef, attributes }]));
 type Records = Input<'upsertRecords'>['body']['records'];
 
-/** Writes one record without HTTP, past the limit of one user's requests at once. */
+/** Writes one record without HTTP, which bypasses the limit of concurrent requests of a user. */
 async function write(record: Records[number], operation: 'upsertRecords' | 'updateRecords', by = preparer) {
   const { body } = await by.handle(operation, { body: { records: [record] } } as Input<typeof operation>);
   const [item] = body.records;
-  if (item === undefined) throw new Error('There is no item.');
+  if (item === undefined) throw new Error('The response has no item.');
   return { ...item, attributes: new Map(Object.entries(item.attributes ?? {})) };
 }
 const approve = (systemRef: string) =>
@@ -68,11 +68,11 @@ async function expectAgreement(): Promise<void> {
   expect(found).toEqual([]);
 }
 
-test('of approvals of one draft at once, one makes the invoice, and the others find it made', async () => {
+test('of concurrent approvals of one draft, one creates the invoice, and the others are rejected', async () => {
   const wipId = await workFor('2.00');
   const { id, systemRef } = await inReview([{ lineType: 'TIME', unitAmount: '380.00', wipIds: [wipId] }]);
   const results = await many(8, () => approve(systemRef));
-  // The draft is POSTED for all but the first: nobody can approve it any more.
+  // The draft is POSTED for all but the first, and can no longer be approved.
   expect(tally(results)).toEqual({ UPDATED: 1, INVALID_STATE: 7 });
   const { body } = await records.lookup('Invoice');
   expect(body.data.filter(({ attributes }) => Object(attributes).draftInvoiceId === id)).toHaveLength(1);
@@ -80,7 +80,7 @@ test('of approvals of one draft at once, one makes the invoice, and the others f
   await expectAgreement();
 });
 
-test('payments at once cover an invoice once', async () => {
+test('concurrent payments cover an invoice once', async () => {
   const owner = await newClient();
   const bill = await postedInvoice('100.00', owner.id);
   const payments = await many(10, (index) =>
@@ -93,7 +93,7 @@ test('payments at once cover an invoice once', async () => {
   await expectAgreement();
 });
 
-test('of drafts of one row at once, one holds it', async () => {
+test('of concurrent drafts of one row, one reserves it', async () => {
   const owner = await newClient();
   const wipId = await workFor('1.00', await newJob(owner.id), '2026-01-06');
   const line = { lineType: 'TIME', description: 'Work', quantity: '1', unitAmount: '190.00', taxable: false } as const;
@@ -136,7 +136,7 @@ test('an invoice is paid or voided, never both', async () => {
   await expectAgreement();
 });
 
-test('20 drafts that are posted at once have 20 numbers in a row', async () => {
+test('20 drafts that are posted concurrently have 20 consecutive numbers', async () => {
   const clients = await many(4, () => newClient());
   const drafts: { systemRef: string }[] = [];
   for (let index = 0; index < 20; index++)
@@ -150,7 +150,7 @@ test('20 drafts that are posted at once have 20 numbers in a row', async () => {
   await expectAgreement();
 });
 
-test('payments of several invoices in opposite order wait for each other, and none of them fails', async () => {
+test('payments of several invoices in opposite order wait for each other without failures', async () => {
   const [one, other] = await many(2, () => newClient({}));
   const bills = await many(4, (index) => postedInvoice('90.00', (index % 2 === 0 ? one : other)?.id ?? ''));
   const ofClient = (client: typeof one, order: (ids: string[]) => string[], by: number) =>
@@ -167,7 +167,7 @@ test('payments of several invoices in opposite order wait for each other, and no
     return payBy((side === 0 ? one : other)?.id ?? '', '20.00', sent, 'CHECK');
   });
   expect(tally(paid)).toEqual({ CREATED: 12 });
-  // Each is taken back while another one is applied.
+  // Each is voided while another one is applied.
   const voided = await many(6, async (index) => {
     const { systemRef } = await payment(paid[index]?.id ?? '');
     return write({ type: 'Payment', systemRef, attributes: { status: 'VOIDED' } }, 'updateRecords');

@@ -14,10 +14,10 @@ import { quickPaymentLink } from './payment-link.ts';
 
 type Body = Input<'createQuickPaymentLink'>['body'];
 
-/** How long a link can be paid. */
+/** Validity of a link, in days. */
 const validDays = 30;
 
-/** Creates a page on which a client pays once, locked to invoices, an amount and a note. */
+/** Creates a link to a page on which a client pays once, for specific invoices, an amount or a note. */
 export const createQuickPaymentLink: Handler<'createQuickPaymentLink'> = (context, { body }) =>
   context.write(async (unit) => {
     const page = `${context.service.config.publicUrl}/pay`;
@@ -27,7 +27,7 @@ export const createQuickPaymentLink: Handler<'createQuickPaymentLink'> = (contex
     return { status: 201, headers, body: stored };
   });
 
-/** @returns the id of the link */
+/** @returns the ID of the link */
 export function createLink(plan: Plan, apiUserId: string, page: string, body: Body): string {
   const { clientRef, invoiceIds = [], note = null } = body;
   const owner = plan.find(client, 'clientRef', clientRef);
@@ -40,7 +40,7 @@ export function createLink(plan: Plan, apiUserId: string, page: string, body: Bo
   if (other > 0)
     throw invalid(`/invoiceIds/${other}`, 'CURRENCY', 'All invoices of a link must have the same currency.');
   const currency = first?.currency ?? owner.currency;
-  // 24 random bytes: nobody guesses a token.
+  // 24 random bytes cannot be guessed.
   const url = `${page}/${randomBytes(24).toString('base64url')}`;
   const { row } = plan.create(
     quickPaymentLink,
@@ -64,7 +64,7 @@ export function createLink(plan: Plan, apiUserId: string, page: string, body: Bo
   return row.id;
 }
 
-/** An invoice that something can be paid on. It stays as it is until the link exists, so that a payment invalidates the link. */
+/** Returns an invoice that can be paid. It is locked until the link exists, so that a payment invalidates the link. */
 function payableInvoice(plan: Plan, owner: Row<'Client'>, id: string, pointer: string): Row<'Invoice'> {
   const row = plan.getForShare(invoice, id);
   if (row?.active !== true)
@@ -75,12 +75,12 @@ function payableInvoice(plan: Plan, owner: Row<'Client'>, id: string, pointer: s
   return row;
 }
 
-/** What is to be paid; null where the payer enters it. */
+/** The amount to pay; null if the payer enters it. */
 function amountOf({ amount }: Body, chosen: readonly Row<'Invoice'>[], currency: string): Decimal | null {
   const due = sum(chosen.map(dueOf));
   if (amount === undefined) return chosen.length === 0 ? null : due;
-  const wanted = parseDecimal(amount);
-  if (chosen.length > 0 && wanted.gt(due))
+  const requested = parseDecimal(amount);
+  if (chosen.length > 0 && requested.gt(due))
     throw invalid('/amount', 'MAXIMUM', `The amount exceeds the ${due.toFixed(2)} ${currency} due on these invoices.`);
-  return wanted;
+  return requested;
 }

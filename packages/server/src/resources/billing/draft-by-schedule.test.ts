@@ -12,28 +12,28 @@ type Revision = components['schemas']['DraftInvoiceHistory'];
 const service = await testService();
 const { approving, client, newClient, post, preparer, records, wip, workFor } = await firm(service);
 
-/** A job that is billed by a schedule. */
+/** Creates a job with a billing schedule. */
 async function jobBy(billingSchedule: string | null, fields: object = {}): Promise<string> {
   const named = { name: 'Books 2026', clientId: client.id, billingType: 'TIME_AND_MATERIALS' };
   return (await records.make('Job', { ...named, billingSchedule, ...fields })).id;
 }
 
-/** A run on a day, after the last one that succeeded. */
+/** Runs the task on a day, with the day of its last success. */
 async function run(lastDay: string | undefined, today: string): Promise<void> {
   const last = lastDay === undefined ? undefined : Temporal.PlainDate.from(lastDay);
   await draftBySchedule.run({ ...tickOf(service), today: Temporal.PlainDate.from(today), lastDay: last });
 }
 
-/** The first revisions of the drafts of a job. */
+/** Returns the first revisions of the drafts of a job. */
 async function revisionsOf(jobId: string): Promise<readonly Revision[]> {
   const where = { jobIds: { _contains: jobId }, action: { _eq: 'CREATED' } };
   const body = { where, orderBy: [{ changedAt: 'asc' }] };
-  const answer = await preparer.call<{ data: Revision[] }>('POST', '/gql/v1/draft_invoice_histories/search', body);
-  if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-  return answer.body.data;
+  const response = await preparer.call<{ data: Revision[] }>('POST', '/gql/v1/draft_invoice_histories/search', body);
+  if (response.status !== 200) throw new Error(JSON.stringify(response.body));
+  return response.body.data;
 }
 
-/** The drafts of a job: through which day they bill, and how much. */
+/** Returns the drafts of a job: the last day that they bill, and their total. */
 async function draftsOf(jobId: string): Promise<string[]> {
   return (await revisionsOf(jobId)).map(({ draftInvoice: draft }) => `${draft.billThroughDate} ${draft.total}`);
 }
@@ -44,7 +44,7 @@ async function addWip(jobId: string, wipType: string, amount: string): Promise<s
 }
 
 describe('a job that is billed MONTHLY', () => {
-  test('has a draft on the first day of a month for the work of the months before', async () => {
+  test('gets a draft on the first day of a month for the work of the months before', async () => {
     const jobId = await jobBy('MONTHLY');
     const january = [await workFor('1.00', jobId, '2026-01-02'), await workFor('2.00', jobId, '2026-01-31')];
     const february = await workFor('4.00', jobId, '2026-02-01');
@@ -80,19 +80,19 @@ describe('a job that is billed MONTHLY', () => {
     expect(await wip(january[0] ?? '')).toMatchObject({ status: 'IN_DRAFT', draftInvoiceId: draft.id });
     expect(await wip(february)).toMatchObject({ status: 'OPEN' });
 
-    // Nobody of the firm prepared it, so anyone who can approve drafts can approve it.
+    // No staff prepared it, so anyone with the role can approve it.
     await post(draft);
     expect(await wip(january[1] ?? '')).toMatchObject({ status: 'BILLED', outstandingAmount: '0.00' });
     await run('2026-02-28', '2026-03-01');
     expect(await draftsOf(jobId)).toEqual(['2026-01-31 550.00', '2026-02-28 760.00']);
   });
 
-  test('has one draft for a date, however often and by how many processes the task runs', async () => {
+  test('gets one draft per date, however often and by however many processes the task runs', async () => {
     const jobId = await jobBy('MONTHLY');
     await workFor('1.00', jobId, '2026-03-02');
     await Promise.all([run('2026-03-31', '2026-04-01'), run('2026-03-31', '2026-04-01')]);
     expect(await draftsOf(jobId)).toEqual(['2026-03-31 190.00']);
-    // The first run failed for another job, and in the meantime more time was approved.
+    // The first run failed for another job, and more time was approved before the second.
     await workFor('1.00', jobId, '2026-03-03');
     await run('2026-03-31', '2026-04-01');
     await run('2026-04-01', '2026-04-02');
@@ -101,7 +101,7 @@ describe('a job that is billed MONTHLY', () => {
     expect(await draftsOf(jobId)).toEqual(['2026-03-31 190.00', '2026-04-30 190.00']);
   });
 
-  test('has no other draft for a date where somebody deleted the first', async () => {
+  test('gets no other draft for a date if the first was deleted', async () => {
     const jobId = await jobBy('MONTHLY');
     await workFor('1.00', jobId, '2026-05-04');
     await run('2026-05-31', '2026-06-01');
@@ -111,7 +111,7 @@ describe('a job that is billed MONTHLY', () => {
     expect(await draftsOf(jobId)).toEqual(['2026-05-31 190.00']);
   });
 
-  test('has one draft for all months in which the clock stood still, and none before its first run', async () => {
+  test('gets one draft for all months without a clock, and none before its first run', async () => {
     const jobId = await jobBy('MONTHLY');
     await workFor('1.00', jobId, '2026-06-04');
     await run(undefined, '2026-07-01');
@@ -121,7 +121,7 @@ describe('a job that is billed MONTHLY', () => {
     expect(await draftsOf(jobId)).toEqual(['2026-07-31 380.00']);
   });
 
-  test('has no draft where nothing can be billed', async () => {
+  test('gets no draft if there is nothing to bill', async () => {
     const ahead = await jobBy('MONTHLY');
     await workFor('1.00', ahead, '2026-08-04');
     await addWip(ahead, 'PROGRESS', '-190.00');
@@ -132,7 +132,7 @@ describe('a job that is billed MONTHLY', () => {
     for (const jobId of [ahead, free, idle]) expect(await draftsOf(jobId)).toEqual([]);
   });
 
-  test('has its agreed fee billed, which covers the time', async () => {
+  test('is billed its fixed fee, which covers the time', async () => {
     const jobId = await jobBy('MONTHLY', { billingType: 'RECURRING', feeAmount: '500.00' });
     const time = await workFor('1.00', jobId, '2026-08-05');
     await addWip(jobId, 'FIXED_FEE', '500.00');
@@ -141,7 +141,7 @@ describe('a job that is billed MONTHLY', () => {
     expect(await wip(time)).toMatchObject({ status: 'OPEN' });
   });
 
-  test('is billed with tax where the region of the client taxes services', async () => {
+  test('is billed with tax if the region of the client taxes services', async () => {
     const region = { name: 'Taxed', code: 'US-XX', country: 'US', ratePercent: '8.25', appliesToServices: true };
     const { id: taxRegionId } = await records.make('TaxRegion', region);
     const { id: clientId } = await newClient({ taxRegionId, paymentTermsDays: 10 });
@@ -153,7 +153,7 @@ describe('a job that is billed MONTHLY', () => {
   });
 });
 
-test('a job that is billed QUARTERLY has drafts on the first days of quarters alone', async () => {
+test('a job that is billed QUARTERLY only gets drafts on the first days of quarters', async () => {
   const jobId = await jobBy('QUARTERLY');
   await workFor('1.00', jobId, '2026-01-06');
   await run('2026-01-31', '2026-02-01');
@@ -163,7 +163,7 @@ test('a job that is billed QUARTERLY has drafts on the first days of quarters al
   expect(await draftsOf(jobId)).toEqual(['2026-03-31 190.00']);
 });
 
-test('a job that is billed ON_COMPLETION has a draft on the day after, in the time zone of the tenant', async () => {
+test('a job that is billed ON_COMPLETION gets a draft on the following day, in the time zone of the tenant', async () => {
   const jobId = await jobBy('ON_COMPLETION');
   await workFor('1.00', jobId, '2026-01-07');
   const { zone, today } = { zone: service.tenant.timeZone, today: Temporal.Now.plainDateISO(service.tenant.timeZone) };
@@ -175,7 +175,7 @@ test('a job that is billed ON_COMPLETION has a draft on the day after, in the ti
     await records.update([{ type: 'Job', systemRef: jobId, attributes: { status } }]);
   await run(on(-1), on(0));
   expect(await draftsOf(jobId)).toEqual([]);
-  // On the day of the completion here, it is another day in UTC for some hours.
+  // On the day of completion here, UTC is on another day for some hours.
   const completedAt = today.toZonedDateTime({ timeZone: zone, plainTime: '23:59:59' }).toInstant().toString();
   await service.store.write(service.tenant.id, (transaction) =>
     transaction.all(sql`update job set completed_at = ${completedAt}::timestamptz where id = ${jobId}`),
@@ -187,7 +187,7 @@ test('a job that is billed ON_COMPLETION has a draft on the day after, in the ti
   expect(await draftsOf(jobId)).toEqual([`${on(0)} 190.00`]);
 });
 
-test('jobs that are billed by MILESTONE or without a schedule have no drafts by the clock', async () => {
+test('jobs that are billed by MILESTONE or without a schedule get no drafts from the clock', async () => {
   const jobs = [await jobBy('MILESTONE'), await jobBy(null)];
   for (const jobId of jobs) await workFor('1.00', jobId, '2026-01-08');
   await run('2026-03-31', '2026-04-01');

@@ -12,14 +12,14 @@ import { outstandingOf } from '../time/outstanding.ts';
 import { wipEntry } from '../time/wip-entry.ts';
 import { draftInvoice } from './draft-invoice.ts';
 
-/** A date of a schedule that has come since the last run. */
+/** A date of a schedule since the last run. */
 interface DueSchedule {
   readonly schedule: 'MONTHLY' | 'QUARTERLY' | 'ON_COMPLETION';
   /** The last day of the work to bill. */
   readonly through: string;
-  /** The last day of the work that a draft of this date bills at the latest, in SQL over the job `j`. */
+  /** The earliest last day of billed work for which a draft counts as one of this date, in SQL over the job `j`. */
   readonly since: RawBuilder<unknown>;
-  /** Which jobs have this date, in SQL over the job `j`. */
+  /** SQL condition over the job `j` that selects the jobs with this date. */
   readonly applies: RawBuilder<boolean>;
 }
 
@@ -27,8 +27,8 @@ interface DueSchedule {
 type WorkToBill = Lookup<readonly string[]>;
 
 /**
- * Drafts invoices for jobs that are billed by a schedule: on the first day of a month or a quarter for what was done before
- * it, and on the day after a job was completed. Milestones have no dates, so these drafts are left to people.
+ * Drafts invoices for jobs with a billing schedule: on the first day of a month or a quarter for earlier work, and on the
+ * day after a job was completed. Milestones have no dates, so users create these drafts.
  */
 export const draftBySchedule = defineClockTask({
   name: 'draft-by-schedule',
@@ -40,13 +40,13 @@ export const draftBySchedule = defineClockTask({
         find: (session, { tenant }, limit) => session.all(jobsDue(tenant.id, due, limit)),
         change: (plan, id) => draftJob(plan, id, plan.lookup(work, id) ?? [], { ...due, today: tick.today }),
       });
-      // The task is not done for today, so it goes on in the next minute.
+      // The task has not finished for today, so it continues in the next minute.
       tick.signal.throwIfAborted();
     }
   },
 });
 
-/** The dates after the last run. Before the first one, nobody expected drafts. */
+/** Returns the dates after the last run. Before the first run, no drafts are expected. */
 function dueSchedules({ today, lastDay }: Tick): DueSchedule[] {
   if (lastDay === undefined) return [];
   const month = today.with({ day: 1 });
@@ -75,13 +75,13 @@ function dayBefore(day: Temporal.PlainDate): string {
   return day.subtract({ days: 1 }).toString();
 }
 
-/** Work to bill, in SQL over the work in progress `w` of a job `j`. An agreed fee covers the time. */
+/** SQL condition of work to bill, over the work in progress `w` of a job `j`. A fixed fee covers the time. */
 function billable(through: string): RawBuilder<boolean> {
   return sql`w.status in ('OPEN', 'PARTIALLY_BILLED') and w.outstanding_amount <> 0 and w.work_date <= ${through}::date
     and (w.wip_type <> 'TIME' or j.billing_type = 'TIME_AND_MATERIALS')`;
 }
 
-/** Jobs with something to bill that this date has not led to a draft for. A draft that was deleted is not made again. */
+/** Finds jobs with work to bill that have had no draft for this date. A deleted draft is not created again. */
 function jobsDue(
   tenantId: number,
   { schedule, through, since, applies }: DueSchedule,
@@ -123,7 +123,7 @@ function draftJob(
 ): void {
   const work = plan.get(job, jobId);
   const found = plan.getManyForUpdate(wipEntry, wipIds);
-  // Somebody else may have drafted it meanwhile.
+  // Another draft may have reserved it in the meantime.
   const rows = [...found.values()].filter(({ status }) => status === 'OPEN' || status === 'PARTIALLY_BILLED');
   if (work === undefined || !sum(rows.map(outstandingOf)).gt(zero)) return;
   const owner = plan.get(client, work.clientId);
@@ -153,12 +153,15 @@ const lineTypes: readonly (readonly [WipType, Row<'DraftInvoice'>['lines'][numbe
   ['ADJUSTMENT', 'OTHER', 'adjustments'],
 ];
 
-/** As many rows as a line can have. */
+/** Maximum number of rows of a line. */
 const rowsOfLine = 1_000;
 
-/** A line for each type of work, which bills all that is outstanding. Whoever reviews the draft can write it up or down. */
+/**
+ * Creates a line for each type of work, which bills all outstanding amounts. Reviewers of the draft can write it up or
+ * down.
+ */
 function linesOf({ id, name }: Row<'Job'>, rows: readonly Row<'WipEntry'>[], through: string, taxable: boolean) {
-  return lineTypes.flatMap(([wipType, lineType, what]) => {
+  return lineTypes.flatMap(([wipType, lineType, label]) => {
     const ofType = rows.filter((row) => row.wipType === wipType);
     const parts = Array.from({ length: Math.ceil(ofType.length / rowsOfLine) }, (_, index) =>
       ofType.slice(index * rowsOfLine, (index + 1) * rowsOfLine),
@@ -166,7 +169,7 @@ function linesOf({ id, name }: Row<'Job'>, rows: readonly Row<'WipEntry'>[], thr
     return parts.map((part) => ({
       lineType,
       jobId: id,
-      description: `${name}: ${what} through ${through}`,
+      description: `${name}: ${label} through ${through}`,
       quantity: '1',
       unitAmount: sum(part.map(outstandingOf)).toFixed(2),
       taxable,

@@ -9,7 +9,7 @@ import { asJson, sameValue } from '../../entity/values.ts';
 type Draft = Row<'DraftInvoice'>;
 type History = StoredRow<'DraftInvoiceHistory'>;
 
-/** SQL of the fields of the draft as a revision shows it, by which searches filter. */
+/** SQL of the fields of the draft in a revision, for filters. */
 const snapshotValues: Readonly<Record<string, (row: string) => RawBuilder<unknown>>> = {
   id: (row) => sql.ref(`${row}.draft_invoice_id`),
   systemRef: (row) => sql`(select d.system_ref from draft_invoice d
@@ -20,7 +20,7 @@ const snapshotValues: Readonly<Record<string, (row: string) => RawBuilder<unknow
   total: (row) => sql.ref(`${row}.total`),
 };
 
-/** A search finds what a response shows, so it looks at the draft as it was after the revision. */
+/** A search filters by what a response includes: the draft as it was after the revision. */
 const snapshot: Searchable = {
   table: 'draft_invoice_history',
   relations: {},
@@ -34,7 +34,7 @@ const snapshot: Searchable = {
 };
 const ofSnapshot: Relation = { to: () => snapshot, by: 'id', many: false, activeOnly: false };
 
-/** What happened to a draft, revision by revision. Rows never change. */
+/** The revisions of a draft. Rows never change. */
 export const draftInvoiceHistory = defineEntity('DraftInvoiceHistory', {
   table: 'draft_invoice_history',
   relations: { draftInvoice: ofSnapshot, client: one('Client', 'clientId') },
@@ -96,7 +96,7 @@ const snapshotFields = fieldsOf('DraftInvoiceHistory').flatMap((field) =>
 
 function snapshotOf(draft: Draft): Row<'DraftInvoiceHistory'>['draftInvoice'] {
   const values = new Map<string, unknown>(Object.entries(draft));
-  // The contract gives a snapshot fields of the draft.
+  // The fields of a snapshot are fields of the draft.
   return Object.fromEntries(
     snapshotFields.map(({ name }) => [name, values.get(name)]),
   ) as Row<'DraftInvoiceHistory'>['draftInvoice'];
@@ -104,7 +104,7 @@ function snapshotOf(draft: Draft): Row<'DraftInvoiceHistory'>['draftInvoice'] {
 
 const bookkeeping: ReadonlySet<string> = new Set(['version', 'updatedAt']);
 
-/** The fields that differ, in the form in which a response shows them. */
+/** Returns the fields that differ, in the format of responses. */
 function changesBetween(previous: Draft, draft: Draft): History['changes'] {
   const [before, after] = [new Map(Object.entries(previous)), new Map(Object.entries(draft))];
   const changes: Record<string, { old: unknown; new: unknown }> = {};
@@ -112,6 +112,6 @@ function changesBetween(previous: Draft, draft: Draft): History['changes'] {
     const [old, now] = [asJson(field, before.get(field.name)), asJson(field, after.get(field.name))];
     if (!bookkeeping.has(field.name) && !sameValue(old, now)) changes[field.name] = { old, new: now };
   }
-  // The fields of a draft are text, flags and lists, as the schema of a change requires.
+  // The fields of a draft are text, flags and lists, which the schema of a change allows.
   return changes as History['changes'];
 }

@@ -17,10 +17,10 @@ import { postDraft } from './post-draft.ts';
 
 type DraftChange = PendingChange<'DraftInvoice'>;
 
-/** What callers write on a draft that is no longer in DRAFT. */
+/** Fields that callers can write on a draft that is no longer in DRAFT. */
 const writableInReview: ReadonlySet<string> = new Set(['status', 'rejectionReason', 'reviewerId', 'note']);
 
-/** A bill in preparation. It holds the work in progress that its lines name until it is posted or deleted. */
+/** An invoice in preparation. It reserves the work in progress of its lines until it is posted or deleted. */
 export const draftInvoice = defineEntity('DraftInvoice', {
   table: 'draft_invoice',
   owned: {
@@ -32,10 +32,10 @@ export const draftInvoice = defineEntity('DraftInvoice', {
   },
   rules: {
     complete(change, plan) {
-      // Changes by the service provide no input: whoever makes them knows what they do.
+      // Changes by the service have no input and need no checks.
       if (change.previous === undefined) completeNew(change, plan);
       else if (Object.keys(change.input).length === 0) return;
-      // Lines are complete before they are compared: sending those of the draft again changes nothing.
+      // Lines are completed before they are compared: sending those of the draft again changes nothing.
       if (change.input.lines !== undefined) setLines(change, plan);
       if (change.previous !== undefined && !checkChange(change)) return;
       setDates(change, plan);
@@ -115,7 +115,7 @@ function draftNumber(year: string) {
   };
 }
 
-/** Whether the caller changes anything. @throws Violation where the status of the draft does not allow it. */
+/** Whether the caller changes anything. @throws Violation if the status of the draft does not allow it. */
 function checkChange({ entity, values, previous, input }: DraftChange): boolean {
   if (previous === undefined || !isChanged(entity, previous, values)) return false;
   if (previous.status === 'POSTED' || previous.status === 'DELETED')
@@ -131,7 +131,7 @@ function checkChange({ entity, values, previous, input }: DraftChange): boolean 
   );
 }
 
-/** The instants at which a draft reached its states, and the reason that belongs to one of them. */
+/** Sets the timestamps of the draft's states, and the reason of one of them. */
 function setDates({ values, previous, input }: DraftChange, plan: Plan): void {
   if (values.status !== 'REJECTED') {
     if (typeof input.rejectionReason === 'string')
@@ -150,7 +150,7 @@ function setLines({ values, previous }: DraftChange, plan: Plan): void {
   values.lines = completeLines(plan, plan.get(client, values.clientId), values.lines, previous?.lines ?? []);
 }
 
-/** What the lines bill, and the totals. */
+/** Calculates standard values and totals. */
 function completeDocument({ values, previous, input }: DraftChange, plan: Plan): void {
   const { lines } = values;
   checkSigns(lines);
@@ -161,17 +161,17 @@ function completeDocument({ values, previous, input }: DraftChange, plan: Plan):
   Object.assign(values, totalsOf(lines), standardOf(lines, rows));
 }
 
-/** Reserves the rows that lines were added for, and releases those of lines that are gone. */
+/** Reserves the rows of added lines, and releases those of removed lines. */
 function holdWork({ values, previous }: DraftChange, plan: Plan): void {
   const held = new Set(previous === undefined ? [] : wipIdsOf(previous.lines));
-  const wanted = new Set(values.status === 'DELETED' ? [] : wipIdsOf(values.lines));
-  for (const id of wanted) {
+  const billed = new Set(values.status === 'DELETED' ? [] : wipIdsOf(values.lines));
+  for (const id of billed) {
     if (held.has(id)) continue;
     const system = { status: 'IN_DRAFT', draftInvoiceId: values.id } as const;
     plan.update(wipEntry, id, {}, { system, event: 'draftLineAdded' });
   }
   const event = values.status === 'DELETED' ? 'draftDeleted' : 'draftLineRemoved';
-  const released = [...held].filter((id) => !wanted.has(id));
+  const released = [...held].filter((id) => !billed.has(id));
   for (const row of plan.getManyForUpdate(wipEntry, released).values()) {
     const isUntouched = row.billedAmount.eq(zero) && row.writeUpAmount.eq(zero) && row.writeOffAmount.eq(zero);
     const system = { status: isUntouched ? 'OPEN' : 'PARTIALLY_BILLED', draftInvoiceId: null } as const;

@@ -3,7 +3,7 @@ import { defineClockTask } from '../../background/clock.ts';
 import { changeDueRows } from '../../background/due-rows.ts';
 import { quickPaymentLink } from './payment-link.ts';
 
-/** Ends links that nobody paid in time. One that is being paid at that moment is not among them. */
+/** Expires links that were not paid in time, except those with a payment in progress. */
 export const expireLinks = defineClockTask({
   name: 'expire-links',
   every: 'minute',

@@ -1,9 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Session } from '../../store/session.ts';
 
-/** A row that contradicts what must hold of the books at every commit. */
+/** A row that violates an invariant of the books. */
 export interface Breach {
-  /** What must hold. */
+  /** The invariant, in words. */
   readonly rule: string;
   readonly id: string;
   readonly detail: string;
@@ -11,11 +11,14 @@ export interface Breach {
 
 interface Rule {
   readonly rule: string;
-  /** The rows that break it: their `id` and a `detail`, both text. */
+  /** Query of the rows that violate it: their `id` and a `detail`, both text. */
   readonly broken: (tenantId: number) => RawBuilder<{ id: string; detail: string }>;
 }
 
-/** The rows of a tenant that contradict a rule of the books. Each rule is one statement, so writes meanwhile do no harm. */
+/**
+ * Returns the rows of a tenant that violate an invariant of the books. Each invariant is checked in one statement, so
+ * concurrent writes do no harm.
+ */
 export async function findBreaches(session: Pick<Session, 'all'>, tenantId: number): Promise<Breach[]> {
   const breaches: Breach[] = [];
   for (const { rule, broken } of rules)
@@ -74,7 +77,7 @@ const rules: readonly Rule[] = [
         else a.allocated = 0 and p.unapplied_amount = 0 end and p.unapplied_amount >= 0)`,
   },
   {
-    // Whether the clients are of one group is checked when the allocation is made: a client may leave its group later.
+    // Whether the clients are in one group is checked when the allocation is created: a client may leave its group later.
     rule: 'allocations stay in one currency',
     broken: (tenantId) => sql`
       select a.payment_id::text as id, concat_ws(' ', a.invoice_id, p.currency, i.currency) as detail

@@ -10,23 +10,23 @@ import { lineAmounts } from './amounts.ts';
 /** A line of a draft invoice or an invoice. */
 export type InvoiceLine = Row<'Invoice'>['lines'][number];
 
-/** A line as it comes from a caller: what the service fills in may be missing. */
-type GivenLine = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'amount' | 'taxAmount'> & {
+/** A line from a caller: fields that the service fills in may be missing. */
+type LineInput = Omit<InvoiceLine, 'id' | 'taxRatePercent' | 'amount' | 'taxAmount'> & {
   readonly id?: string | undefined;
   readonly taxRatePercent?: Decimal | undefined;
 };
 
 /**
- * Lines with their ids, tax rates and amounts. A line without an id keeps that of the line in the same place, and one without
- * a tax rate keeps its rate, so that sending the same lines again changes nothing.
+ * Completes lines with their IDs, tax rates and amounts. A line without an ID keeps that of the line at the same
+ * position, and one without a tax rate keeps its rate, so that sending the same lines again changes nothing.
  *
- * @param previous the lines of the document so far.
- * @throws Violation where a line breaks a rule; its pointer starts at the line.
+ * @param previous the current lines of the document.
+ * @throws Violation if a line violates a rule, with a pointer relative to the lines.
  */
 export function completeLines(
   plan: Plan,
   owner: Row<'Client'> | undefined,
-  lines: readonly GivenLine[],
+  lines: readonly LineInput[],
   previous: readonly InvoiceLine[],
 ): InvoiceLine[] {
   const known = new Set(previous.map(({ id }) => id));
@@ -58,7 +58,9 @@ export function completeLines(
   });
 }
 
-/** @throws Violation where a line is negative, or positive, that may not be. Lines that bill work in progress can be either. */
+/**
+ * @throws Violation if a line has a sign that its type does not allow. Lines that bill work in progress can have either.
+ */
 export function checkSigns(lines: readonly InvoiceLine[]): void {
   for (const [index, { lineType, amount, wipIds }] of lines.entries()) {
     if (lineType === 'DISCOUNT' ? amount.gt(zero) : amount.lt(zero) && wipIds.length === 0)

@@ -20,8 +20,9 @@ const numberedOrgs: Lookup<NumberedOrg> = {
 };
 
 /**
- * The next invoice number of an org and a year, such as `INV-2026-00412`. Numbers have no gap and are never used twice. Other
- * orgs than the tenant's first have their code in it (`INV-UK-2026-00007`), so that no two invoices of a tenant share one.
+ * Returns the next invoice number of an org and a year, such as `INV-2026-00412`. Numbers have no gaps and are never
+ * reused. Numbers of orgs other than the tenant's first include the org's code (`INV-UK-2026-00007`), so that they are
+ * unique within the tenant.
  */
 export function nextInvoiceNumber(plan: Plan, entity: AnyEntity, orgId: string, invoiceDate: string): string {
   const year = invoiceDate.slice(0, 4);

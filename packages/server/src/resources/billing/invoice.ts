@@ -23,7 +23,7 @@ type InvoiceChange = PendingChange<'Invoice'>;
 
 const allocationFields = fieldsOf('Invoice').flatMap((field) => (field.name === 'allocations' ? membersOf(field) : []));
 
-/** A bill to a client. It comes from an approved draft, or is imported. */
+/** An invoice to a client. It is created from an approved draft, or imported. */
 export const invoice = defineEntity('Invoice', {
   table: 'invoice',
   relations: {
@@ -98,7 +98,7 @@ export const invoice = defineEntity('Invoice', {
   },
 });
 
-/** What is due on an invoice. The column of the same name follows only when the row is stored. */
+/** The amount due on an invoice. The column of the same name is only updated when the row is stored. */
 export function dueOf(
   row: Pick<Row<'Invoice'>, 'status' | 'total' | 'amountPaid' | 'amountCredited' | 'amountWrittenOff'>,
 ): Decimal {
@@ -111,14 +111,14 @@ export function isOpen({ status }: Pick<Row<'Invoice'>, 'status'>): boolean {
   return status === 'POSTED' || status === 'PARTIALLY_PAID';
 }
 
-/** How much more, or less, payments cover of an invoice. */
+/** The change of the amount that payments cover of an invoice. */
 export interface Cover {
   readonly paid?: Decimal;
   readonly credited?: Decimal;
   readonly pending?: Decimal;
 }
 
-/** Changes what payments cover of an invoice. Its status follows from that. */
+/** Changes the amount that payments cover of an invoice, and its status accordingly. */
 export function coverInvoice(
   plan: Plan,
   id: string,
@@ -126,7 +126,7 @@ export function coverInvoice(
   event: 'paymentApplied' | 'paymentReturned' | 'paymentRefunded' | 'paymentVoided',
 ): void {
   const row = plan.getForUpdate(invoice, id);
-  if (row === undefined) throw new Error(`There is no invoice ${id}.`);
+  if (row === undefined) throw new Error(`Invoice ${id} not found.`);
   const covered = {
     ...row,
     amountPaid: row.amountPaid.plus(paid),
@@ -136,7 +136,7 @@ export function coverInvoice(
   const { amountPaid, amountCredited, amountPending } = covered;
   const due = dueOf(covered);
   if (row.status === 'WRITTEN_OFF') {
-    // What a payment covered no longer is written off as well.
+    // An amount that a payment no longer covers is written off as well.
     const amountWrittenOff = row.amountWrittenOff.plus(due);
     plan.setSystemFields(invoice, id, { amountPaid, amountCredited, amountPending, amountWrittenOff });
     return;
@@ -149,7 +149,7 @@ export function coverInvoice(
   if (event === 'paymentApplied') invalidateLinks(plan, id, event, (other) => openDue(plan, other));
 }
 
-/** What is due on an open invoice; undefined on any other. */
+/** Returns the amount due on an open invoice; undefined for all others. */
 export function openDue(plan: Plan, id: string): Decimal | undefined {
   const row = plan.get(invoice, id);
   return row !== undefined && isOpen(row) ? dueOf(row) : undefined;
@@ -178,7 +178,7 @@ function completeNew({ values, input, privateColumns }: InvoiceChange, plan: Pla
   values.pmsRef ??= plan.find(invoice, 'pmsRef', values.invoiceNumber) === undefined ? values.invoiceNumber : null;
 }
 
-/** Only invoices that were made elsewhere are written as records; others come from drafts. */
+/** Only imported invoices are written as records; others are created from drafts. */
 function checkImport({ pmsRef, lines, status, voidReason, writeOffReason }: InvoiceChange['input']): void {
   if (typeof pmsRef !== 'string')
     throw invalidField('pmsRef', 'pmsRef is required to import an invoice. Other invoices come from approved drafts.');
@@ -238,14 +238,14 @@ function addressOf(plan: Plan, owner: Row<'Client'>): Row<'Invoice'>['billingAdd
   return (id === null ? undefined : plan.get(contactInfo, id)?.address) ?? {};
 }
 
-/** The engagement of the jobs, where they have one in common. */
+/** The engagement of the jobs, if they all have the same one. */
 function onlyEngagement(plan: Plan, jobIds: readonly string[]): string | null {
   const ids = new Set(jobIds.map((id) => plan.get(job, id)?.engagementId ?? null));
   const [id = null] = ids;
   return ids.size === 1 ? id : null;
 }
 
-/** SQL of the days since an invoice fell due on which something is still due; 0 where it is not overdue. */
+/** SQL of the days that an open invoice is overdue; 0 if it is not. */
 function openSince(row: string) {
   const [status, dueDate] = [sql.ref(`${row}.status`), sql.ref(`${row}.due_date`)];
   return sql`(case when ${status} in ('POSTED', 'PARTIALLY_PAID') then greatest(today() - ${dueDate}, 0) else 0 end)`;

@@ -1,10 +1,10 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Session } from '../../store/session.ts';
 
-/** The types whose rows keep sums, in the order of all locks. */
+/** The types whose rows store sums, in the lock order. */
 type SummingType = 'Payment' | 'Invoice' | 'Task' | 'Job' | 'Client';
 
-/** A sum that a row keeps, and that is no longer what it summarizes. */
+/** A stored sum that differs from its sources. */
 export interface Difference {
   readonly type: SummingType;
   readonly id: string;
@@ -13,20 +13,20 @@ export interface Difference {
   readonly actual: string;
 }
 
-/** Sums that a table keeps of other rows, all of which one query adds up again. */
+/** Sums of other rows that a table stores, all of which one query recalculates. */
 export interface KeptSums {
   readonly type: SummingType;
   readonly table: string;
   /** Columns by the name of the field. */
   readonly columns: Readonly<Record<string, string>>;
-  /** The `id` of each row and its sums, under the names of the columns. A row without sources may be missing. */
+  /** Query of the `id` of each row and its sums, under the names of the columns. A row without sources may be missing. */
   readonly sums: (tenantId: number) => RawBuilder<unknown>;
 }
 
-/** What counts of a payment: the database has the same function for its triggers. */
+/** The status of payments that count: the database has the same function for its triggers. */
 const counting = sql`p.status in ('COMPLETED', 'PARTIALLY_REFUNDED', 'REFUNDED')`;
 
-/** In the order of all locks. Balances of clients are sums over invoices and payments, which are sums of allocations. */
+/** In the lock order. Balances of clients are sums over invoices and payments, which are sums of allocations. */
 export const keptSums: readonly KeptSums[] = [
   {
     type: 'Payment',
@@ -104,7 +104,7 @@ export const keptSums: readonly KeptSums[] = [
   },
 ];
 
-/** The kept sums of a tenant, each compared in the statement that adds it up again: those that are not what they summarize. */
+/** Recalculates the stored sums of a tenant, and returns those that differ from their sources. */
 export async function differencesOf(session: Pick<Session, 'all'>, tenantId: number): Promise<Difference[]> {
   const differences: Difference[] = [];
   for (const { type, table, columns, sums } of keptSums) {

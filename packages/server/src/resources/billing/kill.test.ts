@@ -10,7 +10,7 @@ import { tenantNamed } from '../../operator/tenants.ts';
 import { openStore } from '../../store/store.ts';
 import type { WriteItem, WriteResult } from '../records/testing.ts';
 
-// More rounds than the suite has time for: KILL_ROUNDS=20 npx vitest run …
+// KILL_ROUNDS=20 runs more rounds than the suite has time for.
 const rounds = Number(process.env.KILL_ROUNDS ?? 2);
 const documents = 12;
 
@@ -28,7 +28,7 @@ async function apiKey(user: string): Promise<string> {
   return out.trim();
 }
 
-/** Calls of a signed-in user. @throws where the server is gone. */
+/** Calls of an authenticated user. @throws if the server is down. */
 async function signIn({ address }: TestProcess, key: string): Promise<Send> {
   const json = { 'Content-Type': 'application/json' };
   const body = JSON.stringify({ apiKey: key });
@@ -36,9 +36,9 @@ async function signIn({ address }: TestProcess, key: string): Promise<Send> {
   const { access_token: token } = (await exchanged.json()) as { access_token: string };
   const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: tenant };
   return async (method, records) => {
-    const answer = await fetch(`${address}/api/v1/records`, { method, headers, body: JSON.stringify({ records }) });
-    const result = (await answer.json()) as WriteResult;
-    if (answer.status !== 200) throw new Error(`${answer.status}: ${JSON.stringify(result)}`);
+    const response = await fetch(`${address}/api/v1/records`, { method, headers, body: JSON.stringify({ records }) });
+    const result = (await response.json()) as WriteResult;
+    if (response.status !== 200) throw new Error(`${response.status}: ${JSON.stringify(result)}`);
     return result.records;
   };
 }
@@ -50,7 +50,7 @@ async function written(send: Send, method: 'POST' | 'PUT', records: readonly obj
   return items;
 }
 
-/** Drafts in review that bill work, and posted invoices, for the payments and approvals of a round. */
+/** Creates drafts in review that bill work, and posted invoices, for the payments and approvals of a round. */
 async function prepare(send: Send, round: number) {
   const ref = (type: string, index: number) => `${type}-${round}-${index}`;
   const many = (make: (index: number) => object) => Array.from({ length: documents }, (_, index) => make(index));
@@ -103,12 +103,12 @@ async function prepare(send: Send, round: number) {
   };
 }
 
-test('the books agree after every restart of a server that is killed among approvals and payments', {
+test('the books are consistent after every restart of a server that is killed during approvals and payments', {
   timeout: 600_000 + rounds * 120_000,
 }, async () => {
   await runCli(environment, 'tenant', 'create', tenant);
   const [preparer, approver] = [await apiKey('preparer'), await apiKey('approver')];
-  /** What was answered before the process was killed. */
+  /** Writes that succeeded before the process was killed. */
   const acknowledged: Acknowledged[] = [];
   let unfinished = 0;
   for (let round = 1; round <= rounds; round++) {
@@ -137,10 +137,10 @@ test('the books agree after every restart of a server that is killed among appro
     await expectBooksAfter(acknowledged, `round ${round}`);
   }
   if (process.env.KILL_ROUNDS !== undefined)
-    console.log(`${acknowledged.length} writes were answered, and ${unfinished} were not.`);
+    console.log(`${acknowledged.length} writes succeeded, and ${unfinished} did not.`);
 });
 
-/** Opens what the killed process left, as the next one would. */
+/** Opens the database that the killed process left, like the next process would. */
 async function expectBooksAfter(acknowledged: readonly Acknowledged[], what: string): Promise<void> {
   const { DATABASE_URL: databaseUrl, DATA_DIR = '' } = environment;
   const place = databaseUrl === undefined ? { dataDir: join(DATA_DIR, 'database') } : { databaseUrl };

@@ -5,7 +5,7 @@ import { pageReader } from '../../query/read.ts';
 import { unknownClientRef } from '../clients/active-client.ts';
 import { invoice } from './invoice.ts';
 
-/** The invoices of a client on which something is due, the one that is due first at the top. */
+/** Lists the invoices of a client with an amount due, the earliest due date first. */
 export const listUnpaidInvoices: Handler<'listUnpaidInvoices'> = (context, { query }) => {
   const { clientRef, ...page } = query;
   return context.read(async (session) => {

@@ -4,8 +4,8 @@ import { changeDueRows } from '../../background/due-rows.ts';
 import { invoice, isOpen } from './invoice.ts';
 
 /**
- * Notes on invoices that they are overdue, so that subscribers hear of it. Whether one is overdue is a matter of the date; this
- * only says when the service found out, once for each invoice.
+ * Records that invoices are overdue, so that an event is sent. Whether an invoice is overdue depends on the date; this is
+ * only the time of detection, once per invoice.
  */
 export const markOverdue = defineClockTask({
   name: 'mark-overdue',

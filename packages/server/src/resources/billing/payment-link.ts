@@ -6,7 +6,7 @@ import { defineEntity } from '../../entity/entity.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 
-/** A page on which a client pays once. It is locked to what it was made for. */
+/** A link to a page on which a client pays once. It is restricted to its invoices, amount or note. */
 export const quickPaymentLink = defineEntity('QuickPaymentLink', {
   table: 'quick_payment_link',
   embeds: { clientRef: embedValue('Client', 'clientId', 'clientRef', { onChange: 'label' }) },
@@ -28,7 +28,7 @@ export const quickPaymentLink = defineEntity('QuickPaymentLink', {
   },
 });
 
-/** What the database finds a link by: looking for the token itself would show in its time how much of it is right. */
+/** The hash by which the database finds a link: a search for the token itself would leak by its timing. */
 export function hashOf(token: string): Buffer {
   return createHash('sha256').update(token).digest();
 }
@@ -39,7 +39,7 @@ export function invoiceNumberOf(row: string) {
     where i.tenant_id = ${sql.ref(`${row}.tenant_id`)} and i.id = ${sql.ref(`${row}.invoice_id`)})`;
 }
 
-/** The IDs of the links that can be paid, by the ID of an invoice that they were made for. */
+/** The IDs of the active links for an invoice, by the ID of the invoice. */
 const activeLinks: Lookup<readonly string[]> = {
   name: 'active payment links',
   async load(transaction, tenantId, invoiceIds) {
@@ -53,15 +53,15 @@ const activeLinks: Lookup<readonly string[]> = {
   },
 };
 
-/** Reads the links of several invoices at once, before each of these is changed. */
+/** Loads the links of several invoices at once, before each invoice is changed. */
 export function readLinks(plan: Plan, invoiceIds: readonly string[]): void {
   plan.together(...invoiceIds.map((id) => () => plan.lookup(activeLinks, id)));
 }
 
 /**
- * Invalidates the links that an invoice was chosen for, where what is due no longer covers their amount.
+ * Invalidates the links for an invoice if the amount due no longer covers their amount.
  *
- * @param dueOn what is due on an invoice now; undefined where nothing can be paid on it any more.
+ * @param dueOn the amount due on an invoice; undefined if it can no longer be paid.
  */
 export function invalidateLinks(
   plan: Plan,
@@ -72,7 +72,7 @@ export function invalidateLinks(
   for (const id of plan.lookup(activeLinks, invoiceId) ?? []) invalidateUncovered(plan, id, event, dueOn);
 }
 
-/** Invalidates a link that can be paid where what is due no longer covers its amount. */
+/** Invalidates an active link if the amount due no longer covers its amount. */
 export function invalidateUncovered(
   plan: Plan,
   id: string,

@@ -15,12 +15,12 @@ import { invoiceNumberOf, readLinks } from './payment-link.ts';
 type PaymentChange = PendingChange<'Payment'>;
 type PaymentRow = Row<'Payment'>;
 /** An allocation as a caller writes it. */
-type GivenAllocation = Pick<Allocation, 'invoiceId' | 'amount'>;
+type AllocationInput = Pick<Allocation, 'invoiceId' | 'amount'>;
 
-/** What callers write on a payment that exists. */
+/** Fields that callers can write on an existing payment. */
 const writableLater: ReadonlySet<string> = new Set(['status', 'refundedAmount', 'allocations', 'note', 'batchRef']);
 
-/** Money that a client paid, and where it goes. */
+/** Money that a client paid, and its allocations. */
 export const payment = defineEntity('Payment', {
   table: 'payment',
   relations: { client: one('Client', 'clientId'), allocations: manyIn('payment_allocation', 'paymentId') },
@@ -65,7 +65,7 @@ export const payment = defineEntity('Payment', {
   },
 });
 
-/** Whether a payment in this state covers invoices. */
+/** Whether a payment with this status covers invoices. */
 export function counts(status: string): boolean {
   return status === 'COMPLETED' || status === 'PARTIALLY_REFUNDED' || status === 'REFUNDED';
 }
@@ -101,13 +101,13 @@ function paymentNumber(year: string) {
   };
 }
 
-/** The invoices that the change is about, in the order of all locks: they are locked before the clients. */
+/** Locks the invoices of the change, which come before clients in the lock order. */
 function lockInvoices({ values, previous }: PaymentChange, plan: Plan): readonly Row<'Invoice'>[] {
   const ids = [...(previous?.allocations ?? []), ...values.allocations].map(({ invoiceId }) => invoiceId);
   return [...plan.getManyForUpdate(invoice, new Set(ids)).values()];
 }
 
-/** What a caller does with a payment: its result, a refund, a void, or allocations of what is unapplied. */
+/** Applies a change by a caller: a result, a refund, a void, or allocations of the unapplied amount. */
 function completeChange(change: PaymentChange, plan: Plan): void {
   const { entity, values, previous, input } = change;
   if (previous === undefined) return;
@@ -121,7 +121,7 @@ function completeChange(change: PaymentChange, plan: Plan): void {
   if (values.status === previous.status && !isRefund) applyMore(change, plan);
 }
 
-/** Takes back from what is unapplied first, then from the newest allocations. */
+/** Takes a refund from the unapplied amount first, then from the newest allocations. */
 function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
   if (previous === undefined) return;
   if (!counts(previous.status) || previous.status === 'REFUNDED')
@@ -144,7 +144,7 @@ function refund({ values, previous, input }: PaymentChange, plan: Plan): void {
   values.refundedAt = plan.now;
 }
 
-/** What a payment becomes when it gets its result, or is taken back. */
+/** The state of a payment after its result, or after it is returned. */
 function outcomeOf(
   { allocations }: PaymentRow,
   status: PaymentRow['status'],
@@ -156,7 +156,7 @@ function outcomeOf(
   return { ...returned, allocations: [], unappliedAmount: zero };
 }
 
-/** Records what a processor says of a payment. */
+/** Records the result that a processor reports. */
 export function recordResult(
   plan: Plan,
   id: string,
@@ -164,11 +164,11 @@ export function recordResult(
   event: 'paymentCompleted' | 'paymentFailed' | 'paymentReturned',
 ): void {
   const row = plan.getForUpdate(payment, id);
-  if (row === undefined) throw new Error(`There is no payment ${id}.`);
+  if (row === undefined) throw new Error(`Payment ${id} not found.`);
   plan.update(payment, id, {}, { system: { ...result, ...outcomeOf(row, result.status, plan) }, event });
 }
 
-/** Applies what is unapplied. What was allocated stays. */
+/** Allocates the unapplied amount. Existing allocations remain. */
 function applyMore(change: PaymentChange, plan: Plan): void {
   const { values, previous } = change;
   if (previous === undefined || values.allocations === previous.allocations) return;
@@ -191,9 +191,9 @@ function applyMore(change: PaymentChange, plan: Plan): void {
   values.unappliedAmount = values.amount.minus(values.refundedAmount).minus(sumOf(values.allocations));
 }
 
-/** Allocations as the payment has them, where a caller sends them again. */
-function withKnownParts(given: readonly Allocation[], known: readonly Allocation[]): readonly Allocation[] {
-  const complete = given.map((allocation) => {
+/** Allocations that a caller sends again keep their stored fields. */
+function withKnownParts(input: readonly Allocation[], known: readonly Allocation[]): readonly Allocation[] {
+  const complete = input.map((allocation) => {
     const same = known.find((one) => one.invoiceId === allocation.invoiceId && one.amount.eq(allocation.amount));
     return same ?? allocation;
   });
@@ -201,15 +201,15 @@ function withKnownParts(given: readonly Allocation[], known: readonly Allocation
   return isSame ? known : complete;
 }
 
-/** @throws Violation where an allocation is to an invoice that the payment cannot go to, or to more than it can take. */
+/** @throws Violation if an allocation is to an invoice that the payment cannot cover, or exceeds its amount due. */
 function completeAllocations(
   { values, previous }: PaymentChange,
-  given: readonly (GivenAllocation & Partial<Allocation>)[],
+  input: readonly (AllocationInput & Partial<Allocation>)[],
   plan: Plan,
 ): Allocation[] {
-  const invoices = plan.getManyForUpdate(invoice, new Set(given.map(({ invoiceId }) => invoiceId)));
+  const invoices = plan.getManyForUpdate(invoice, new Set(input.map(({ invoiceId }) => invoiceId)));
   const seen = new Set<string>();
-  const complete = given.map(({ invoiceId, amount, allocatedAt }, index): Allocation => {
+  const complete = input.map(({ invoiceId, amount, allocatedAt }, index): Allocation => {
     if (seen.has(invoiceId)) throw invalidAllocation(index, 'invoiceId', 'Another allocation has the same invoice.');
     seen.add(invoiceId);
     const target = invoices.get(invoiceId);
@@ -259,12 +259,12 @@ function invalidAllocation(index: number, field: string, detail: string): Violat
   return new Violation('VALIDATION_ERROR', detail, `/allocations/${index}/${field}`);
 }
 
-/** The invoices follow: what covered them, and what does now. */
+/** Updates the invoices that were covered before or are covered now. */
 function afterWrite({ values, previous }: PaymentChange, plan: Plan): void {
   const before = coverOf(previous);
   const after = coverOf(values);
   const event = eventOf(values.status);
-  // In the order of their IDs, as every transaction locks them.
+  // In ID order, which is the lock order.
   const ids = [...new Set([...before.keys(), ...after.keys()])].sort();
   if (event === 'paymentApplied') readLinks(plan, ids);
   for (const id of ids) {
@@ -275,7 +275,7 @@ function afterWrite({ values, previous }: PaymentChange, plan: Plan): void {
   }
 }
 
-/** What a payment covers of each invoice. */
+/** The amount that a payment covers of each invoice. */
 function coverOf(row: PaymentRow | undefined): ReadonlyMap<string, Cover> {
   if (row === undefined) return new Map();
   const part: keyof Cover | undefined =

@@ -9,7 +9,7 @@ import { billedRows, wipIdsOf } from './billed-work.ts';
 import { invoice } from './invoice.ts';
 import { reliefOf } from './relief.ts';
 
-/** Makes the invoice of an approved draft, and takes what it bills out of the work in progress. Returns the invoice's ID. */
+/** Creates the invoice of an approved draft, and relieves the billed work in progress. Returns the invoice's ID. */
 export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
   const rows = plan.getManyForUpdate(wipEntry, wipIdsOf(draft.lines));
   lockBalances(
@@ -32,7 +32,7 @@ export function postDraft(plan: Plan, draft: Row<'DraftInvoice'>): string {
       billedRows(line, rows),
     )) {
       const wip = rows.get(wipEntryId);
-      if (wip === undefined) throw new Error(`There is no work in progress ${wipEntryId}.`);
+      if (wip === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
       const amounts = {
         amount: wip.amount,
         billedAmount: wip.billedAmount.plus(billed),

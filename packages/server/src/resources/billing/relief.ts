@@ -6,22 +6,22 @@ export interface BilledRow {
   readonly outstandingAmount: Decimal;
 }
 
-/** What a line takes from a row. */
+/** The amounts that a line takes from a row. */
 export interface Relief {
   readonly wipEntryId: string;
   readonly billed: Decimal;
-  /** What is billed beyond the outstanding amount. */
+  /** The amount billed beyond the outstanding amount. */
   readonly writeUp: Decimal;
-  /** What is outstanding and given up. */
+  /** The outstanding amount that is written off. */
   readonly writeOff: Decimal;
 }
 
-/** Lines of these types bill a part where they are below the outstanding amount; others write the difference off. */
+/** Lines of these types bill a part if they are below the outstanding amount; others write off the difference. */
 const partTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS'];
 
 /**
- * What a line takes from each of its rows. The amount is shared in proportion to the outstanding amounts, in the order of the
- * ids; the last row takes the cents that are left.
+ * Calculates the amounts that a line takes from each of its rows. The amount is divided in proportion to the outstanding
+ * amounts, in the order of the IDs; the last row takes the remaining cents.
  */
 export function reliefOf(lineType: string, amount: Decimal, rows: readonly BilledRow[]): Relief[] {
   const sorted = [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));
@@ -38,7 +38,7 @@ export function reliefOf(lineType: string, amount: Decimal, rows: readonly Bille
   });
 }
 
-/** Shares of an amount in proportion to what is outstanding; the last one takes what is left. */
+/** Divides an amount in proportion to the outstanding amounts; the last share takes the rest. */
 function shareOf(amount: Decimal, outstanding: readonly Decimal[]): Decimal[] {
   const total = sum(outstanding);
   let left = amount;
@@ -52,8 +52,8 @@ function shareOf(amount: Decimal, outstanding: readonly Decimal[]): Decimal[] {
 }
 
 /**
- * Shares of a part, none of them beyond what is outstanding on its row. Rounding leaves more cents than the last row can take
- * only where there are many tiny rows; these go to the rows before it.
+ * Limits the shares of a partial billing to the outstanding amounts. Rounding leaves more cents than the last row can
+ * take only with many tiny rows; these go to the rows before it.
  */
 function withinRows(shares: readonly Decimal[], outstanding: readonly Decimal[]): Decimal[] {
   let excess = zero;
@@ -78,7 +78,7 @@ function isBetween(value: Decimal, one: Decimal, other: Decimal): boolean {
   return value.gte(low) && value.lte(high);
 }
 
-/** Of two bounds, the one that a value beyond them is nearer to. */
+/** Returns the bound that is closer to a value outside of both. */
 function nearer(value: Decimal, one: Decimal, other: Decimal): Decimal {
   const [low, high] = one.lt(other) ? [one, other] : [other, one];
   return value.lt(low) ? low : high;

@@ -1,4 +1,7 @@
-/** How many statements the writes of billing take, whatever the number of rows: a regression shows without a timer. */
+/**
+ * Counts the statements of billing writes, which must not depend on the number of rows. This detects regressions without
+ * timing.
+ */
 import { expect, test } from 'vitest';
 import { testService } from '../../../test/service.ts';
 import { statementsOf } from '../../../test/statements.ts';
@@ -8,26 +11,26 @@ import { firm } from './testing.ts';
 
 const service = await testService();
 const { approver, approving, client, draftOf, jobId, pay, preparer, records, staffId } = await firm(service);
-let made = 0;
+let created = 0;
 
 const times = <Value>(count: number, create: () => Value): Value[] => Array.from({ length: count }, create);
 
-/** A write to a few rows and one to many. Both run after another one, which has read what is read once. */
+/** Compares a write of a few rows with one of many. Both run after another one, which has loaded all cached data. */
 async function compare(write: (count: number) => Promise<() => Promise<unknown>>): Promise<void> {
   await (await write(2))();
   const few = await statementsOf(await write(2));
   const many = await statementsOf(await write(40));
-  // Events that are sent meanwhile add a few statements of their own; one for each row would add 38.
+  // Events that are sent meanwhile add a few statements; one per row would add 38.
   expect(many.length - few.length, many.join('\n')).toBeLessThan(10);
 }
 
-test('a payment on many invoices takes as many statements as one on a few', async () => {
+test('a payment of many invoices takes as many statements as one of a few', async () => {
   const dates = { invoiceDate: '2026-01-31', dueDate: '2026-03-02' };
   const line = { lineType: 'OTHER', description: 'Work', quantity: '1', unitAmount: '95.00', taxable: false };
   await compare(async (count) => {
     const invoices = await records.upsert(
       times(count, () => {
-        const attributes = { pmsRef: `import-${++made}`, clientId: client.id, ...dates, lines: [line] };
+        const attributes = { pmsRef: `import-${++created}`, clientId: client.id, ...dates, lines: [line] };
         return { type: 'Invoice', attributes };
       }),
     );
@@ -36,7 +39,7 @@ test('a payment on many invoices takes as many statements as one on a few', asyn
   });
 });
 
-test('the approval of a draft with many lines takes as many statements as of one with a few', async () => {
+test('the approval of a draft with many lines takes as many statements as with a few', async () => {
   const row = { wipType: 'FIXED_FEE', clientId: client.id, jobId, workDate: '2026-01-05', amount: '95.00' };
   await compare(async (count) => {
     const rows = await records.upsert(times(count, () => ({ type: 'WipEntry', attributes: row })));
@@ -49,7 +52,7 @@ test('the approval of a draft with many lines takes as many statements as of one
 
 test('the approval of many time entries takes as many statements as of a few', async () => {
   await compare(async (count) => {
-    const refs = times(count, () => `entry-${++made}`);
+    const refs = times(count, () => `entry-${++created}`);
     const attributes = { staffId, jobId, hours: '0.10', isBillable: true, status: 'SUBMITTED', workDate: '2026-01-05' };
     await timeOf(preparer).entries(refs.map((systemRef) => ({ type: 'TimeEntry', systemRef, attributes })));
     const approvals = refs.map((systemRef) => ({ type: 'TimeEntry', systemRef, attributes: { status: 'APPROVED' } }));

@@ -4,7 +4,7 @@ import { recordsOf, type WriteItem, type WriteResult } from '../records/testing.
 
 type Schemas = components['schemas'];
 
-/** A firm with a client, an open job and somebody who works on it, and short names for the calls of this room. */
+/** Creates a firm with a client, an open job and a staff member, and functions for billing operations. */
 export async function firm(service: TestService) {
   const approver = await service.signIn({ roles: ['API_ADMIN'] });
   const preparer = await service.signIn({ roles: ['API_ADMIN', 'CLNT_R'] });
@@ -61,7 +61,7 @@ export async function firm(service: TestService) {
     staffId: staff.body.id,
     newClient,
     newJob,
-    /** Approved time, and the work in progress that came of it. */
+    /** Creates approved time, and returns the resulting work in progress. */
     async workFor(hours: string, job = jobId, workDate = '2026-01-05'): Promise<string> {
       const systemRef = `time-${++entries}`;
       const attributes = { staffId: staff.body.id, jobId: job, workDate, hours, isBillable: true };
@@ -69,7 +69,7 @@ export async function firm(service: TestService) {
       const entry = await writeEntry(approver, { type: 'TimeEntry', systemRef, attributes: { status: 'APPROVED' } });
       return String(entry.attributes?.wipId);
     },
-    /** A draft of lines, each of which bills work in progress at an amount. */
+    /** Creates a draft with lines that bill work in progress at an amount. */
     draftOf(lines: readonly Partial<Schemas['InvoiceLineInput']>[], more: object = {}) {
       return records.make('DraftInvoice', {
         clientId: client.id,
@@ -87,7 +87,7 @@ export async function firm(service: TestService) {
         ...more,
       });
     },
-    /** Sends a draft into review and approves it; the ID of the invoice. */
+    /** Sends a draft into review, approves it, and returns the ID of the invoice. */
     async post(draft: Pick<WriteItem, 'systemRef'>): Promise<string> {
       const [sent] = await records.update([
         { type: 'DraftInvoice', systemRef: draft.systemRef, attributes: { status: 'IN_REVIEW' } },

@@ -1,4 +1,7 @@
-/** Every state of time and billing, and every other state that a caller asks for, through the API, against the contract. */
+/**
+ * Tests every state of time and billing with every state that a caller can request, through the API, against the
+ * contract.
+ */
 import { sql } from 'kysely';
 import { describe, expect, test } from 'vitest';
 import { testService } from '../../../test/service.ts';
@@ -17,8 +20,8 @@ const owner = await newClient();
 await codes([
   { type: 'ExpenseCode', systemRef: 'COURIER', attributes: { code: 'COURIER', name: 'Courier', isBillable: true } },
 ]);
-let made = 0;
-const newRef = () => `row-${++made}`;
+let created = 0;
+const newRef = () => `row-${++created}`;
 
 /** How a caller writes an entity, and how a row of it gets into each of its states. Returns the row's systemRef. */
 interface Subject {
@@ -29,7 +32,7 @@ interface Subject {
   readonly rows: Readonly<Record<string, () => Promise<string>>>;
 }
 
-/** What goes with a state that is asked for. */
+/** Fields that must be sent with a status. */
 const sentWith: Readonly<Record<string, Readonly<Record<string, object>>>> = {
   TimeEntry: { REJECTED: { rejectionReason: 'Twice' } },
   ExpenseEntry: { REJECTED: { rejectionReason: 'Twice' } },
@@ -52,7 +55,7 @@ async function move(subject: Subject, row: Promise<string>, ...states: string[])
 function entrySubject(type: 'TimeEntry' | 'ExpenseEntry'): Subject {
   const create = async (status: string) => {
     const [day, systemRef] = [
-      `2026-${String((made % 12) + 1).padStart(2, '0')}-${String((made % 28) + 1).padStart(2, '0')}`,
+      `2026-${String((created % 12) + 1).padStart(2, '0')}-${String((created % 28) + 1).padStart(2, '0')}`,
       newRef(),
     ];
     const attributes =
@@ -147,7 +150,7 @@ const payments: Subject = {
     REFUNDED: () => move(payments, newPayment('CHECK').then(done), 'REFUNDED'),
     async RETURNED() {
       const row = await newPayment('CHECK');
-      // A return is the processor's word.
+      // Only the processor returns payments.
       await asOperator(service.service, service.tenant, 'test', (unit) =>
         unit.plan((plan) => {
           plan.getForUpdate(payment, row.id);
@@ -159,9 +162,9 @@ const payments: Subject = {
   },
 };
 
-/** States in which no row stays: it leaves them in the transaction in which it gets there. */
+/** States in which no row remains: the transaction that reaches them also leaves them. */
 const passing: readonly string[] = ['DraftInvoice APPROVED', 'DraftInvoice DELETED'];
-/** Where a row is once it got to a state: an approval posts the draft at once. */
+/** The final state after a transition: an approval posts the draft at once. */
 const arrivesAt: Readonly<Record<string, string>> = { 'DraftInvoice APPROVED': 'POSTED' };
 
 describe.each([entrySubject('TimeEntry'), entrySubject('ExpenseEntry'), drafts, invoices, payments])(
@@ -183,20 +186,23 @@ describe.each([entrySubject('TimeEntry'), entrySubject('ExpenseEntry'), drafts, 
     });
 
     test.each(Object.entries(rows))(
-      'goes from %s only to the states that the contract declares',
+      'allows transitions from %s only to the states that the contract declares',
       async (from, make) => {
         for (const to of states.filter((state) => state !== from)) {
           const systemRef = await make();
           const result = await write(systemRef, { status: to, ...sentWith[type]?.[to] });
-          const what = `${from} to ${to}`;
+          const transition = `${from} to ${to}`;
           if (isOpen(from, to)) {
-            expect(result, what).toMatchObject({ status: 'UPDATED', error: null });
-            expect(Object(result.attributes).status, what).toBe(arrivesAt[`${type} ${to}`] ?? to);
+            expect(result, transition).toMatchObject({ status: 'UPDATED', error: null });
+            expect(Object(result.attributes).status, transition).toBe(arrivesAt[`${type} ${to}`] ?? to);
             continue;
           }
-          expect(result, what).toMatchObject({ status: 'FAILED', error: { code: 'INVALID_STATE' } });
+          expect(result, transition).toMatchObject({ status: 'FAILED', error: { code: 'INVALID_STATE' } });
           // Nothing has changed.
-          expect(await write(systemRef, {}), what).toMatchObject({ status: 'UNCHANGED', attributes: { status: from } });
+          expect(await write(systemRef, {}), transition).toMatchObject({
+            status: 'UNCHANGED',
+            attributes: { status: from },
+          });
         }
       },
     );
@@ -205,7 +211,7 @@ describe.each([entrySubject('TimeEntry'), entrySubject('ExpenseEntry'), drafts, 
 
 describe('deleteRecords', () => {
   test.each(Object.entries(drafts.rows))(
-    'deletes a DraftInvoice that is %s only if the contract says so',
+    'deletes a DraftInvoice that is %s only if the contract allows it',
     async (from, make) => {
       const [systemRef, isOpen] = [await make(), from === 'DRAFT' || from === 'REJECTED'];
       const result = only(await approving.remove([{ type: 'DraftInvoice', systemRef }]));
@@ -215,7 +221,7 @@ describe('deleteRecords', () => {
     },
   );
 
-  test('cancels a payment link that is ACTIVE, and no other', async () => {
+  test('only cancels a payment link that is ACTIVE', async () => {
     const link = async () => {
       const { body } = await preparer.call<{ systemRef: string }>('POST', '/api/v1/clients/v1/link/payment', {
         clientRef: client.ref,
@@ -237,12 +243,12 @@ describe('deleteRecords', () => {
   });
 });
 
-test('updateRecords › the status of work in progress follows from what happens to it, and cannot be written', async () => {
+test('updateRecords › the status of work in progress follows from billing, and cannot be written', async () => {
   const row = { wipType: 'FIXED_FEE', clientId: client.id, jobId, workDate: '2026-01-06', amount: '10.00' };
   const { systemRef } = await records.make('WipEntry', row);
-  const answer = await preparer.call('PUT', '/api/v1/records', {
+  const response = await preparer.call('PUT', '/api/v1/records', {
     records: [{ type: 'WipEntry', systemRef, attributes: { status: 'BILLED' } }],
   });
-  expect(JSON.stringify(answer.body)).toContain('/records/0/attributes/status');
-  expect(JSON.stringify(answer.body)).toMatch(/VALIDATION_ERROR|READ_ONLY|UNKNOWN_PROPERTY/);
+  expect(JSON.stringify(response.body)).toContain('/records/0/attributes/status');
+  expect(JSON.stringify(response.body)).toMatch(/VALIDATION_ERROR|READ_ONLY|UNKNOWN_PROPERTY/);
 });

@@ -7,7 +7,7 @@ import { outstandingOf } from '../time/outstanding.ts';
 import { wipEntry } from '../time/wip-entry.ts';
 import { lockBalances } from './balances.ts';
 
-/** What an invoice took from a row of work in progress, in decimal text. */
+/** The amounts that an invoice took from a row of work in progress, as decimal text. */
 interface StoredRelief {
   readonly invoiceId: string;
   readonly wipEntryId: string;
@@ -35,10 +35,10 @@ const reliefOfInvoices: Lookup<readonly StoredRelief[]> = {
 };
 
 /**
- * Gives back what a voided invoice took from the work in progress. What was written off as a whole since then stays written
- * off: the write-off grows by what is outstanding again.
+ * Restores the work in progress that a voided invoice relieved. Rows that were written off since then remain written off:
+ * the write-off grows by the restored amount.
  *
- * @throws Violation `INVALID_STATE` where a draft invoice holds a row.
+ * @throws Violation `INVALID_STATE` if a draft invoice reserves a row.
  */
 export function returnWork(plan: Plan, invoiceId: string): void {
   const reliefs = plan.lookup(reliefOfInvoices, invoiceId) ?? [];
@@ -53,7 +53,7 @@ export function returnWork(plan: Plan, invoiceId: string): void {
   );
   for (const { wipEntryId, billed, writeUp, writeOff, otherInvoiceId } of reliefs) {
     const row = rows.get(wipEntryId);
-    if (row === undefined) throw new Error(`There is no work in progress ${wipEntryId}.`);
+    if (row === undefined) throw new Error(`Work in progress ${wipEntryId} not found.`);
     if (row.status === 'IN_DRAFT')
       throw new Violation(
         'INVALID_STATE',

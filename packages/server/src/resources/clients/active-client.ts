@@ -4,26 +4,26 @@ import { Violation } from '../../entity/violation.ts';
 import { Problem } from '../../http/problem.ts';
 import { client } from './client.ts';
 
-/** A client as requests name it: by exactly one of the two. */
+/** The client of a request, identified by exactly one of the two. */
 export interface ClientName {
   readonly clientId?: string;
   readonly clientRef?: string;
 }
 
-/** The problem of a call for a client that does not exist. */
+/** Creates the problem of a request for a client that does not exist. */
 export function unknownClientRef(clientRef: string, place: 'query' | 'body'): Problem {
   return new Problem('NOT_FOUND', `No client in your tenant has the clientRef ${clientRef}.`, {
     errors: [{ in: place, pointer: '/clientRef', code: 'NOT_FOUND', detail: 'No client has this clientRef.' }],
   });
 }
 
-/** @throws Problem `NOT_FOUND` where a request names a client by a `clientRef` that does not exist. */
+/** @throws Problem `NOT_FOUND` if the request contains a `clientRef` that does not exist. */
 export function checkClientRef(plan: Plan, { clientRef }: ClientName): void {
   if (clientRef !== undefined && plan.find(client, 'clientRef', clientRef) === undefined)
     throw unknownClientRef(clientRef, 'body');
 }
 
-/** The active client that a request names. @throws Violation `REFERENCE_NOT_FOUND` */
+/** Returns the active client of a request. @throws Violation `REFERENCE_NOT_FOUND` */
 export function activeClient(plan: Plan, { clientId, clientRef }: ClientName): Row<'Client'> {
   const key = clientId === undefined ? 'clientRef' : 'id';
   const found = plan.find(client, key, clientId ?? clientRef ?? '');

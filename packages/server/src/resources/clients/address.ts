@@ -5,16 +5,16 @@ import { propertiesOf } from '../../contract/fields.ts';
 
 type Address = components['schemas']['Address'];
 
-/** An address without a single part, in the contract's order. */
+/** An address with all parts null, in the contract's order. */
 const empty = Object.fromEntries(Object.keys(propertiesOf(schemaOf('Address'))).map((part) => [part, null]));
 
-/** An address with all of its parts: one that is left out is null, and states are abbreviated. */
+/** Completes an address: missing parts are null, and states are abbreviated. */
 export function completeAddress(address: Address): Address {
   const complete: Address = { ...empty, ...address };
   return { ...complete, state: abbreviatedState(complete.country, complete.state) ?? null };
 }
 
-/** Names of US states and Canadian provinces become their abbreviations; other countries keep what was written. */
+/** Abbreviates names of US states and Canadian provinces; values of other countries are unchanged. */
 export function abbreviatedState<Text extends string | null | undefined>(
   country: string | null | undefined,
   state: Text,
@@ -28,7 +28,7 @@ export function abbreviatedState<Text extends string | null | undefined>(
   return found?.short ?? state;
 }
 
-/** A name without case and accents: Québec is Quebec. */
+/** Normalizes a name without case and accents: Québec becomes quebec. */
 function withoutAccents(name: string): string {
   return name.trim().normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase();
 }

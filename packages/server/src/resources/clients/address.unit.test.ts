@@ -15,7 +15,7 @@ test.each([
   ['CA', 'Prince Edward Island', 'PE'],
   ['CA', 'Yukon', 'YT'],
   ['CA', 'ON', 'ON'],
-  // Nothing is guessed.
+  // Other values are unchanged.
   ['US', 'Quebec', 'Quebec'],
   ['US', 'Nowhere', 'Nowhere'],
   ['DE', 'California', 'California'],

@@ -9,10 +9,10 @@ import type { PendingChange } from '../../entity/rules.ts';
 import { invalidField, Violation } from '../../entity/violation.ts';
 import { clientType, org } from './reference-data.ts';
 
-/** Days after the invoice, where neither the client nor its type says otherwise. */
+/** Days after the invoice, if neither the client nor its type specifies them. */
 const standardPaymentTerms = 30;
 
-/** A party that the firm works for. */
+/** A client of the firm. */
 export const client: Entity<'Client'> = defineEntity('Client', {
   table: 'client',
   relations: {
@@ -42,7 +42,7 @@ export const client: Entity<'Client'> = defineEntity('Client', {
   },
 });
 
-/** Whether there are rows that the balances of a client add up, in its currency. */
+/** Whether the balances of a client include any rows, which are in its currency. */
 const clientsWithMoney: Lookup<boolean> = {
   name: 'clients with money',
   async load(transaction, tenantId, ids) {
@@ -56,7 +56,7 @@ const clientsWithMoney: Lookup<boolean> = {
   },
 };
 
-/** SQL of what is past its due date today. The other balances are kept with the client, in its currency. */
+/** SQL of the amount that is overdue today. The other balances are stored with the client, in its currency. */
 function overdueBalance(row: string) {
   return sql`(select coalesce(sum(i.amount_due), 0)::numeric(16, 2) from invoice i
     where i.tenant_id = ${sql.ref(`${row}.tenant_id`)} and i.client_id = ${sql.ref(`${row}.id`)}
@@ -82,7 +82,7 @@ function complete(change: PendingChange<'Client'>, plan: Plan): void {
   values.paymentTermsDays ??= paymentTermsOf(plan, values.clientTypeId);
 }
 
-/** `clientRef` and `pmsRef` are two names of one value; a new client without either gets the next number. */
+/** `clientRef` and `pmsRef` are two names for one value; a new client without either gets the next number. */
 function completeReference({ values, input, previous }: PendingChange<'Client'>, plan: Plan): void {
   const { clientRef, pmsRef } = input;
   if (clientRef !== undefined && pmsRef !== undefined && clientRef !== pmsRef)
@@ -115,7 +115,7 @@ function encryptTaxId({ input, values, privateColumns }: PendingChange<'Client'>
   values.taxIdLast4 = taxId === null ? null : taxId.slice(-4);
 }
 
-/** Bytes as PostgreSQL reads them from text. */
+/** Formats bytes as text for PostgreSQL. */
 function hex(bytes: Buffer): string {
   return `\\x${bytes.toString('hex')}`;
 }

@@ -7,10 +7,10 @@ import { invalidField } from '../../entity/violation.ts';
 import { completeAddress } from './address.ts';
 import { client } from './client.ts';
 
-/** The fields of a client that name its contact info of a kind. */
+/** The fields of a client that refer to its contact info of a kind. */
 const namedByClient = { PRIMARY: 'clientContactInfoId', BILLING: 'billingAddressId' } as const;
 
-/** How a client, a contact or an office is reached; one of a kind for each. */
+/** The contact details of a client, a contact or an office; one per kind. */
 export const contactInfo = defineEntity('ContactInfo', {
   table: 'contact_info',
   spread: ['address'],
@@ -40,7 +40,7 @@ function ownerEntity({ values }: PendingChange<'ContactInfo'>): AnyEntity {
   return entityNamed({ CLIENT: 'Client', CONTACT: 'Contact', OFFICE: 'Office' }[values.ownerType]);
 }
 
-/** A client names its own contact info and its billing address. */
+/** Sets the client's references to its contact info and billing address. */
 function nameInfoOfClient({ id, values, previous }: PendingChange<'ContactInfo'>, plan: Plan): void {
   if (values.ownerType !== 'CLIENT') return;
   const names: Record<string, string | null> = {};

@@ -41,7 +41,7 @@ function onboard(plan: Plan, body: Body) {
     const input = body[property];
     return input === undefined ? [] : [{ role, ...plan.at(`/${property}`, () => findOrCreateContact(plan, input)) }];
   });
-  // One person may fill several roles, on one link.
+  // One person can have several roles, on one link.
   for (const [contactId, group] of Map.groupBy(contacts, (one) => one.contactId))
     plan.create(contactClient, { contactId, clientId, roles: group.map((one) => one.role) });
   return { clientId, clientRef: row.clientRef, clientContactInfoId, billingAddressId, contacts };
@@ -52,7 +52,7 @@ function addInfo(plan: Plan, clientId: string, kind: 'PRIMARY' | 'BILLING', addr
   return plan.at(pointer, () => plan.create(contactInfo, input).row.id);
 }
 
-/** The contact with the given `pmsRef`, the one with the same email address, or a new one. */
+/** Returns the contact with the provided `pmsRef`, the one with the same email address, or a new one. */
 function findOrCreateContact(plan: Plan, input: ContactInput): { contactId: string; created: boolean } {
   if (input.pmsRef !== undefined) {
     const known = plan.find(contact, 'pmsRef', input.pmsRef);

@@ -23,7 +23,7 @@ const rows = <T = Row>(query: ReturnType<typeof sql>) =>
 const list = async (name: string) =>
   (await call<{ data: Row[] }>('POST', `/gql/v1/${name}`, { pageSize: 1000 })).body.data;
 
-/** How many rows there are of all that an onboarding writes. */
+/** Counts the rows of all tables that an onboarding writes. */
 async function counts(): Promise<Row> {
   const tables = ['client', 'contact', 'contact_client', 'contact_info', 'audit_log', 'outbox_event'];
   const [counted] = await rows(
@@ -34,8 +34,8 @@ async function counts(): Promise<Row> {
   return counted ?? {};
 }
 
-describe('a client is onboarded whole', () => {
-  test('with its addresses, contacts and links', async () => {
+describe('onboardClient', () => {
+  test('creates a client with its addresses, contacts and links', async () => {
     const { status, body, headers } = await onboard({
       name: 'Whole',
       address: { line1: '1 Pier', country: 'US', state: 'California' },
@@ -85,7 +85,7 @@ describe('a client is onboarded whole', () => {
     ]);
   });
 
-  test('or not at all: a failure at the last step leaves nothing, neither audit nor event', async () => {
+  test('writes nothing if the last step fails, neither audit rows nor events', async () => {
     await onboard({ name: 'Taken', clientRef: 'TAKEN' });
     const before = await counts();
     const people = { preferredContact: { lastName: 'A' }, billingContact: { lastName: 'B' } };
@@ -97,7 +97,7 @@ describe('a client is onboarded whole', () => {
       { ...people, fiscalYearEndMonth: 2, fiscalYearEndDay: 30 },
     ];
     for (const body of late) expect((await onboard(body)).status).toBeGreaterThanOrEqual(400);
-    // Nor where the database itself fails at the very end.
+    // Neither if the database itself fails at the end.
     await store.system(async (transaction) => {
       await transaction.all(
         sql`create function doom() returns trigger language plpgsql as 'begin raise exception ''doomed''; end'`,
@@ -120,16 +120,16 @@ describe('a client is onboarded whole', () => {
     [{ outstandingBalance: '1.00' }, 400, 'VALIDATION_ERROR', '/outstandingBalance'],
     [{ taxIdLast4: '1234' }, 400, 'VALIDATION_ERROR', '/taxIdLast4'],
     [{ address: { state: 'CA', zip: '1' } }, 400, 'VALIDATION_ERROR', '/address/zip'],
-  ] as const)('and what is wrong is told with its place: %j', async (body, status, code, pointer) => {
-    const answer = await onboard(body);
-    expect(answer).toMatchObject({ status, body: { code } });
-    const { errors = [] } = answer.body as unknown as { errors?: { pointer: string }[] };
+  ] as const)('reports an error with its pointer: %j', async (body, status, code, pointer) => {
+    const response = await onboard(body);
+    expect(response).toMatchObject({ status, body: { code } });
+    const { errors = [] } = response.body as unknown as { errors?: { pointer: string }[] };
     if (pointer !== undefined) expect(errors.map((error) => error.pointer)).toContain(pointer);
   });
 });
 
-describe('the contacts of a new client', () => {
-  test('may be one person in three roles, on one link', async () => {
+describe('onboardClient › the contacts of a new client', () => {
+  test('can be one person in three roles, on one link', async () => {
     const person = { lastName: 'Thrice', email: 'thrice@x.example' };
     const { body } = await onboard({ preferredContact: person, billingContact: person, secondaryContact: person });
     expect(new Set(body.contacts.map((contact) => contact.contactId)).size).toBe(1);
@@ -146,7 +146,7 @@ describe('the contacts of a new client', () => {
     });
   });
 
-  test('are found by pmsRef, then by e-mail whatever its case, else made', async () => {
+  test('are found by pmsRef, then by email address in any case, and otherwise created', async () => {
     const first = (await onboard({ preferredContact: { lastName: 'Known', email: 'known@x.example' } })).body
       .contacts[0];
     const other = (await onboard({ preferredContact: { lastName: 'Other', email: 'other@x.example' } })).body
@@ -160,7 +160,7 @@ describe('the contacts of a new client', () => {
     });
     expect(await found({ email: 'OTHER@X.Example' })).toMatchObject({ contactId: other?.contactId, created: false });
     expect(await found({ lastName: 'Known', email: 'other2@x.example' })).toMatchObject({ created: true });
-    // What is found is linked, not changed.
+    // An existing contact is linked, not changed.
     expect(await read('contact', other?.contactId ?? '')).toMatchObject({
       lastName: 'Other',
       email: 'other@x.example',
@@ -168,30 +168,30 @@ describe('the contacts of a new client', () => {
   });
 });
 
-describe('a reference', () => {
-  test('is one value under two names, and made where it is left out', async () => {
-    const given = await Promise.all([
+describe('onboardClient › a clientRef', () => {
+  test('is one value under two names, and is generated if it is omitted', async () => {
+    const provided = await Promise.all([
       onboard({ clientRef: 'R-1' }),
       onboard({ pmsRef: 'R-2' }),
       onboard({ clientRef: 'R-3', pmsRef: 'R-3' }),
     ]);
-    for (const { body } of given)
+    for (const { body } of provided)
       expect(await read('client', body.clientId)).toMatchObject({ clientRef: body.clientRef, pmsRef: body.clientRef });
-    expect(given.map(({ body }) => body.clientRef)).toEqual(['R-1', 'R-2', 'R-3']);
+    expect(provided.map(({ body }) => body.clientRef)).toEqual(['R-1', 'R-2', 'R-3']);
     expect((await onboard({})).body.clientRef).toMatch(/^C-\d{5}$/);
   });
 
-  test('that is made passes over those that are taken', async () => {
+  test('that is generated skips existing ones', async () => {
     const last = Number((await onboard({})).body.clientRef.slice(2));
     const taken = [1, 2, 4].map((step) => `C-${String(last + step).padStart(5, '0')}`);
     for (const clientRef of taken) expect(await onboard({ clientRef })).toMatchObject({ status: 201 });
-    const made = [(await onboard({})).body.clientRef, (await onboard({})).body.clientRef];
-    expect(made).toEqual([3, 5].map((step) => `C-${String(last + step).padStart(5, '0')}`));
+    const generated = [(await onboard({})).body.clientRef, (await onboard({})).body.clientRef];
+    expect(generated).toEqual([3, 5].map((step) => `C-${String(last + step).padStart(5, '0')}`));
   });
 });
 
-describe('a tax id', () => {
-  test('is stored encrypted, and its end alone is shown', async () => {
+describe('onboardClient › a tax ID', () => {
+  test('is stored encrypted, and responses only include its end', async () => {
     const { body } = await onboard({ taxId: '98-7654321' });
     const client = await read('client', body.clientId);
     expect(client.taxIdLast4).toBe('4321');
@@ -206,7 +206,7 @@ describe('a tax id', () => {
     expect(JSON.stringify(trace)).not.toContain('7654321');
   });
 
-  test('is sealed anew each time, so that equal ones do not look equal', async () => {
+  test('is encrypted with a new nonce each time, so that equal tax IDs have different ciphertexts', async () => {
     await onboard({ name: 'Sealed', taxId: '11-1111111' });
     await onboard({ name: 'Sealed', taxId: '11-1111111' });
     const sealed = await rows<{ sealed: string }>(
@@ -215,13 +215,13 @@ describe('a tax id', () => {
     expect(new Set(sealed.map((row) => row.sealed)).size).toBe(2);
   });
 
-  test('is none where it is null', async () => {
+  test('is absent if it is null', async () => {
     const { body } = await onboard({ taxId: null });
     expect(await read('client', body.clientId)).toMatchObject({ taxIdLast4: null });
   });
 });
 
-test('what a client is not given, its type and its org give', async () => {
+test('onboardClient › omitted fields get the defaults of the client type and the org', async () => {
   const { row: type } = await asOperator(service, tenant, 'test', (unit) =>
     unit.plan((plan) => plan.create(clientType, { name: 'Quick', code: 'Q', defaultPaymentTermsDays: 7 })),
   );

@@ -1,4 +1,4 @@
-/** The package has no types of its own. */
+/** The package has no type declarations. */
 declare module 'provinces' {
   const provinces: readonly { readonly name: string; readonly country: string; readonly short?: string }[];
   export default provinces;

@@ -10,7 +10,7 @@ const withParent = (type: string, systemRef: string, field: string, parent: stri
   attributes: { [field]: { systemRef: parent } },
 });
 
-/** Rows of a type, each below the one before. */
+/** Creates rows of a type, each a child of the previous one. */
 async function chain(type: string, field: string, names: readonly string[], more: (name: string) => object) {
   for (const [index, name] of names.entries()) {
     const parent = index === 0 ? {} : { [field]: { systemRef: names[index - 1] } };
@@ -41,7 +41,7 @@ describe.each([
     expect([freed?.status, moved?.status]).toEqual(['UPDATED', 'UPDATED']);
   });
 
-  test('cannot become so by two calls at the same time', async () => {
+  test('cannot become so by two concurrent calls', async () => {
     const [one, other] = [`${type} one`, `${type} other`];
     for (const name of [one, other]) await records.make(type, { name, ...more(name) }, name);
     const results = await Promise.all([
@@ -51,7 +51,7 @@ describe.each([
     expect(results.map((result) => only(result).status).sort()).toEqual(['FAILED', 'UPDATED']);
   });
 
-  test('cannot be nested without end', async () => {
+  test('cannot be nested without limit', async () => {
     const names = Array.from({ length: 51 }, (_, index) => `${type} level ${index}`);
     await chain(type, field, names, more);
     await records.make(type, { name: `${type} under all`, ...more(`${type} under all`) }, `${type} under all`);
@@ -85,9 +85,9 @@ describe('codes that are not assigned', () => {
   });
 });
 
-test('every API user reads reference lists, also as records', async () => {
-  const nobody = await service.signIn({ roles: [] });
-  expect((await nobody.call('POST', '/gql/v1/departments', {})).status).toBe(200);
+test('every API user can read reference lists, also as records', async () => {
+  const withoutRoles = await service.signIn({ roles: [] });
+  expect((await withoutRoles.call('POST', '/gql/v1/departments', {})).status).toBe(200);
   const reader = await service.signIn({ roles: ['RECORD_R'] });
   expect((await reader.call('POST', '/api/v1/records/batch/Department', {})).status).toBe(200);
   expect((await reader.call('POST', '/api/v1/records/batch/Client', {})).status).toBe(403);

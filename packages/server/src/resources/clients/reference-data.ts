@@ -2,7 +2,7 @@ import { checkAncestors } from '../../entity/ancestors.ts';
 import { defineEntity, type Entity } from '../../entity/entity.ts';
 import { abbreviatedState, completeAddress } from './address.ts';
 
-/** The lists that classify clients and the firm. They have few rules: the database checks uniqueness and ranges. */
+/** Lists that classify clients and the firm. They have few rules: the database checks uniqueness and ranges. */
 
 export const org = defineEntity('Org', { table: 'org' });
 

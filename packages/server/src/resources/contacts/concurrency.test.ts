@@ -28,20 +28,20 @@ const many = <T>(count: number, work: (index: number) => Promise<T>) =>
 const rows = <T>(query: ReturnType<typeof sql>) =>
   store.read(tenant.id, (session) => session.all(query)) as Promise<T[]>;
 
-test('of onboardings with one clientRef at once, one wins and the others hear of it', async () => {
-  const answers = await many(6, () => onboard({ clientRef: 'RACE' }));
-  expect(answers.map((answer) => answer.status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
-  for (const { status, body } of answers) if (status === 409) expect(body.code).toBe('DUPLICATE_REF');
+test('of concurrent onboardings with one clientRef, one succeeds and the others are rejected', async () => {
+  const responses = await many(6, () => onboard({ clientRef: 'RACE' }));
+  expect(responses.map((response) => response.status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
+  for (const { status, body } of responses) if (status === 409) expect(body.code).toBe('DUPLICATE_REF');
   expect(await rows(sql`select 1 from client where client_ref = 'RACE'`)).toHaveLength(1);
 });
 
-test('references that are made at once are all different', async () => {
-  const made = await many(12, () => onboard({ preferredContact: { lastName: 'Same' } }));
-  expect(new Set(made.map((answer) => answer.body.clientRef)).size).toBe(12);
-  expect(made.every((answer) => answer.status === 201)).toBe(true);
+test('references that are generated concurrently are all different', async () => {
+  const created = await many(12, () => onboard({ preferredContact: { lastName: 'Same' } }));
+  expect(new Set(created.map((response) => response.body.clientRef)).size).toBe(12);
+  expect(created.every((response) => response.status === 201)).toBe(true);
 });
 
-test('changes of one contact at once are all kept, and each raises its version', async () => {
+test('concurrent changes of one contact are all stored, and each increments its version', async () => {
   const { succeeded } = await upsert({ lastName: 'Contended' });
   const { id = '', pmsRef } = succeeded[0] ?? {};
   const fields = ['firstName', 'middleName', 'salutation', 'title'];
@@ -54,14 +54,14 @@ test('changes of one contact at once are all kept, and each raises its version',
     sql`select sequence from outbox_event where entity_id = ${id} order by sequence`,
   );
   expect(sequences.map((event) => Number(event.sequence))).toEqual(Array.from({ length: 13 }, (_, index) => index + 1));
-  // Each saw what the one before it had written.
+  // Each one was based on the result of the previous one.
   const audit = await rows<{ before: Row | null; after: Row }>(
     sql`select before, after from audit_log where entity_id = ${id} order by (after ->> 'version')::integer`,
   );
   for (const [index, { before }] of audit.entries()) if (index > 0) expect(before).toEqual(audit[index - 1]?.after);
 });
 
-test('clients that are linked at once are all told of, each change with what was there before it', async () => {
+test('clients that are linked concurrently are all sent as events, each with the state before it', async () => {
   const clients = await many(6, () => onboard({}));
   const { succeeded } = await upsert({ lastName: 'Networker' });
   const { id = '', pmsRef } = succeeded[0] ?? {};
@@ -74,35 +74,35 @@ test('clients that are linked at once are all told of, each change with what was
   expect((await contact(id)).clients).toEqual(audit.at(-1)?.after.clients);
 });
 
-test('a role of a client goes to one contact, however many ask for it at once', async () => {
+test('a role of a client goes to one contact, however many requests compete for it', async () => {
   const { body } = await onboard({});
   for (const role of ['PREFERRED', 'BILLING', 'SECONDARY']) {
-    const answers = await many(5, (index) =>
+    const responses = await many(5, (index) =>
       upsert({ lastName: `Claimant ${index}`, clients: [{ clientRef: body.clientRef, roles: [role] }] }),
     );
-    expect(answers.flatMap((answer) => answer.succeeded)).toHaveLength(1);
-    expect(answers.flatMap((answer) => answer.failed).map((failure) => failure.code)).toEqual(
+    expect(responses.flatMap((response) => response.succeeded)).toHaveLength(1);
+    expect(responses.flatMap((response) => response.failed).map((failure) => failure.code)).toEqual(
       Array.from({ length: 4 }, () => 'DUPLICATE_REF'),
     );
   }
 });
 
-test('different roles of one client are given at once', async () => {
+test('different roles of one client can be assigned concurrently', async () => {
   const { body } = await onboard({});
   const roles = ['PREFERRED', 'BILLING', 'SECONDARY', 'SIGNER', 'OTHER'];
-  const answers = await many(5, (index) =>
+  const responses = await many(5, (index) =>
     upsert({ lastName: `Role ${index}`, clients: [{ clientRef: body.clientRef, roles: [roles[index]] }] }),
   );
-  expect(answers.flatMap((answer) => answer.failed)).toEqual([]);
+  expect(responses.flatMap((response) => response.failed)).toEqual([]);
   const now = (await call<Row>('GET', `/gql/v1/client/${body.clientId}`)).body;
-  const ids = answers.map((answer) => answer.succeeded[0]?.id);
+  const ids = responses.map((response) => response.succeeded[0]?.id);
   expect([now.preferredContactId, now.billingContactId, now.secondaryContactId]).toEqual(ids.slice(0, 3));
 });
 
-test('calls that change the same contacts in opposite order both succeed', async () => {
+test('requests that change the same contacts in opposite order both succeed', async () => {
   const { succeeded } = await upsert({ lastName: 'East' }, { lastName: 'West' });
   const [east, west] = succeeded.map((contact) => contact.pmsRef);
-  const answers = await many(8, (index) => {
+  const responses = await many(8, (index) => {
     const title = `title ${index}`;
     const both = [
       { pmsRef: east, title },
@@ -110,11 +110,11 @@ test('calls that change the same contacts in opposite order both succeed', async
     ];
     return upsert(...(index % 2 === 0 ? both : both.toReversed()));
   });
-  expect(answers.flatMap((answer) => answer.failed)).toEqual([]);
-  expect(answers.flatMap((answer) => answer.succeeded)).toHaveLength(16);
+  expect(responses.flatMap((response) => response.failed)).toEqual([]);
+  expect(responses.flatMap((response) => response.succeeded)).toHaveLength(16);
 });
 
-test('a group rises and is announced with every client that joins, leaves, goes or comes back, also at once', async () => {
+test('a group gets a new version and an event for every client that joins, leaves, is deactivated or reactivated, also concurrently', async () => {
   const change = <T>(work: (plan: Plan) => T) =>
     asOperator(service, tenant, 'test', (unit) => unit.plan((plan) => work(plan)));
   const group = (await change((plan) => plan.create(clientGroup, { name: 'Family' }))).row.id;
@@ -126,10 +126,10 @@ test('a group rises and is announced with every client that joins, leaves, goes 
   };
   const joined = await many(5, () => onboard({ clientGroupId: group }));
   expect([await shown(), await read()]).toEqual([5, 6]);
-  const [first, second] = joined.map((answer) => answer.body.clientId);
+  const [first, second] = joined.map((response) => response.body.clientId);
   const on = (id: string | undefined, work: 'leave' | 'go' | 'rename' | 'return') =>
     change((plan) => {
-      if (id === undefined) throw new Error('There is no such client.');
+      if (id === undefined) throw new Error('Client not found.');
       if (work === 'go') plan.remove(client, id);
       else if (work === 'leave') plan.update(client, id, { clientGroupId: null });
       else if (work === 'rename') plan.update(client, id, { name: 'Renamed' });
@@ -150,7 +150,7 @@ test('a group rises and is announced with every client that joins, leaves, goes 
   expect(events.slice(1).every((event) => event.fields?.join() === 'memberCount')).toBe(true);
 });
 
-test('a tax id is cleared by null, and kept where it is left out', async () => {
+test('a tax ID is cleared by null, and kept if it is omitted', async () => {
   const { body } = await onboard({ taxId: '98-7654321' });
   const write = (attributes: object) =>
     asOperator(service, tenant, 'test', (unit) => unit.plan((plan) => plan.update(client, body.clientId, attributes)));

@@ -5,14 +5,14 @@ import type { PendingChange } from '../../entity/rules.ts';
 import { invalidField } from '../../entity/violation.ts';
 import { client } from '../clients/client.ts';
 
-/** The roles that at most one contact of a client has, and the field of the client that names the contact. */
+/** The roles that only one contact of a client can have, and the field of the client that refers to the contact. */
 const exclusiveRoles = {
   PREFERRED: 'preferredContactId',
   BILLING: 'billingContactId',
   SECONDARY: 'secondaryContactId',
 } as const;
 
-/** The link between a contact and a client. There is one row for a pair; linking again reopens it. */
+/** The link between a contact and a client. There is one row per pair; linking again reactivates it. */
 export const contactClient = defineEntity('ContactClient', {
   table: 'contact_client',
   searched: { clientRef: fieldOfOne('Client', 'clientId', 'clientRef') },
@@ -49,7 +49,7 @@ function complete({ values, previous }: PendingChange<'ContactClient'>, plan: Pl
   values.unlinkedAt = null;
 }
 
-/** The contact IDs of a client agree with the roles of its links. */
+/** Sets the client's contact IDs from the roles of its links. */
 function nameContactsOfClient({ values, previous }: PendingChange<'ContactClient'>, plan: Plan): void {
   const before = previous?.active === true ? previous.roles : [];
   const after = values.active ? values.roles : [];

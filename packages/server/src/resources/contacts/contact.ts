@@ -2,7 +2,7 @@ import { embedMany, embedValue } from '../../entity/embed.ts';
 import { defineEntity, many } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/violation.ts';
 
-/** A person whom the firm talks to. */
+/** A contact person of the firm's clients. */
 export const contact = defineEntity('Contact', {
   table: 'contact',
   embeds: {
@@ -17,7 +17,7 @@ export const contact = defineEntity('Contact', {
       if (values.email !== null) values.email = values.email.toLowerCase();
       if (previous === undefined && values.lastName === null && values.displayName === undefined)
         throw invalidField('lastName', 'A contact requires a lastName or a displayName.');
-      // A composed name follows its parts; a provided one stays.
+      // A composed name changes with its parts; a provided one remains.
       const composed = previous === undefined ? undefined : composedName(previous);
       if (input.displayName === undefined && (previous === undefined || previous.displayName === composed))
         values.displayName = composedName(values) || values.displayName;

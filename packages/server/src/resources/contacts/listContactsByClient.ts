@@ -5,7 +5,7 @@ import { pageScope } from '../../query/handlers.ts';
 import { pageReader } from '../../query/read.ts';
 import { contact } from './contact.ts';
 
-/** The contacts of a client where contact, link and client are all active. */
+/** Lists the contacts of a client; contact, link and client must all be active. */
 export const listContactsByClient: Handler<'listContactsByClient'> = (context, { path, query }) =>
   context.read(async (session) => {
     const client = await session.first(

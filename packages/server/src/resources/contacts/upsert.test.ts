@@ -42,7 +42,7 @@ async function newClient(name: string) {
   return (await handle('onboardClient', { body: { name, address: {} } })).body;
 }
 
-/** What was announced of the rows since the last time, and the audit beside it. */
+/** Returns the events and audit rows of the rows since the last call. */
 const seen = new Set<string>();
 async function events(...ids: string[]): Promise<Event[]> {
   const all = await rows<Event & { key: string }>(sql`
@@ -60,10 +60,10 @@ async function events(...ids: string[]): Promise<Event[]> {
   }));
 }
 
-describe('an upsert', () => {
-  test('makes and changes contacts, each on its own, and says by index what came of it', async () => {
+describe('upsertContacts', () => {
+  test('creates and updates contacts independently, and reports results by index', async () => {
     const known = await one({ firstName: 'Ada', lastName: 'Known' });
-    const answer = await upsert(
+    const response = await upsert(
       { lastName: 'New' },
       { pmsRef: known.pmsRef, title: 'CFO' },
       { pmsRef: 'NOBODY', title: 'CFO' },
@@ -71,17 +71,17 @@ describe('an upsert', () => {
       { lastName: 'Linked', clients: [{ clientRef: 'NOWHERE' }] },
       { pmsRef: known.pmsRef, phone: '+15035550100' },
     );
-    expect(answer.succeeded).toMatchObject([
+    expect(response.succeeded).toMatchObject([
       { index: 0, created: true },
       { index: 1, id: known.id, pmsRef: known.pmsRef, created: false },
       { index: 5, id: known.id, created: false },
     ]);
-    expect(answer.failed).toMatchObject([
+    expect(response.failed).toMatchObject([
       { index: 2, code: 'RECORD_NOT_FOUND', pointer: '/contacts/2/pmsRef' },
       { index: 3, code: 'VALIDATION_ERROR', pointer: '/contacts/3/lastName' },
       { index: 4, code: 'REFERENCE_NOT_FOUND', pointer: '/contacts/4/clients/0/clientRef' },
     ]);
-    // Changed twice in one transaction: one change.
+    // Changed twice in one transaction, which counts as one change.
     expect(await contact(known.id)).toMatchObject({
       title: 'CFO',
       phone: '+15035550100',
@@ -94,19 +94,19 @@ describe('an upsert', () => {
     expect(body.data).toEqual([]);
   });
 
-  test('keeps what is left out, clears what is null, and does nothing where nothing changes', async () => {
-    const made = await one({ firstName: 'Keep', lastName: 'Clear', email: 'Clear@X.example', title: 'CEO' });
-    await one({ pmsRef: made.pmsRef, title: null });
-    expect(await contact(made.id)).toMatchObject({
+  test('keeps omitted fields, clears null ones, and writes nothing if nothing changes', async () => {
+    const created = await one({ firstName: 'Keep', lastName: 'Clear', email: 'Clear@X.example', title: 'CEO' });
+    await one({ pmsRef: created.pmsRef, title: null });
+    expect(await contact(created.id)).toMatchObject({
       firstName: 'Keep',
       title: null,
       email: 'clear@x.example',
       version: 2,
     });
-    await one({ pmsRef: made.pmsRef, email: 'CLEAR@x.example', firstName: 'Keep' });
-    expect(await contact(made.id)).toMatchObject({ version: 2 });
-    await one({ pmsRef: made.pmsRef, firstName: 'Kept' });
-    expect(await contact(made.id)).toMatchObject({ displayName: 'Kept Clear', version: 3 });
+    await one({ pmsRef: created.pmsRef, email: 'CLEAR@x.example', firstName: 'Keep' });
+    expect(await contact(created.id)).toMatchObject({ version: 2 });
+    await one({ pmsRef: created.pmsRef, firstName: 'Kept' });
+    expect(await contact(created.id)).toMatchObject({ displayName: 'Kept Clear', version: 3 });
   });
 
   test.each([
@@ -114,23 +114,23 @@ describe('an upsert', () => {
     [{ contacts: Array.from({ length: 101 }, () => ({ lastName: 'x' })) }],
     [{}],
     [{ contacts: {} }],
-  ])('of none or too many is refused', async (body) => {
+  ])('with no or too many entries is rejected', async (body) => {
     expect(await call('POST', '/api/v1/contacts/upsert', body)).toMatchObject({ status: 400 });
   });
 });
 
-describe('links', () => {
-  test('name the contact on the client, and change what a contact shows: both rise and are announced', async () => {
+describe('upsertContacts › links', () => {
+  test('set the contact of the client, and change the contact: both get a new version and an event', async () => {
     const { clientId, clientRef } = await newClient('Linking');
-    const made = await one({ lastName: 'Linker' });
-    await events(clientId, made.id);
-    await one({ pmsRef: made.pmsRef, clients: [{ clientRef, roles: ['BILLING', 'SIGNER'] }] });
-    expect(await contact(made.id)).toMatchObject({
+    const created = await one({ lastName: 'Linker' });
+    await events(clientId, created.id);
+    await one({ pmsRef: created.pmsRef, clients: [{ clientRef, roles: ['BILLING', 'SIGNER'] }] });
+    expect(await contact(created.id)).toMatchObject({
       version: 2,
       clients: [{ clientId, clientRef, active: true, roles: ['BILLING', 'SIGNER'], isPrimary: true }],
     });
-    expect(await client(clientId)).toMatchObject({ version: 2, billingContactId: made.id });
-    const announced = await events(clientId, made.id);
+    expect(await client(clientId)).toMatchObject({ version: 2, billingContactId: created.id });
+    const announced = await events(clientId, created.id);
     expect(announced.map(({ type, operation, sequence, fields }) => ({ type, operation, sequence, fields }))).toEqual(
       expect.arrayContaining([
         { type: 'Contact', operation: 'UPDATE', sequence: 2, fields: ['clients'] },
@@ -140,20 +140,20 @@ describe('links', () => {
     expect(announced).toHaveLength(2);
     expect(announced.find((event) => event.type === 'Client')?.data).toEqual(await client(clientId));
 
-    await one({ pmsRef: made.pmsRef, clients: [{ clientRef, active: false }] });
+    await one({ pmsRef: created.pmsRef, clients: [{ clientRef, active: false }] });
     expect(await client(clientId)).toMatchObject({ version: 3, billingContactId: null });
-    expect(await contact(made.id)).toMatchObject({ version: 3, clients: [{ active: false }] });
+    expect(await contact(created.id)).toMatchObject({ version: 3, clients: [{ active: false }] });
     expect(await byClient(clientId)).toEqual([]);
   });
 
-  test('are one row for a pair: linking again reopens it', async () => {
+  test('are one row per pair: linking again reactivates it', async () => {
     const { clientId, clientRef } = await newClient('Reopening');
-    const made = await one({ lastName: 'Returner', clients: [{ clientRef }] });
-    await one({ pmsRef: made.pmsRef, clients: [{ clientRef, active: false }] });
-    await one({ pmsRef: made.pmsRef, clients: [{ clientRef, active: false }] });
-    await one({ pmsRef: made.pmsRef, clients: [{ clientRef, roles: ['SECONDARY'] }] });
+    const created = await one({ lastName: 'Returner', clients: [{ clientRef }] });
+    await one({ pmsRef: created.pmsRef, clients: [{ clientRef, active: false }] });
+    await one({ pmsRef: created.pmsRef, clients: [{ clientRef, active: false }] });
+    await one({ pmsRef: created.pmsRef, clients: [{ clientRef, roles: ['SECONDARY'] }] });
     const links = await rows<{ id: string; version: number; active: boolean }>(
-      sql`select id, version, active from contact_client where contact_id = ${made.id}`,
+      sql`select id, version, active from contact_client where contact_id = ${created.id}`,
     );
     expect(links).toMatchObject([{ version: 3, active: true }]);
     const history = await events(links[0]?.id ?? '');
@@ -162,10 +162,10 @@ describe('links', () => {
       ['DELETE', 2],
       ['UPDATE', 3],
     ]);
-    expect(await client(clientId)).toMatchObject({ secondaryContactId: made.id });
+    expect(await client(clientId)).toMatchObject({ secondaryContactId: created.id });
   });
 
-  test('leave a role where it is until it is taken from there', async () => {
+  test('keep a role until it is removed', async () => {
     const { clientId, clientRef } = await newClient('Exclusive');
     const first = await one({ lastName: 'First', clients: [{ clientRef, roles: ['PREFERRED'] }] });
     const { failed } = await upsert({ lastName: 'Second', clients: [{ clientRef, roles: ['PREFERRED'] }] });
@@ -178,7 +178,7 @@ describe('links', () => {
     expect(await client(clientId)).toMatchObject({ preferredContactId: both.succeeded[1]?.id });
   });
 
-  test('to what is gone are refused', async () => {
+  test('to inactive rows are rejected', async () => {
     const { clientId, clientRef } = await newClient('Gone');
     await store.write(tenant.id, (transaction) =>
       transaction.all(sql`update client set active = false where id = ${clientId}`),
@@ -186,15 +186,15 @@ describe('links', () => {
     expect((await upsert({ lastName: 'Late', clients: [{ clientRef }] })).failed).toMatchObject([
       { code: 'REFERENCE_NOT_FOUND' },
     ]);
-    const made = await one({ lastName: 'Left' });
+    const created = await one({ lastName: 'Left' });
     await store.write(tenant.id, (transaction) =>
-      transaction.all(sql`update contact set active = false where id = ${made.id}`),
+      transaction.all(sql`update contact set active = false where id = ${created.id}`),
     );
-    expect((await upsert({ pmsRef: made.pmsRef, title: 'x' })).failed).toMatchObject([{ code: 'RECORD_NOT_FOUND' }]);
+    expect((await upsert({ pmsRef: created.pmsRef, title: 'x' })).failed).toMatchObject([{ code: 'RECORD_NOT_FOUND' }]);
   });
 });
 
-test('the contacts of a client are those that are active, by links that are, while the client is', async () => {
+test('listContactsByClient › returns active contacts with active links while the client is active', async () => {
   const { clientId, clientRef } = await newClient('Listing');
   const people = await upsert(...['A', 'B', 'C'].map((lastName) => ({ lastName, clients: [{ clientRef }] })));
   const [a, b, c] = people.succeeded.map((contact) => contact.id);
@@ -216,15 +216,15 @@ test('the contacts of a client are those that are active, by links that are, whi
   });
 });
 
-test('every change leaves one audit row, with before and after, and one event with what changed', async () => {
-  const made = await one({ lastName: 'Traced', email: 'traced@x.example' });
+test('every change adds one audit row, with before and after, and one event with the changed fields', async () => {
+  const created = await one({ lastName: 'Traced', email: 'traced@x.example' });
   const changed = await call<Upserted>('POST', '/api/v1/contacts/upsert', {
-    contacts: [{ pmsRef: made.pmsRef, email: null, title: 'CFO' }],
+    contacts: [{ pmsRef: created.pmsRef, email: null, title: 'CFO' }],
   });
   const audit = await rows<{ operation: string; actor: string; request: string; before: Row | null; after: Row }>(sql`
-    select operation, actor, request_id as request, before, after from audit_log where entity_id = ${made.id} order by id`);
+    select operation, actor, request_id as request, before, after from audit_log where entity_id = ${created.id} order by id`);
   expect(audit).toHaveLength(2);
-  const now = await contact(made.id);
+  const now = await contact(created.id);
   expect(audit[0]).toMatchObject({
     operation: 'upsertContacts',
     actor: 'user-api_admin',
@@ -233,7 +233,7 @@ test('every change leaves one audit row, with before and after, and one event wi
   });
   expect(audit[1]).toMatchObject({ before: audit[0]?.after, request: changed.headers.get('x-request-id') });
   expect(audit[1]?.after).toEqual(now);
-  expect(await events(made.id)).toMatchObject([
+  expect(await events(created.id)).toMatchObject([
     { operation: 'CREATE', sequence: 1, fields: null },
     {
       operation: 'UPDATE',

@@ -10,7 +10,10 @@ import { contactClient } from './contact-client.ts';
 type Entry = Input<'upsertContacts'>['body']['contacts'][number];
 type Link = NonNullable<Entry['clients']>[number];
 
-/** Creates and updates contacts. Each entry is processed on its own: one that fails changes nothing and stops no other. */
+/**
+ * Creates and updates contacts. Each entry is processed independently: one that fails changes nothing and does not affect
+ * others.
+ */
 export const upsertContacts: Handler<'upsertContacts'> = (context, { body }) =>
   context.write(async (unit) => {
     const succeeded: components['schemas']['UpsertedContact'][] = [];

@@ -4,7 +4,7 @@ import { freePort } from '../../../test/free-port.ts';
 import { type Environment, processEnvironment, runCli, startServer } from '../../../test/process.ts';
 import type { Batch, Engagement } from './testing.ts';
 
-/** Calls of one API user, to whichever process serves at an address. */
+/** Calls of one API user, to the process at an address. */
 async function callerOf(environment: Environment, address: string) {
   const key = await runCli(environment, 'api-key', 'create', 'hartwell', 'crm', '--roles', 'API_ADMIN');
   const json = { 'Content-Type': 'application/json' };
@@ -17,16 +17,16 @@ async function callerOf(environment: Environment, address: string) {
   return async <Body>(at: string, method: string, path: string, body?: object): Promise<Body> => {
     const headers = { ...json, Authorization: `Bearer ${token}`, Tenant: 'hartwell' };
     const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-    const answer = await fetch(`${at}${path}`, init);
-    const text = await answer.text();
-    if (!answer.ok) throw new Error(text);
+    const response = await fetch(`${at}${path}`, init);
+    const text = await response.text();
+    if (!response.ok) throw new Error(text);
     return JSON.parse(text);
   };
 }
 
 type Call = Awaited<ReturnType<typeof callerOf>>;
 
-/** A client and a partner to create engagements for. */
+/** Creates a client and a partner for the engagements. */
 async function entriesFor(call: Call, address: string) {
   const created = await call<{ clientId: string }>(address, 'POST', '/api/v1/clients/v1/onboard', {
     name: 'Harbor & Pine LLC',
@@ -56,7 +56,7 @@ async function start(call: Call, address: string, body: object): Promise<string>
 const batchOf = (call: Call, address: string, id: string) =>
   call<Batch>(address, 'GET', `/api/v1/engagements/batch/${id}/status`);
 
-/** The keys of all engagements, in the order in which they were created. */
+/** The systemRefs of all engagements, in the order in which they were created. */
 async function createdRefs(call: Call, address: string): Promise<string[]> {
   const { data } = await call<{ data: Engagement[] }>(address, 'POST', '/gql/v1/engagements', { pageSize: 1000 });
   return data.map(({ systemRef }) => systemRef);
@@ -66,7 +66,7 @@ async function another(environment: Environment): Promise<Environment> {
   return { ...environment, PORT: String(await freePort()) };
 }
 
-test('createEngagementBatch › a batch whose process is killed is finished by another one, and no entry is done twice', async () => {
+test('createEngagementBatch › a batch whose process is killed is finished by another one, and no entry is processed twice', async () => {
   const environment = await processEnvironment();
   await runCli(environment, 'tenant', 'create', 'hartwell');
   const killed = await startServer(environment);
@@ -93,7 +93,7 @@ test('createEngagementBatch › a batch whose process is killed is finished by a
 });
 
 test.runIf(engineName === 'postgres')(
-  'createEngagementBatch › two processes share batches, and no entry is done twice',
+  'createEngagementBatch › two processes share batches, and no entry is processed twice',
   async () => {
     const environment = await processEnvironment();
     await runCli(environment, 'tenant', 'create', 'hartwell');

@@ -9,13 +9,13 @@ import { engagementBatch } from './engagement-batch.ts';
 import { type NewEngagement, planEngagement } from './plan-engagement.ts';
 import { writeLetters } from './write-letter.ts';
 
-/** Who asks for a batch. */
+/** The API user who requested a batch. */
 export interface Requester {
   readonly apiUserId: string;
   readonly apiUserName: string;
 }
 
-/** Stores a batch and has it processed once the transaction has committed. */
+/** Stores a batch, which is processed after the transaction has committed. */
 export async function startBatch(
   unit: UnitOfWork,
   entries: readonly NewEngagement[],
@@ -38,8 +38,8 @@ interface Item {
 }
 
 /**
- * Creates the engagements of a batch one after the other, each in a transaction with what came of it. A run that takes over
- * from another one goes on with the first entry that nothing came of yet.
+ * Creates the engagements of a batch one after the other, each in a transaction with its result. A run that takes over
+ * from another one continues with the first entry without a result.
  */
 export const createEngagements = defineJob({
   name: 'create-engagements',
@@ -92,7 +92,7 @@ async function createOne(
   const created = 'result' in outcome ? outcome.result : null;
   const failure = 'violation' in outcome ? failureOf(outcome.violation, index) : null;
   if (created !== null) await writeLetters(unit, created);
-  // The batch shows what came of its entries, so this is a new version of it.
+  // The batch includes the results of its entries, so it gets a new version.
   await transaction.all(sql`
     with item as (
       update engagement_batch_item
@@ -102,7 +102,7 @@ async function createOne(
     where tenant_id = ${tenantId} and id = ${batchId}`);
 }
 
-/** A conflict that stops a request fails an entry. */
+/** A conflict would fail a whole request, but only fails the entry of a batch. */
 function planItem(plan: Plan, entry: NewEngagement, requestedBy: string): string {
   try {
     return planEngagement(plan, entry, { requestedBy });

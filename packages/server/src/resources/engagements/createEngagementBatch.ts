@@ -1,7 +1,7 @@
 import type { Handler } from '../../context.ts';
 import { startBatch } from './create-engagements.ts';
 
-/** Takes engagements that are created in the background. */
+/** Accepts engagements that are created in the background. */
 export const createEngagementBatch: Handler<'createEngagementBatch'> = (context, { body }) =>
   context.write(async (unit) => {
     const { id: batchId, status, total } = await startBatch(unit, body.engagements, context.caller);

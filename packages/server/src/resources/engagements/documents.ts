@@ -16,7 +16,7 @@ export function createLetter(plan: Plan, row: Row<'Engagement'>, versionNumber =
   create(plan, row.id, documentTypes.letter, { fileName, versionNumber, status: 'DRAFT', signedAt: null });
 }
 
-/** A letter that was written already says what it said. One that is still to be written will say what holds then. */
+/** Supersedes a letter that was already written. One that is not written yet is written with the current terms. */
 export function replaceLetter(plan: Plan, row: Row<'Engagement'>): void {
   const letter = currentLetter(plan, row.id);
   if (letter === undefined || letter.fileId === null) return;
@@ -32,7 +32,7 @@ export function recallLetter(plan: Plan, engagementId: string): void {
   move(plan, engagementId, { status: 'DRAFT' }, 'letterRecalled');
 }
 
-/** The letter is signed, and there is a copy of it with the signatures. */
+/** Creates the signed copy of the letter. */
 export function signLetter(plan: Plan, row: Row<'Engagement'>): void {
   const signedAt =
     row.signers
@@ -71,7 +71,7 @@ function currentLetter(plan: Plan, engagementId: string): Row<'EngagementDocumen
     .find((row) => row.documentTypeId === documentTypes.letter.id && row.status !== 'SUPERSEDED');
 }
 
-/** Text that systems accept in the name of a file. */
+/** Returns text without characters that file names cannot contain. */
 export function fileNamePart(text: string): string {
   return text.replaceAll(/[\\/:*?"<>|\p{Cc}]/gu, '-');
 }

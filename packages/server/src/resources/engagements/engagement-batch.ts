@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely';
 import { defineEntity } from '../../entity/entity.ts';
 
-/** Engagements that are created in the background. What came of each entry is in a table of its own. */
+/** Engagements that are created in the background. The results of the entries are in a separate table. */
 export const engagementBatch = defineEntity('EngagementBatch', {
   table: 'engagement_batch',
   sumsUp: ['engagement_batch_item'],
@@ -17,7 +17,7 @@ export const engagementBatch = defineEntity('EngagementBatch', {
     errors: (row) =>
       ofItems(row, sql`coalesce(json_agg(i.failure order by i.index) filter (where i.failure is not null), '[]')`),
   },
-  // Subscribers hear of the end; whoever wants to know more reads the status.
+  // An event is sent at the end; the progress can be read from the status.
   rules: { isAnnounced: ({ finishedAt }) => finishedAt !== null },
 });
 

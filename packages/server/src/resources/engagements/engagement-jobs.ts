@@ -4,10 +4,10 @@ import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { invalidField } from '../../entity/violation.ts';
 
-/** Statuses of jobs whose work has begun. */
+/** Statuses of jobs whose work has started. */
 const started: ReadonlySet<string> = new Set(['IN_PROGRESS', 'ON_HOLD', 'IN_REVIEW', 'COMPLETED', 'CLOSED']);
 
-/** Checks that a job and its engagement are of one client. */
+/** Checks that a job and its engagement have the same client. */
 export function checkEngagement({ values, previous }: PendingChange<'Job'>, plan: Plan): void {
   if (values.engagementId === null) return;
   if (values.engagementId === previous?.engagementId && values.clientId === previous.clientId) return;
@@ -17,7 +17,7 @@ export function checkEngagement({ values, previous }: PendingChange<'Job'>, plan
   throw invalidField(field, 'The job and its engagement must be of the same client.');
 }
 
-/** The engagement shows which jobs are and were linked to it, and follows the work on them. */
+/** Updates the engagement's list of current and former jobs, and its status from their progress. */
 export function followJob({ values, previous }: PendingChange<'Job'>, plan: Plan): void {
   const before = previous?.engagementId ?? null;
   const isLinkChanged = values.engagementId !== before;
@@ -28,7 +28,7 @@ export function followJob({ values, previous }: PendingChange<'Job'>, plan: Plan
   if (values.status === 'CLOSED' && previous?.status !== 'CLOSED') completeWork(plan, values.engagementId);
 }
 
-/** An executed engagement is at work as soon as one of its jobs is. */
+/** An executed engagement becomes active with the first of its jobs. */
 export function startWork(plan: Plan, engagementId: string): void {
   const engagement = entityNamed('Engagement');
   if (plan.get(engagement, engagementId)?.status !== 'EXECUTED') return;
@@ -37,7 +37,7 @@ export function startWork(plan: Plan, engagementId: string): void {
   plan.update(engagement, engagementId, {}, { system: { status: 'ACTIVE' }, event: 'jobStarted' });
 }
 
-/** The work is complete when the last job is closed. Cancelled jobs have none. */
+/** The engagement is complete when the last job is closed. Cancelled jobs do not count. */
 function completeWork(plan: Plan, engagementId: string): void {
   const engagement = entityNamed('Engagement');
   if (plan.getForUpdate(engagement, engagementId)?.status !== 'ACTIVE') return;
@@ -46,7 +46,7 @@ function completeWork(plan: Plan, engagementId: string): void {
     plan.update(engagement, engagementId, {}, { system: { status: 'COMPLETED' }, event: 'jobsClosed' });
 }
 
-/** The active jobs whose link holds. */
+/** The active jobs with an active link. */
 function jobsOf(plan: Plan, engagementId: string): readonly Row<'Job'>[] {
   return plan.all(entityNamed('Job'), 'engagementId', engagementId).filter(({ active }) => active);
 }

@@ -14,7 +14,7 @@ import { pending } from './signers.ts';
 
 type EngagementChange = PendingChange<'Engagement'>;
 
-/** What is agreed with the client, so that it is fixed once the letter is sent. */
+/** The agreed terms, which are fixed once the letter is sent. */
 const terms = [
   'clientId',
   'type',
@@ -29,10 +29,10 @@ const terms = [
   'currency',
 ] as const;
 
-/** What else the letter says. */
+/** Other fields that appear in the letter. */
 const letterFields = [...terms, 'name', 'engagementRef', 'partnerId', 'managerId', 'staff', 'signers'] as const;
 
-/** What a client agrees with the firm for a fiscal year, with its letter. */
+/** An agreement with a client for a fiscal year, with its letter. */
 export const engagement = defineEntity('Engagement', {
   table: 'engagement',
   relations: { client: one('Client', 'clientId'), jobs: many('Job', 'engagementId') },
@@ -85,7 +85,7 @@ export const engagement = defineEntity('Engagement', {
   },
 });
 
-/** SQL of a column of the job that a link is about. */
+/** SQL of a column of the linked job. */
 function ofJob(column: string): (row: string) => RawBuilder<unknown> {
   return (row) => sql`(select j.${sql.ref(column)} from job j
     where j.tenant_id = ${sql.ref(`${row}.tenant_id`)} and j.id = ${sql.ref(`${row}.id`)})`;
@@ -182,7 +182,7 @@ function followChange({ entity, values }: EngagementChange, previous: Row<'Engag
   }
 }
 
-/** The signatures decide what becomes of a letter that is sent. */
+/** Updates the status of a letter from its signatures. */
 function followSignatures(plan: Plan, { id, signers }: Row<'Engagement'>, previous: Row<'Engagement'>): void {
   if (previous.status === 'DRAFT') sendLetter(plan, id);
   if (signers.some(({ status }) => status === 'DECLINED'))
@@ -191,7 +191,7 @@ function followSignatures(plan: Plan, { id, signers }: Row<'Engagement'>, previo
     plan.update(engagement, id, {}, { system: { status: 'EXECUTED' }, event: 'letterSigned' });
 }
 
-/** Whoever has signed is a client. */
+/** A prospect who has signed becomes a client. */
 function startRelationship(plan: Plan, clientId: string): void {
   if (plan.get(client, clientId)?.status !== 'PROSPECT') return;
   if (plan.getForUpdate(client, clientId)?.status !== 'PROSPECT') return;

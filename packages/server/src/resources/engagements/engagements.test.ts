@@ -28,7 +28,7 @@ const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
 
 describe('createEngagement', () => {
   test('creates an engagement and its letter, both drafts', async () => {
-    const answer = await calls.create({
+    const response = await calls.create({
       ...minimal,
       systemRef: 'crm-eng-1',
       type: 'TAX',
@@ -39,9 +39,9 @@ describe('createEngagement', () => {
       staff: [{ staffId: partnerId, role: 'REVIEWER' }],
       signerContactIds: [signerId],
     });
-    expect(answer.status).toBe(201);
-    const { body } = answer;
-    expect(answer.headers.get('location')).toBe(`/gql/v1/engagement/${body.id}`);
+    expect(response.status).toBe(201);
+    const { body } = response;
+    expect(response.headers.get('location')).toBe(`/gql/v1/engagement/${body.id}`);
     expect(body).toMatchObject({
       systemRef: 'crm-eng-1',
       sysRefs: [{ ref: 'crm-eng-1' }],
@@ -72,7 +72,7 @@ describe('createEngagement', () => {
     expect(events).toMatchObject([{ entityType: 'Engagement', operation: 'CREATE' }]);
   });
 
-  test('names the client by its reference, and numbers engagements without a gap', async () => {
+  test('identifies the client by its reference, and numbers engagements without gaps', async () => {
     const { clientRef } = (await service.call<{ clientRef: string }>('GET', `/gql/v1/client/${clientId}`)).body;
     const first = await create({ clientRef });
     const rejected = calls.create({ ...minimal, jobIds: [unknownId] });
@@ -123,7 +123,7 @@ describe('createEngagement', () => {
     if (pointers.length > 0) expect(failed.slice(2)).toEqual(pointers);
   });
 
-  test('rejects jobs and signers of another client, and a systemRef that is taken', async () => {
+  test('rejects jobs and signers of another client, and a duplicate systemRef', async () => {
     const other = await client();
     const jobIds = [await job({ clientId: other })];
     expect(await failureOf(calls.create({ ...minimal, jobIds }))).toEqual([400, 'VALIDATION_ERROR', '/jobIds/0']);
@@ -135,7 +135,7 @@ describe('createEngagement', () => {
     expect(await failureOf(taken)).toEqual([409, 'DUPLICATE_REF', '/systemRef']);
   });
 
-  test('an Idempotency-Key creates once', async () => {
+  test('creates one engagement per Idempotency-Key', async () => {
     const headers = { 'Idempotency-Key': 'engagement-1' };
     const first = await calls.create(minimal, headers);
     const second = await calls.create(minimal, headers);
@@ -191,7 +191,7 @@ describe('updateEngagement', () => {
     expect((await trace(prospect)).events.at(-1)).toMatchObject({ operation: 'UPDATE', changedFields: ['status'] });
   });
 
-  test('a signer who declines ends it', async () => {
+  test('a signer who declines ends the process', async () => {
     const { id } = await engagementIn('SENT');
     const declined = await change(id, {
       signers: [{ contactId: signerId, status: 'DECLINED' }],
@@ -201,7 +201,7 @@ describe('updateEngagement', () => {
     expect(await failureOf(calls.update(id, { status: 'DRAFT' }))).toEqual([409, 'INVALID_STATE', '/status']);
   });
 
-  test('a recalled letter is a draft again, and can be changed in the same call', async () => {
+  test('a recalled letter is a draft again, and can be changed in the same request', async () => {
     const { id } = await engagementIn('SENT');
     await change(id, { signers: [{ contactId: signerId, status: 'VIEWED' }] });
     const recalled = await change(id, { status: 'DRAFT', feeAmount: '10.00' });
@@ -231,7 +231,7 @@ describe('updateEngagement', () => {
     expect(await failureOf(calls.update(executed.id, body))).toEqual([409, 'INVALID_STATE', `/${field}`]);
   });
 
-  test('what is not agreed can still change, and the same terms are no change', async () => {
+  test('other fields can still change, and sending the same terms changes nothing', async () => {
     const { id, feeAmount, version } = await engagementIn('SENT', { feeAmount: '5.00' });
     expect(await change(id, { feeAmount })).toMatchObject({ version });
     expect(await change(id, { name: 'Other', managerId: partnerId })).toMatchObject({
@@ -261,7 +261,7 @@ describe('updateEngagement', () => {
     expect((await calls.get(id)).body.version).toBe(1);
   });
 
-  test('rejects signers that do not fit', async () => {
+  test('rejects invalid signers', async () => {
     const { id } = await engagementIn('SENT');
     const failed = (signers: readonly object[], of = id) => failureOf(calls.update(of, { signers }));
     const mine = { contactId: signerId };
@@ -293,7 +293,7 @@ describe('updateEngagement', () => {
     ]);
   });
 
-  test('replaces staff, signers and jobs as whole lists; a link that ends stays', async () => {
+  test('replaces staff, signers and jobs as whole lists; a link that ends is kept', async () => {
     const [first, second] = [await job({ clientId }), await job({ clientId })];
     const { id } = await create({ jobIds: [first], staff: [{ staffId: partnerId, role: 'OTHER' }] });
     const row = await change(id, { jobIds: [second], staff: [], signers: [{ contactId: signerId }] });
@@ -314,7 +314,7 @@ describe('updateEngagement', () => {
     expect((await service.call('GET', `/gql/v1/job/${first}`)).body).toMatchObject({ engagementId: null });
   });
 
-  test('a new client needs signers and jobs of its own', async () => {
+  test('a new client requires signers and jobs of its own', async () => {
     const other = await client();
     const { id } = await create({ signerContactIds: [signerId], jobIds: [await job({ clientId })] });
     expect(await failureOf(calls.update(id, { clientId: other }))).toEqual([400, 'VALIDATION_ERROR', '/clientId']);
@@ -328,13 +328,13 @@ describe('updateEngagement', () => {
     expect(moved).toMatchObject({ clientId: other, jobs: [{ isActive: false }, { isActive: true }] });
   });
 
-  test('a reference that is taken is a duplicate', async () => {
+  test('rejects a duplicate reference', async () => {
     const [one, other] = [await create(), await create()];
     const taken = calls.update(one.id, { engagementRef: other.engagementRef });
     expect(await failureOf(taken)).toEqual([409, 'DUPLICATE_REF', '/engagementRef']);
   });
 
-  test('honours If-Match, and finds nothing that is not there or of another tenant', async () => {
+  test('checks If-Match, and returns not found for unknown IDs and those of another tenant', async () => {
     const { id } = await create();
     const first = await calls.update(id, { name: 'One' }, { 'If-Match': '"1"' });
     expect([first.status, first.headers.get('etag')]).toEqual([200, expect.stringMatching(/-2"$/)]);
@@ -366,7 +366,7 @@ describe('the statuses of an engagement', () => {
     expect([status, (body as { status?: unknown }).status]).toEqual(isOpen ? [200, to] : [409, 409]);
   });
 
-  test('the first job that starts makes an executed one active, the last one that closes completes it', async () => {
+  test('the first job that starts makes an executed engagement active, and the last one that closes completes it', async () => {
     const [first, second, cancelled] = [await job({ clientId }), await job({ clientId }), await job({ clientId })];
     const { id } = await engagementIn('EXECUTED', { jobIds: [first, second, cancelled] });
     const move = async (jobId: string, ...statuses: string[]) => {
@@ -403,25 +403,25 @@ describe('the statuses of an engagement', () => {
 });
 
 describe('jobs of an engagement', () => {
-  test('one job that several calls link at once has one engagement', async () => {
+  test('a job that several concurrent requests link has one engagement', async () => {
     const jobId = await job({ clientId });
-    const answers = await atOnce(6, () => calls.create({ ...minimal, jobIds: [jobId] }));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
+    const responses = await atOnce(6, () => calls.create({ ...minimal, jobIds: [jobId] }));
+    expect(responses.map(({ status }) => status).toSorted()).toEqual([201, 409, 409, 409, 409, 409]);
     const rows = await atOnce(4, () => create());
     const updates = await atOnce(4, (index) => calls.update(rows[index]?.id ?? '', { jobIds: [jobId] }));
     expect(updates.map(({ status }) => status)).toEqual([409, 409, 409, 409]);
   });
 
-  test('signatures that come at once are all kept', async () => {
+  test('concurrent signatures are all stored', async () => {
     const contacts = [await signer(clientId), await signer(clientId), await signer(clientId)];
     const { id } = await create({ signerContactIds: contacts });
     await change(id, { status: 'SENT' });
-    const answers = await atOnce(3, (index) =>
+    const responses = await atOnce(3, (index) =>
       calls.update(id, {
         signers: contacts.map((contactId, place) => ({ contactId, ...(place === index ? { status: 'SIGNED' } : {}) })),
       }),
     );
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 200]);
     expect((await calls.get(id)).body).toMatchObject({ status: 'EXECUTED' });
     expect(await documents(id)).toHaveLength(2);
   });
@@ -478,7 +478,7 @@ describe('the record of an engagement', () => {
     expect((await trace(id)).events.at(-1)).toMatchObject({ operation: 'DELETE' });
   });
 
-  test('deletes nothing that was sent', async () => {
+  test('rejects deleting a letter that was sent', async () => {
     const { id } = await engagementIn('SENT');
     expect(await remove(id)).toMatchObject([{ status: 'FAILED', error: { code: 'INVALID_STATE' } }]);
   });
@@ -531,7 +531,7 @@ describe('lists and searches', () => {
   });
 });
 
-test('an inactive contact or link does not sign', async () => {
+test('an inactive contact or link cannot sign', async () => {
   const contactId = await signer(clientId);
   const { body } = await service.call<{ data: { id: string; systemRef: string; contactId: string }[] }>(
     'POST',

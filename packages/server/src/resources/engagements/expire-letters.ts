@@ -3,7 +3,7 @@ import { defineClockTask } from '../../background/clock.ts';
 import { changeDueRows } from '../../background/due-rows.ts';
 import { engagement } from './engagement.ts';
 
-/** Ends letters that were not signed in time. */
+/** Expires letters that were not signed in time. */
 export const expireLetters = defineClockTask({
   name: 'expire-letters',
   every: 'minute',

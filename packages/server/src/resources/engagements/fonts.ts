@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { create } from 'fontkit';
 
-/** A font of a letter: the file, and which characters it has. */
+/** A font of a letter: the file, and its supported characters. */
 export interface Face {
   readonly path: string;
   has(codePoint: number): boolean;
@@ -21,10 +21,10 @@ const main: Readonly<Record<Weight, Face>> = {
   bold: fileFace(join(dejavu, 'ttf/DejaVuSans-Bold.ttf')),
 };
 
-/** Chinese and Japanese, in many files of which a name needs one or two. */
+/** Chinese and Japanese, in many files of which a name requires one or two. */
 const others = chineseFaces();
 
-/** The font for a character; the main one, which shows a box, where none has it. */
+/** Returns the font for a character; if none supports it, the main one, which shows a box. */
 export function faceFor(codePoint: number, weight: Weight): Face {
   const first = main[weight];
   if (first.has(codePoint)) return first;
@@ -40,7 +40,7 @@ function fileFace(path: string): Face {
   return { path, has: (codePoint) => known().has(codePoint) };
 }
 
-/** Each file of the package has some ranges of characters, which a file of the package lists. */
+/** Each file of the package has some ranges of characters, which the package lists. */
 function chineseFaces(): () => readonly Face[] {
   return once(() => {
     const ranges: Readonly<Record<string, string>> = JSON.parse(readFileSync(join(noto, 'unicode.json'), 'utf8'));
@@ -59,9 +59,9 @@ function chineseFaces(): () => readonly Face[] {
 }
 
 function once<Value>(make: () => Value): () => Value {
-  let made: { readonly value: Value } | undefined;
+  let cached: { readonly value: Value } | undefined;
   return () => {
-    made ??= { value: make() };
-    return made.value;
+    cached ??= { value: make() };
+    return cached.value;
   };
 }

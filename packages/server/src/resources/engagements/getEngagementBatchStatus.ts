@@ -4,6 +4,6 @@ import { engagementBatch } from './engagement-batch.ts';
 
 const getBatch = byId(engagementBatch);
 
-/** How far a batch is. */
+/** Returns the progress of a batch. */
 export const getEngagementBatchStatus: Handler<'getEngagementBatchStatus'> = (context, { path }) =>
   getBatch(context, { path: { id: path.batchId } });

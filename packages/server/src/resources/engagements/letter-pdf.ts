@@ -8,20 +8,20 @@ import { linesOf, runsOf, type TextRun } from './text-runs.ts';
 const margin = 64;
 const bodySize = 10;
 const labelWidth = 110;
-/** What a line takes, by the size of its letters. */
+/** Line height relative to the font size. */
 const lineHeight = 1.45;
 
 interface Style {
   readonly size?: number;
   readonly weight?: Weight;
-  /** How far from the left margin. */
+  /** Distance from the left margin. */
   readonly indent?: number;
 }
 
 /**
- * The PDF of a letter. The same letter gives the same bytes.
+ * Renders the PDF of a letter. The same letter results in the same bytes.
  *
- * @throws Error where a font cannot be read.
+ * @throws Error if a font cannot be read.
  */
 export async function renderLetter(letter: Letter): Promise<Buffer> {
   const page = new Page(letter);
@@ -62,7 +62,7 @@ function factsOf(letter: Letter): (readonly [string, string])[] {
   return facts.flatMap(([label, value]) => (value === null ? [] : [[label, value] as const]));
 }
 
-/** `IN_CHARGE` is "In charge". */
+/** Formats a role: `IN_CHARGE` becomes "In charge". */
 function roleName(role: string): string {
   if (role === 'OTHER') return 'Staff';
   const words = role.replaceAll('_', ' ').toLowerCase();
@@ -79,11 +79,11 @@ function money(amount: string, { currency }: Pick<Letter, 'currency'>): string {
   return `${currency} ${format.format(amount as Intl.StringNumericLiteral)}`;
 }
 
-/** Sets text from the top of the page to the bottom, and goes on to the next page. */
+/** Sets text from the top of the page to the bottom, and continues on the next page. */
 class Page {
   readonly #document: PDFKit.PDFDocument;
   readonly #content: Promise<Buffer>;
-  /** Of words and characters: shaping is most of the work. */
+  /** Cached widths of words and characters, because shaping is most of the work. */
   readonly #widths = new Map<string, number>();
 
   constructor({ fileName, firmName, createdAt }: Letter) {
@@ -127,7 +127,7 @@ class Page {
   }
 
   section(heading: string, text: string): void {
-    // A heading is not left alone at the foot of a page.
+    // A heading must not be alone at the bottom of a page.
     this.#reserve(4 * bodySize * lineHeight);
     this.space(8);
     this.text(heading, { weight: 'bold' });
@@ -185,7 +185,7 @@ class Page {
     const runs = runsOf(line, weight);
     for (const [index, run] of runs.entries()) {
       const font = this.#document.font(run.face.path, size);
-      // Fonts differ in how far their letters rise: all stand on one line.
+      // Fonts have different ascents: all text shares one baseline.
       font.text(run.text, left, y, { ...shapingOf(run), lineBreak: false, baseline: -size });
       if (index < runs.length - 1) left += font.widthOfString(run.text, shapingOf(run));
     }
@@ -194,8 +194,8 @@ class Page {
 }
 
 /**
- * Words are shaped one by one, and kept. A run from right to left is shaped as a whole, so that its words follow each other in
- * that direction.
+ * Words are shaped one by one, and cached. A right-to-left run is shaped as a whole, so that its words are in that
+ * direction.
  */
 function shapingOf({ level }: TextRun): { features?: PDFKit.Mixins.OpenTypeFeatures[] } {
   return level % 2 === 1 ? { features: [] } : {};

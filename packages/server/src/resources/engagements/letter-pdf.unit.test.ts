@@ -31,13 +31,13 @@ const letter: Letter = {
   signers: [{ name: 'Ines Calder', signedAt: null }],
 };
 
-/** The text of a PDF as a reader copies it, page by page. */
+/** Extracts the text of a PDF, page by page. */
 async function textOf(bytes: Uint8Array): Promise<string[]> {
   const { text } = await extractText(await getDocumentProxy(new Uint8Array(bytes)));
   return text;
 }
 
-test('says what the engagement says', async () => {
+test('contains the data of the engagement', async () => {
   const bytes = await renderLetter(letter);
   const text = (await textOf(bytes)).join('\n');
   for (const words of [
@@ -59,12 +59,12 @@ test('says what the engagement says', async () => {
   expect(text).not.toMatch(/Manager|Deposit|Signed on|null|undefined/);
 });
 
-test('is the same for the same letter', async () => {
+test('is identical for the same letter', async () => {
   expect(await renderLetter(letter)).toEqual(await renderLetter(letter));
   expect(await renderLetter({ ...letter, name: 'Other' })).not.toEqual(await renderLetter(letter));
 });
 
-test('is the same from the thread, and what fails there fails here', async () => {
+test('is identical from the worker thread, which also propagates errors', async () => {
   const broken: Letter = { ...letter, date: 'never' };
   const [first, failed, second] = await Promise.allSettled([letter, broken, letter].map(renderInThread));
   const value = new Uint8Array(await renderLetter(letter));
@@ -75,7 +75,7 @@ test('is the same from the thread, and what fails there fails here', async () =>
   expect(failed).toMatchObject({ status: 'rejected', reason: { name: 'RangeError' } });
 });
 
-test('of a signed copy says who signed, and when', async () => {
+test('of a signed copy contains the signatures with their times', async () => {
   const signers = [
     { name: 'Ines Calder', signedAt: '2026-09-10 21:12' },
     { name: 'Tomas Reyes', signedAt: '2026-09-09 08:00' },
@@ -95,14 +95,14 @@ test.each([
   '王小明 & 田中さくら',
   'Գրիգոր Նարեկացի',
   'ქართული ბანკი',
-])('%s can be read in it', async (name) => {
+])('contains %s as readable text', async (name) => {
   const signers = [{ name, signedAt: null }];
   const text = (await textOf(await renderLetter({ ...letter, clientName: `${name} Ltd`, signers }))).join(' ');
-  // A font may have one shape for several characters: what is the same to a reader is compared.
+  // A font may use one glyph for several characters: equivalent characters are compared.
   expect(text.normalize('NFKC')).toContain(name.normalize('NFKC'));
 });
 
-test('very long names are broken, and what does not fit goes on the next page', async () => {
+test('breaks very long names, and continues on the next page', async () => {
   const word = 'Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz';
   const clientName = `${word}${word}${word} ${word}`;
   const signers = Array.from({ length: 20 }, (_, number) => ({ name: `Signer ${number + 1}`, signedAt: null }));

@@ -1,6 +1,9 @@
 import type { Letter } from './letter.ts';
 
-/** The standard letter of the service. Whoever has a lawyer's text sends a letter of their own, and records its signatures. */
+/**
+ * The standard letter of the service. Firms with their own text send their own letter, and only record its signatures
+ * here.
+ */
 const scopes: Readonly<Record<Letter['type'], string>> = {
   AUDIT:
     'We will audit your financial statements for the fiscal year named above, in accordance with generally accepted auditing standards. An audit is designed to obtain reasonable, but not absolute, assurance that the statements are free of material misstatement.',
@@ -34,7 +37,7 @@ export const feeTypeNames: Readonly<Record<NonNullable<Letter['feeType']>, strin
   NON_BILLABLE: 'no fee',
 };
 
-/** The sections of a letter: heading and text. None of them holds what somebody typed, so all of it is in one script. */
+/** Returns the sections of a letter: heading and text. They contain no user input, so the text is in one script. */
 export function sectionsOf({
   type,
   feeType,

@@ -2,13 +2,13 @@ import { Worker } from 'node:worker_threads';
 import { sourceFile } from '../../source-file.ts';
 import type { Letter } from './letter.ts';
 
-/** A letter on its way to the thread. */
+/** A letter to render, sent to the worker thread. */
 export interface LetterTask {
   readonly id: number;
   readonly letter: Letter;
 }
 
-/** What comes back: the bytes of the PDF, or why there are none. */
+/** Result of the worker thread: the bytes of the PDF, or the error. */
 export type LetterReport = { readonly id: number } & ({ readonly bytes: Uint8Array } | { readonly failure: unknown });
 
 interface Waiting {
@@ -21,14 +21,14 @@ let lastId = 0;
 const waiting = new Map<number, Waiting>();
 
 /**
- * `renderLetter` in a thread of its own, which is started with the first letter. A letter takes 0.1 s of CPU, in which this thread
- * would answer nobody.
+ * Runs `renderLetter` in a worker thread, which the first letter starts. A letter takes 0.1 s of CPU time, which would
+ * block all requests.
  */
 export function renderInThread(letter: Letter): Promise<Uint8Array> {
   const id = ++lastId;
   const rendered = new Promise<Uint8Array>((resolve, reject) => waiting.set(id, { resolve, reject }));
   thread ??= start();
-  // What is at work is waited for; a thread without work does not keep the process.
+  // A thread at work keeps the process alive; an idle one does not.
   thread.ref();
   thread.postMessage({ id, letter } satisfies LetterTask);
   return rendered;

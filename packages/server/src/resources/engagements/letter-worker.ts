@@ -1,4 +1,4 @@
-/** The thread behind `letter-thread.ts`: sets one letter after the other. */
+/** The worker thread of `letter-thread.ts`: renders one letter after the other. */
 import { parentPort } from 'node:worker_threads';
 import { renderLetter } from './letter-pdf.ts';
 import type { LetterReport, LetterTask } from './letter-thread.ts';

@@ -5,13 +5,13 @@ import { documentTypes, fileNamePart } from './documents.ts';
 
 type Engagement = components['schemas']['Engagement'];
 
-/** Everything that a letter says, as it is stored. */
+/** The content of a letter, from stored data. */
 export interface Letter {
   readonly engagementId: string;
   readonly clientId: string;
   readonly fileName: string;
   readonly folderPath: string;
-  /** Whether this is the copy with the signatures. */
+  /** Whether this is the signed copy. */
   readonly isSigned: boolean;
   readonly createdAt: string;
   /** The day of the letter, in the tenant's time zone. */
@@ -37,7 +37,10 @@ export interface Letter {
 
 type StoredLetter = Omit<Letter, 'folderPath'>;
 
-/** What the letter of a document says now; undefined where nothing is to be written: it has a file, or was replaced. */
+/**
+ * Reads the current content of a document; undefined if there is nothing to write, because it has a file or was
+ * superseded.
+ */
 export async function readLetter(session: Session, tenantId: number, documentId: string): Promise<Letter | undefined> {
   const row = await session.first<StoredLetter>(sql`
     select d.engagement_id as "engagementId", e.client_id as "clientId", d.file_name as "fileName",

@@ -19,7 +19,7 @@ const { calls, change, client, clientId, create, documents, engagementIn, signer
 const background = await startBackground(service.service, { jobs: backgroundWork.jobs, clockTasks: [] });
 afterAll(() => background.stop(0));
 
-/** The documents of an engagement, once each has its file. */
+/** Returns the documents of an engagement after each has its file. */
 async function writtenDocuments(id: string) {
   await expect
     .poll(async () => (await documents(id)).filter((one) => one.fileId === null && one.status !== 'SUPERSEDED'))
@@ -27,17 +27,17 @@ async function writtenDocuments(id: string) {
   return documents(id);
 }
 
-/** The text of a file, downloaded as a client of the API does. */
+/** Returns the text of a file, downloaded like an API client does. */
 async function textOf(fileId: string | null): Promise<string> {
   const { body } = await service.call<File>('GET', `/api/v1/files/${fileId}?includeDownloadUrl=true`);
-  const answer = await fetch((body.downloadUrl ?? '').replace('http://localhost:3000', service.address));
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([200, 'application/pdf']);
-  const { text } = await extractText(await getDocumentProxy(new Uint8Array(await answer.arrayBuffer())));
+  const response = await fetch((body.downloadUrl ?? '').replace('http://localhost:3000', service.address));
+  expect([response.status, response.headers.get('content-type')]).toEqual([200, 'application/pdf']);
+  const { text } = await extractText(await getDocumentProxy(new Uint8Array(await response.arrayBuffer())));
   return text.join('\n');
 }
 
 describe('the letter of an engagement', () => {
-  test('is written as a PDF with what was agreed, and is a file of the client', async () => {
+  test('is written as a PDF with the agreed terms, and is a file of the client', async () => {
     const owner = await client({ name: 'Słoneczna / Przyszłość' });
     const contactId = await signer(owner, { firstName: 'Żaneta', lastName: 'Wójcik' });
     const row = await create({ clientId: owner, type: 'TAX', feeAmount: '3320.00', signerContactIds: [contactId] });
@@ -72,7 +72,7 @@ describe('the letter of an engagement', () => {
     ]);
   });
 
-  test('is replaced while it is a draft, and says what holds', async () => {
+  test('is replaced while it is a draft, with the current terms', async () => {
     const { id } = await create({ feeAmount: '10.00' });
     await writtenDocuments(id);
     await change(id, { feeAmount: '20.00' });
@@ -87,14 +87,14 @@ describe('the letter of an engagement', () => {
     expect(await documents(id)).toHaveLength(2);
   });
 
-  test('is replaced and sent where one call does both', async () => {
+  test('is replaced and sent if one request does both', async () => {
     const { id } = await create({ signerContactIds: [signerId] });
     await writtenDocuments(id);
     await change(id, { feeAmount: '30.00', status: 'SENT' });
     expect(await writtenDocuments(id)).toMatchObject([{ status: 'SUPERSEDED' }, { status: 'SENT', versionNumber: 2 }]);
   });
 
-  test('has a signed copy once everybody has signed', async () => {
+  test('has a signed copy once all signers have signed', async () => {
     const { id } = await engagementIn('SENT');
     const signedAt = '2026-09-10T21:12:30.000Z';
     await change(id, { signers: [{ contactId: signerId, status: 'SIGNED', signedAt }] });
@@ -111,7 +111,7 @@ describe('the letter of an engagement', () => {
     const { id } = await create();
     const [letter] = await writtenDocuments(id);
     const runs = backgroundWork.jobs.find(({ name }) => name === 'write-letter');
-    if (runs === undefined || letter === undefined) throw new Error('There is no letter.');
+    if (runs === undefined || letter === undefined) throw new Error('No letter found.');
     await service.store.write(service.tenant.id, async (transaction) => {
       for (let run = 0; run < 3; run++) await enqueue(transaction, runs, { documentId: letter.id });
     });
@@ -127,7 +127,7 @@ describe('the letter of an engagement', () => {
     expect(body.data).toHaveLength(1);
   });
 
-  test('expires by the clock, to the instant', async () => {
+  test('expires by the clock, exactly on time', async () => {
     const row = await engagementIn('SENT');
     const other = await engagementIn('SENT');
     const draft = await create();
@@ -135,7 +135,7 @@ describe('the letter of an engagement', () => {
     for (const { id } of [row, draft]) await change(id, { expiresAt });
     const tick = (now: string) =>
       service.service.directory.tenant('firm').then(async (tenant) => {
-        if (tenant === undefined) throw new Error('There is no tenant.');
+        if (tenant === undefined) throw new Error('Tenant not found.');
         const origin = { operation: 'clock expire-letters', requestId: 'test' };
         await expireLetters.run({
           tenant,
@@ -168,7 +168,7 @@ describe('createEngagementBatch', () => {
   };
   const entry = (fields: object = {}) => ({ clientId, fiscalYear: 2026, partnerId, ...fields });
 
-  test('creates what can be created, in order, and reports the rest', async () => {
+  test('creates all valid entries in order, and reports the others', async () => {
     const jobId = await firm.job({ clientId });
     const taken = await create({ systemRef: 'season-0', jobIds: [jobId] });
     const accepted = await calls.createBatch([
@@ -195,7 +195,7 @@ describe('createEngagementBatch', () => {
         { index: 3, code: 'INVALID_STATE', pointer: '/engagements/3/jobIds/0' },
       ],
     });
-    // It began, went on with each entry, and ended.
+    // It started, advanced with each entry, and ended.
     expect(headers.get('etag')).toMatch(/-8"$/);
     const rows = await Promise.all(body.engagementIds.map(async (id) => (await calls.get(id)).body));
     expect(rows).toMatchObject([
@@ -209,14 +209,14 @@ describe('createEngagementBatch', () => {
     expect(audit.map(({ after }) => after.status)).toEqual(['PENDING', 'PROCESSING', 'COMPLETED_WITH_ERRORS']);
   });
 
-  test('is COMPLETED or FAILED as its entries are', async () => {
+  test('is COMPLETED or FAILED depending on its entries', async () => {
     const good = await calls.createBatch([entry(), entry()]);
     const bad = await calls.createBatch([entry({ partnerId: clientId })]);
     expect((await finished(good.body.batchId)).body).toMatchObject({ status: 'COMPLETED', errors: [] });
     expect((await finished(bad.body.batchId)).body).toMatchObject({ status: 'FAILED', engagementIds: [], failed: 1 });
   });
 
-  test('rejects a request that breaks the contract as a whole', async () => {
+  test('rejects a request that violates the contract as a whole', async () => {
     const rows = () =>
       service.store.read(service.tenant.id, (session) => session.all(sql`select id from engagement_batch`));
     const before = await rows();
@@ -254,7 +254,7 @@ describe('createEngagementBatch', () => {
   });
 });
 
-test('the records of a tenant show engagements, their files, and nothing that nobody may write', async () => {
+test('the records of a tenant include engagements and their files, and no fields that cannot be written', async () => {
   const { body } = await service.call<{ data: { name: string; operations: string[] }[] }>(
     'GET',
     '/api/v1/records/types',
@@ -263,6 +263,6 @@ test('the records of a tenant show engagements, their files, and nothing that no
   expect(found.get('Engagement')).toEqual(['DELETE']);
   expect(found.get('File')).toEqual(['UPDATE', 'DELETE']);
   expect(found.has('EngagementDocument')).toBe(false);
-  const [made] = await recordsOf(service).upsert([{ type: 'Engagement', attributes: { name: 'x' } }]);
-  expect(made).toMatchObject({ status: 'FAILED' });
+  const [item] = await recordsOf(service).upsert([{ type: 'Engagement', attributes: { name: 'x' } }]);
+  expect(item).toMatchObject({ status: 'FAILED' });
 });

@@ -5,7 +5,7 @@ import { pageScope } from '../../query/handlers.ts';
 import { pageReader } from '../../query/read.ts';
 import { engagementDocument } from './documents.ts';
 
-/** The documents of an engagement, in the order of creation. */
+/** Lists the documents of an engagement, in the order of creation. */
 export const listEngagementDocuments: Handler<'listEngagementDocuments'> = (context, { path, query }) =>
   context.read(async (session) => {
     const { engagementId } = path;

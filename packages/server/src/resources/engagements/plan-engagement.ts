@@ -10,10 +10,10 @@ import { checkSigner, pending } from './signers.ts';
 export type NewEngagement = Input<'createEngagement'>['body'];
 
 export interface NewEngagementOptions {
-  /** For a row whose ID is known, such as one of the demo data. */
+  /** The ID of the row if it is predefined, as in demo data. */
   readonly id?: string;
   readonly engagementRef?: string;
-  /** The API user whose key `systemRef` is, where the service acts for one. */
+  /** The API user that `systemRef` belongs to, if the service acts for one. */
   readonly requestedBy?: string;
 }
 
@@ -27,7 +27,7 @@ export function planEngagement(
   const { id: clientId } = activeClient(plan, withBothNames(body));
   for (const [index, contactId] of signerContactIds.entries())
     checkSigner(plan, clientId, contactId, `/signerContactIds/${index}`);
-  const isForSomebody = requestedBy !== undefined && systemRef !== undefined;
+  const isForRequester = requestedBy !== undefined && systemRef !== undefined;
   const { row } = plan.create(
     engagement,
     { ...fields, clientId, engagementRef },
@@ -36,7 +36,7 @@ export function planEngagement(
       systemRef,
       system: {
         signers: pending(signerContactIds),
-        ...(isForSomebody ? { sysRefs: [{ system: requestedBy, ref: systemRef }] } : {}),
+        ...(isForRequester ? { sysRefs: [{ system: requestedBy, ref: systemRef }] } : {}),
       },
     },
   );
@@ -44,7 +44,7 @@ export function planEngagement(
   return row.id;
 }
 
-/** The contract allows one of the two names of a client, which is a union of two types. */
+/** The contract allows exactly one of the two keys of a client, which is a union of two types. */
 function withBothNames(body: NewEngagement): Omit<NewEngagement, 'clientId' | 'clientRef'> & {
   readonly clientId?: string;
   readonly clientRef?: string;
@@ -55,7 +55,8 @@ function withBothNames(body: NewEngagement): Omit<NewEngagement, 'clientId' | 'c
 /**
  * Links exactly these jobs to an engagement.
  *
- * @throws Violation where one does not exist or is of another client, and Problem `CONFLICT` where one has another engagement.
+ * @throws Violation if one does not exist or belongs to another client, and Problem `CONFLICT` if one has another
+ * engagement.
  */
 export function linkJobs(plan: Plan, engagementId: string, clientId: string, jobIds: readonly string[]): void {
   const linked = plan.all(job, 'engagementId', engagementId);

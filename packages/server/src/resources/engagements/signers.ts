@@ -19,12 +19,12 @@ function signerMachine(): Machine {
   return found;
 }
 
-/** Nobody has signed yet. */
+/** Creates signers who have not signed yet. */
 export function pending(contactIds: readonly string[]): Signer[] {
   return contactIds.map((contactId) => ({ contactId, status: 'PENDING', signedAt: null }));
 }
 
-/** Checks that somebody can sign for a client: an active contact with an active link to it. */
+/** Checks that a contact can sign for a client: both the contact and its link to the client must be active. */
 export function checkSigner(plan: Plan, clientId: string, contactId: string, pointer: string): void {
   plan.together(
     () => plan.get(contact, contactId),
@@ -37,7 +37,7 @@ export function checkSigner(plan: Plan, clientId: string, contactId: string, poi
     throw new Violation('VALIDATION_ERROR', 'The contact has no active link to the client.', pointer);
 }
 
-/** What becomes of an engagement with a change. */
+/** The engagement before and after a change. */
 export interface SignerChange {
   readonly row: Row<'Engagement'>;
   readonly clientId: string;
@@ -45,9 +45,9 @@ export interface SignerChange {
 }
 
 /**
- * The signers after a change: whoever is in the list, with what the entry says or else what was known before.
+ * Returns the signers after a change: the contacts in the list, with the values of the entry, or else the stored ones.
  *
- * @throws Violation where the letter is sent and others would sign, or a signature does not fit the status of the letter.
+ * @throws Violation if the letter is sent and the signers differ, or a signature does not match the status of the letter.
  */
 export function changeSigners(plan: Plan, change: SignerChange, entries: readonly Entry[]): Signer[] {
   const { row, status } = change;

@@ -8,12 +8,12 @@ export type Engagement = Schemas['Engagement'];
 export type Batch = Schemas['EngagementBatch'];
 export type EngagementDocument = Schemas['EngagementDocument'];
 
-/** A firm with a partner, a client and whoever signs for it, and short names for the calls of this room. */
+/** Creates a firm with a partner, a client and a signer, and functions for engagement operations. */
 export async function firmWithLetters(service: TestService) {
   const firm = firmOf(service);
   const { make } = recordsOf(service);
   const partnerId = (await firm.person({ firstName: 'Dana', lastName: 'Whitfield' })).id;
-  /** Somebody who can sign for a client. */
+  /** Creates a contact who can sign for a client. */
   const signer = async (clientId: string, fields: object = {}): Promise<string> => {
     const { id } = await make('Contact', { firstName: 'Ines', lastName: 'Calder', ...fields });
     await make('ContactClient', { contactId: id, clientId, roles: ['SIGNER'] });
@@ -24,14 +24,14 @@ export async function firmWithLetters(service: TestService) {
   const calls = callsOf(service);
   const create = async (body: object = {}): Promise<Engagement> => {
     const named = 'clientRef' in body || 'clientId' in body ? {} : { clientId };
-    const answer = await calls.create({ fiscalYear: 2026, partnerId, ...named, ...body });
-    if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
-    return answer.body;
+    const response = await calls.create({ fiscalYear: 2026, partnerId, ...named, ...body });
+    if (response.status !== 201) throw new Error(JSON.stringify(response.body));
+    return response.body;
   };
   const change = async (id: string, body: object): Promise<Engagement> => {
-    const answer = await calls.update(id, body);
-    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-    return answer.body;
+    const response = await calls.update(id, body);
+    if (response.status !== 200) throw new Error(JSON.stringify(response.body));
+    return response.body;
   };
   return {
     ...firm,
@@ -43,7 +43,7 @@ export async function firmWithLetters(service: TestService) {
     partnerId,
     create,
     change,
-    /** An engagement in a status that a caller brings it to. */
+    /** Creates an engagement and moves it to a status that callers can set. */
     async engagementIn(status: Engagement['status'], body: object = {}): Promise<Engagement> {
       const row = await create({ signerContactIds: [signerId], ...body });
       const signers = row.signers.map(({ contactId }) => ({ contactId }));
@@ -59,7 +59,7 @@ export async function firmWithLetters(service: TestService) {
         CANCELLED: [{ status: 'CANCELLED' }],
       };
       const steps = ways[status];
-      if (steps === undefined) throw new Error(`No caller can bring an engagement to ${status}.`);
+      if (steps === undefined) throw new Error(`Callers cannot set the status ${status}.`);
       let reached = row;
       for (const step of steps) reached = await change(row.id, step);
       return reached;

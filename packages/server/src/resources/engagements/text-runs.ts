@@ -2,19 +2,19 @@ import { createRequire } from 'node:module';
 import type { Bidi } from 'bidi-js';
 import { type Face, faceFor, type Weight } from './fonts.ts';
 
-// Its declarations describe its module for bundlers, which Node does not load.
+// Its type declarations describe the module for bundlers, which Node does not load.
 const createBidi: () => Bidi = createRequire(import.meta.url)('bidi-js');
 const bidi = createBidi();
 
-/** A piece of a line in one font and one direction. */
+/** A part of a line in one font and one direction. */
 export interface TextRun {
   readonly text: string;
   readonly face: Face;
-  /** The level of the bidirectional algorithm: odd where it runs from right to left. */
+  /** The level of the bidirectional algorithm: odd for right to left. */
   readonly level: number;
 }
 
-/** The runs of a line in the order in which they are set, from left to right, whatever scripts it mixes (UAX #9, rule L2). */
+/** Splits a line into runs in visual order, from left to right, whatever scripts it contains (UAX #9, rule L2). */
 export function runsOf(line: string, weight: Weight): readonly TextRun[] {
   const runs = logicalRuns(line, weight);
   const levels = runs.map(({ level }) => level);
@@ -32,7 +32,7 @@ function logicalRuns(line: string, weight: Weight): TextRun[] {
     index += character.length;
     const codePoint = character.codePointAt(0) ?? 0;
     const last = runs.at(-1);
-    // Spaces and accents stay in the font of what they follow.
+    // Spaces and accents keep the font of the preceding character.
     const isContinued = last !== undefined && /^[\s\p{M}]$/u.test(character) && last.face.has(codePoint);
     const face = isContinued ? last.face : faceFor(codePoint, weight);
     if (last !== undefined && last.level === level && last.face === face)
@@ -52,7 +52,7 @@ function reverseFrom(runs: TextRun[], level: number): void {
   }
 }
 
-/** Breaks text into lines of a width, between words where that is possible. */
+/** Breaks text into lines of a maximum width, between words if possible. */
 export function linesOf(text: string, width: number, widthOf: (part: string) => number): readonly string[] {
   const lines: string[] = [];
   let line = '';
@@ -81,7 +81,7 @@ export function linesOf(text: string, width: number, widthOf: (part: string) => 
   return lines;
 }
 
-/** Words with the space after them. Control characters, line breaks too, count as spaces. */
+/** Splits text into words with the following space. Control characters, including line breaks, count as spaces. */
 function wordsOf(text: string): readonly string[] {
   return text.replaceAll(/\p{Cc}+/gu, ' ').match(/\S+\s*|\s+/gu) ?? [];
 }

@@ -10,7 +10,7 @@ import { linkJobs } from './plan-engagement.ts';
 import { changeSigners, checkSigner, type Signer } from './signers.ts';
 import { writeLetters } from './write-letter.ts';
 
-/** Changes an engagement; fields that are left out keep their values. */
+/** Updates an engagement; omitted fields keep their values. */
 export const updateEngagement: Handler<'updateEngagement'> = (context, { path, body }) =>
   context.write(async (unit) => {
     const id = path.engagementId;
@@ -32,7 +32,7 @@ function change(plan: Plan, id: string, ifMatch: Context['ifMatch'], body: Input
     throw new Violation('VALIDATION_ERROR', 'Jobs of another client are linked. Send jobIds of this one.', '/clientId');
 }
 
-/** Whoever signs must be linked to the client, also to a new one. */
+/** Checks that all signers are linked to the client, also to a new one. */
 function checkClient(plan: Plan, clientId: string, signers: readonly Signer[]): void {
   for (const { contactId } of signers) checkSigner(plan, clientId, contactId, '/clientId');
 }

@@ -8,23 +8,23 @@ import { engagementDocument } from './documents.ts';
 import { type Letter, readLetter } from './letter.ts';
 import { renderInThread } from './letter-thread.ts';
 
-/** Writes the file of a document. A document that has one is left as it is, so a run can be repeated. */
+/** Writes the file of a document. A document with a file is skipped, so that a run can be repeated. */
 export const writeLetter = defineJob({
   name: 'write-letter',
   data: { documentId: 'string' },
-  // One thread sets them.
+  // One thread renders them.
   concurrency: 2,
   run: ({ tenant, data: { documentId }, signal, service, read, write }) =>
     writeDocument({ tenantId: tenant.id, storage: service.storage, signal, read, write }, documentId),
 });
 
-/** What writes a document: a job, or the operator. */
+/** The parts of a run that writing requires: those of a job, or of the operator. */
 type Writer = Pick<JobRun<unknown>, 'read' | 'write' | 'signal'> & {
   readonly tenantId: number;
   readonly storage: ContentStorage;
 };
 
-/** Sets a document, stores its content and attaches the file, unless it has one. */
+/** Renders a document, stores its content and attaches the file, unless it has one. */
 export async function writeDocument(
   { tenantId, storage, signal, read, write }: Writer,
   documentId: string,
@@ -47,12 +47,12 @@ interface SetLetter {
 }
 
 /**
- * Attaches the file to its document, unless the letter would say something else by now.
+ * Attaches the file to its document, unless the terms of the letter have changed.
  *
- * @returns whether there is nothing left to do.
+ * @returns whether the document is done.
  */
 async function attachFile(unit: UnitOfWork, documentId: string, { letter, content, fileId: id }: SetLetter) {
-  // Whoever changes what the letter says locks its document too, and replaces one that has a file.
+  // A change of the terms also locks the document, and supersedes it if it has a file.
   await unit.plan((plan) => plan.getForUpdate(engagementDocument, documentId));
   const current = await readLetter(unit.transaction, unit.tenantId, documentId);
   if (current === undefined) return true;
@@ -67,7 +67,7 @@ async function attachFile(unit: UnitOfWork, documentId: string, { letter, conten
   return true;
 }
 
-/** Has the documents of an engagement written that have no file yet, once the transaction has committed. */
+/** Enqueues writing all documents of an engagement without a file, once the transaction has committed. */
 export async function writeLetters({ transaction, tenantId }: UnitOfWork, engagementId: string): Promise<void> {
   const documents = await transaction.all<{ id: string }>(sql`
     select id from engagement_document

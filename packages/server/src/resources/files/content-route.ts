@@ -13,20 +13,20 @@ import { ContentMissing } from '../../storage/storage.ts';
 import { readDownload } from './download-url.ts';
 import { file } from './file.ts';
 
-/** What a browser does with content of any kind: it stores it, and never runs it. */
+/** Browsers must download content of any type, and never execute it. */
 const contentHeaders = { ...documentHeaders, ...dataHeaders, 'Content-Security-Policy': `default-src 'none'; sandbox` };
 
-/** Only an ID is looked at, so that no other text gets further. */
+/** Only matches UUIDs, so that no other text is processed. */
 export const contentPath = /^\/content\/(?<fileId>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** Serves the content of a file to whoever has its URL, without a token. The URL is what `getFile` returned, unchanged. */
+/** Serves the content of a file without a token, to everybody with an unmodified URL from `getFile`. */
 export function contentRoute(service: Service): RequestHandler {
   return async (request, response) => {
     response.set(contentHeaders);
     try {
       await sendContent(service, request, response);
     } catch (error) {
-      // A caller who went away, or a storage that broke off: half an answer must not look whole.
+      // The caller disconnected or the storage failed: a partial response must not look complete.
       if (response.headersSent) return void response.destroy();
       const problem = toProblem(error, service.log);
       response
@@ -51,7 +51,7 @@ async function sendContent(service: Service, request: Request, response: Respons
     'Last-Modified': new Date(row.createdAt).toUTCString(),
     'Content-Disposition': contentDisposition(fileName),
   });
-  // Not `set`, which would add the charset of the service to a text of somebody else.
+  // Not `set`, which would add a charset to the stored content type.
   response.setHeader('Content-Type', mimeType);
   const ifMatch = request.get('if-match');
   if (ifMatch !== undefined && !hasStrongTag(ifMatch, tag))
@@ -79,7 +79,7 @@ async function sendContent(service: Service, request: Request, response: Respons
   await pipeline(content, response);
 }
 
-/** @throws Problem where the URL is not valid now, or the file cannot be downloaded any more. */
+/** @throws Problem if the URL is invalid or has expired, or the file can no longer be downloaded. */
 async function findFile({ store, vault, directory }: Service, request: Request) {
   const download = readDownload({ vault }, String(request.params.fileId), request.query);
   if (download === undefined)

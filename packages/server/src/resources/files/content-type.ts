@@ -1,6 +1,6 @@
 import { lookup } from 'mime-types';
 
-/** Programs and what contains them, by the media type that their content or their name says. */
+/** Media types of programs and their containers, detected from content or file name. */
 const programs: ReadonlySet<string> = new Set([
   'application/x-msdownload',
   'application/x-msdos-program',
@@ -19,10 +19,10 @@ const programs: ReadonlySet<string> = new Set([
   'application/x-rpm',
 ]);
 
-/** Names of programs whose media type does not say so. */
+/** File name extensions of programs with generic media types. */
 const programNames = /\.(bat|cmd|com|exe|hta|js|jse|lnk|msi|ps1|scr|vbe|vbs|wsf)$/i;
 
-/** Types whose content is always recognized, so that other content under such a name is not what it says. */
+/** Types whose content is always recognized, so that unrecognized content under such a name is rejected. */
 const recognized: ReadonlySet<string> = new Set([
   'application/pdf',
   'image/png',
@@ -31,16 +31,16 @@ const recognized: ReadonlySet<string> = new Set([
   'image/tiff',
 ]);
 
-/** The media type of a file and, where such content is not accepted, the reason. */
+/** The media type of a file, and the reason if it is not accepted. */
 export interface CheckedContentType {
   readonly mimeType: string;
   readonly reason?: string;
 }
 
-/** Looks at the name of a file on this machine and at its first bytes. */
+/** Detects the content type of a local file from its name and its first bytes. */
 export async function checkContentType(path: string, fileName: string): Promise<CheckedContentType> {
   const named = lookup(fileName) || undefined;
-  // Only the import of files looks into them, so a server starts without it.
+  // Only the import of files uses this module, so a server starts without it.
   const { fileTypeFromFile } = await import('file-type');
   const found = (await fileTypeFromFile(path))?.mime;
   const mimeType = named ?? found ?? 'application/octet-stream';

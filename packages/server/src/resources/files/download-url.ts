@@ -1,18 +1,18 @@
 import type { Service } from '../../service.ts';
 
-/** How long a URL is valid, in seconds. */
+/** Validity of a URL, in seconds. */
 const lifetime = 15 * 60;
 
 const purpose = 'file-download';
 
-/** What a download URL says: which file of which tenant, and until when, in seconds since 1970. */
+/** The content of a download URL: file, tenant, and expiry in seconds since 1970. */
 export interface Download {
   readonly tenantName: string;
   readonly fileId: string;
   readonly expires: number;
 }
 
-/** A URL by which anybody downloads the content of a file for a while. */
+/** Creates a URL that allows anyone to download a file until it expires. */
 export function downloadUrlOf(
   { config, vault }: Pick<Service, 'config' | 'vault'>,
   tenantName: string,
@@ -27,7 +27,7 @@ export function downloadUrlOf(
   };
 }
 
-/** The download that a URL is for; undefined where this service did not sign it. */
+/** Returns the download of a URL; undefined if this service did not sign it. */
 export function readDownload(
   { vault }: Pick<Service, 'vault'>,
   fileId: string,
@@ -40,7 +40,7 @@ export function readDownload(
   return vault.verify(purpose, signedText(download), signature) ? download : undefined;
 }
 
-/** No part has a slash in it: names of tenants and IDs have none. */
+/** The parts are unambiguous: names of tenants and IDs contain no slash. */
 function signedText({ tenantName, fileId, expires }: Download): string {
   return `${tenantName}/${fileId}/${expires}`;
 }

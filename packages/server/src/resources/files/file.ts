@@ -4,10 +4,10 @@ import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { StoredContent } from '../../storage/storage.ts';
 
-/** What is known of a file. Its content is in the storage. */
+/** The metadata of a file. Its content is in the storage. */
 export const file = defineEntity('File', {
   table: 'file',
-  // `getFile` makes a URL where it is requested; it is kept nowhere.
+  // `getFile` creates a URL on request; it is not stored.
   computed: { downloadUrl: () => sql`null::text`, downloadUrlExpiresAt: () => sql`null::timestamptz` },
   rules: {
     beforeRemoval({ values }) {
@@ -16,30 +16,30 @@ export const file = defineEntity('File', {
   },
 });
 
-/** Where a file comes from and what it is about. */
+/** The source and the subject of a file. */
 export interface NewFile extends Pick<Row<'File'>, 'fileName' | 'source' | 'mimeType'> {
   readonly clientId?: string | null;
   readonly jobId?: string | null;
   readonly engagementId?: string | null;
   readonly folderPath?: string | null;
   readonly taxYear?: number | null;
-  /** The staff member or contact who brought it; the service itself, if undefined. */
+  /** The staff member or contact who uploaded it; undefined for the service itself. */
   readonly uploadedByType?: 'STAFF' | 'CONTACT';
   readonly uploadedById?: string;
 }
 
-/** How a file is told from others; the service makes what is left out. */
+/** Keys of a file; omitted ones are generated. */
 export interface FileKeys {
   readonly id?: string;
   readonly systemRef?: string;
 }
 
-/** Adds a file whose content is in the storage and was checked. */
+/** Adds a file whose content is stored and was checked. */
 export function addFile(plan: Plan, about: NewFile, { sha256, sizeBytes }: StoredContent, keys: FileKeys = {}): string {
   return add(plan, { ...about, sizeBytes, sha256 }, keys, 'scanPassed');
 }
 
-/** Adds a file whose content was rejected, and so is not kept. */
+/** Adds a file whose content was rejected and is not stored. */
 export function addRejectedFile(plan: Plan, about: NewFile, sizeBytes: number, keys: FileKeys = {}): string {
   return add(plan, { ...about, sizeBytes, sha256: null }, keys, 'scanFailed');
 }

@@ -23,7 +23,7 @@ const idsOf = async (query: string) => {
   expect(status).toBe(200);
   return body.data.map(({ id }) => id);
 };
-/** The content at a URL of `getFile`, which names the public address of the service. */
+/** Downloads the content at a URL of `getFile`, which contains the public address of the service. */
 const download = (url: string, init?: RequestInit) => fetch(url.replace('http://localhost:3000', address), init);
 const urlOf = async (id: string) => {
   const { body } = await getFile(id, '?includeDownloadUrl=true');
@@ -68,14 +68,14 @@ describe('getFile', () => {
     expect(left).toBeLessThanOrEqual(15 * 60_000);
   });
 
-  test('includeDownloadUrl › gives none where the file is not available', async () => {
+  test('includeDownloadUrl › returns null if the file is not available', async () => {
     const { id } = await addFile({ content: null });
     const { status, body } = await getFile(id, '?includeDownloadUrl=true');
     expect(status).toBe(200);
     expect(body).toMatchObject({ status: 'REJECTED', sha256: null, downloadUrl: null, downloadUrlExpiresAt: null });
   });
 
-  test('finds no file that is not there or of another tenant', async () => {
+  test('returns not found for unknown files and those of another tenant', async () => {
     const { id } = await addFile();
     expect(await failureOf(getFile(unknownId))).toEqual([404, 'NOT_FOUND']);
     expect(await failureOf(stranger.call('GET', `/api/v1/files/${id}`))).toEqual([404, 'NOT_FOUND']);
@@ -86,7 +86,7 @@ describe('getFile', () => {
 });
 
 describe('listFiles', () => {
-  test('filters by each property, and by all together', async () => {
+  test('filters by each property, and by all combined', async () => {
     const clientId = await client();
     const letter = await addFile({ clientId, fileName: 'Bank Statements 100%.pdf' });
     const other = await addFile({ clientId, fileName: 'Straße_1.pdf', source: 'CLIENT_REQUEST' });
@@ -115,7 +115,7 @@ describe('listFiles', () => {
     expect(page.body.data.map(({ id }) => id)).toEqual([rejected.id]);
   });
 
-  test('shows nothing of another tenant', async () => {
+  test('returns nothing of another tenant', async () => {
     const { id } = await addFile();
     const { body } = await stranger.call<{ data: File[] }>('GET', '/api/v1/files');
     expect(body.data.map((row) => row.id)).not.toContain(id);
@@ -149,12 +149,12 @@ describe('the records of files', () => {
 describe('the content of a file', () => {
   const content = Buffer.from('0123456789');
 
-  test('is sent whole, as a download that a browser does not run', async () => {
+  test('is sent completely, as a download that a browser does not execute', async () => {
     const { id, sha256 } = await addFile({ content, fileName: 'Brief für "Müller" 東京.html', mimeType: 'text/html' });
-    const answer = await download(await urlOf(id));
-    expect(answer.status).toBe(200);
-    expect(Buffer.from(await answer.arrayBuffer())).toEqual(content);
-    expect(Object.fromEntries(answer.headers)).toMatchObject({
+    const response = await download(await urlOf(id));
+    expect(response.status).toBe(200);
+    expect(Buffer.from(await response.arrayBuffer())).toEqual(content);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
       'content-type': 'text/html',
       'content-length': '10',
       'accept-ranges': 'bytes',
@@ -163,12 +163,12 @@ describe('the content of a file', () => {
       'content-security-policy': "default-src 'none'; sandbox",
       'cache-control': 'no-store',
     });
-    const disposition = answer.headers.get('content-disposition') ?? '';
+    const disposition = response.headers.get('content-disposition') ?? '';
     expect(disposition).toMatch(/^attachment; filename="/);
     expect(decodeURIComponent(disposition.split("filename*=UTF-8''")[1] ?? '')).toBe('Brief für "Müller" 東京.html');
   });
 
-  test('is sent in parts, unless it has changed', async () => {
+  test('is sent in ranges, unless it has changed', async () => {
     const { id, sha256 } = await addFile({ content });
     const url = await urlOf(id);
     const part = await download(url, { headers: { Range: 'bytes=2-4' } });
@@ -181,7 +181,7 @@ describe('the content of a file', () => {
     expect([beyond.status, beyond.headers.get('content-range')]).toEqual([416, 'bytes */10']);
   });
 
-  test('is not sent again to whoever has it, nor to a HEAD', async () => {
+  test('is not sent to a caller with the current ETag, or for HEAD', async () => {
     const { id, sha256 } = await addFile({ content });
     const url = await urlOf(id);
     expect((await download(url, { headers: { 'If-None-Match': `W/"x", "${sha256}"` } })).status).toBe(304);
@@ -192,26 +192,26 @@ describe('the content of a file', () => {
     expect([post.status, post.headers.get('allow')]).toEqual([405, 'GET, HEAD']);
   });
 
-  test('may be empty', async () => {
+  test('can be empty', async () => {
     const { id } = await addFile({ content: Buffer.alloc(0) });
-    const answer = await download(await urlOf(id));
-    expect([answer.status, await answer.text()]).toEqual([200, '']);
+    const response = await download(await urlOf(id));
+    expect([response.status, await response.text()]).toEqual([200, '']);
     expect((await download(await urlOf(id), { headers: { Range: 'bytes=0-' } })).status).toBe(416);
   });
 
-  test('may be lost, which is said without the headers of the content', async () => {
+  test('that is missing results in a problem without the headers of the content', async () => {
     const { id, sha256 } = await addFile({ content: Buffer.from('will be lost') });
     if (sha256 === null) throw new Error('The file has no content.');
     const url = await urlOf(id);
     const { config } = service.service;
     await rm(join(config.dataDir, 'files', String(service.tenant.id), sha256.slice(0, 2), sha256));
-    const answer = await download(url, { headers: { Range: 'bytes=2-4' } });
-    expect(answer.status).toBe(404);
-    expect(await answer.json()).toMatchObject({ code: 'NOT_FOUND', detail: 'The content of the file is missing.' });
-    expect(answer.headers.get('etag')).toBeNull();
+    const response = await download(url, { headers: { Range: 'bytes=2-4' } });
+    expect(response.status).toBe(404);
+    expect(await response.json()).toMatchObject({ code: 'NOT_FOUND', detail: 'The content of the file is missing.' });
+    expect(response.headers.get('etag')).toBeNull();
   });
 
-  test('needs the URL as it was signed', async () => {
+  test('requires the unmodified URL', async () => {
     const mine = await addFile({ content });
     const other = await addFile({ content });
     const foreign = await addFile({ content }, elsewhere);
@@ -227,26 +227,26 @@ describe('the content of a file', () => {
       `${url}&tenant=firm`,
     ];
     for (const one of changed) {
-      const answer = await download(one);
-      expect([one, answer.status]).toEqual([one, 403]);
-      expect(answer.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
-      expect(answer.headers.get('content-disposition')).toBeNull();
+      const response = await download(one);
+      expect([one, response.status]).toEqual([one, 403]);
+      expect(response.headers.get('content-type')).toBe('application/problem+json; charset=utf-8');
+      expect(response.headers.get('content-disposition')).toBeNull();
     }
     expect((await download(url)).status).toBe(200);
   });
 
-  test('needs the URL in time', async () => {
+  test('requires a URL that has not expired', async () => {
     const { id } = await addFile({ content });
     const [tenant, expires] = ['firm', String(Math.floor(Date.now() / 1000) - 1)];
     const signature = service.service.vault.sign('file-download', `${tenant}/${id}/${expires}`);
-    const answer = await download(`${address}/content/${id}?${new URLSearchParams({ tenant, expires, signature })}`);
-    expect([answer.status, await answer.json()]).toEqual([
+    const response = await download(`${address}/content/${id}?${new URLSearchParams({ tenant, expires, signature })}`);
+    expect([response.status, await response.json()]).toEqual([
       403,
       expect.objectContaining({ code: 'FORBIDDEN', detail: 'The URL has expired. Request a new one from getFile.' }),
     ]);
   });
 
-  test('is gone with the file, also where the URL is still valid', async () => {
+  test('is not available after the file is deleted, even if the URL is still valid', async () => {
     const { id } = await addFile({ content });
     const url = await urlOf(id);
     await update([{ type: 'File', systemRef: id, attributes: { status: 'ARCHIVED' } }]);

@@ -8,7 +8,7 @@ import { file } from './file.ts';
 
 const downloadRoles = ['FILE_DL'];
 
-/** What is known of a file and, where that is requested, a URL of its content. */
+/** Returns the metadata of a file and, if requested, a URL of its content. */
 export const getFile: Handler<'getFile'> = async (context, { path, query }) => {
   const { service, tenant, holds } = context;
   const { includeDownloadUrl = false } = query;

@@ -8,7 +8,7 @@ import { file } from './file.ts';
 
 type Filters = Input<'listFiles'>['query'];
 
-/** The files of the tenant that meet every condition, in the order of creation. */
+/** Lists the files of the tenant that match all conditions, in the order of creation. */
 export const listFiles: Handler<'listFiles'> = async (context, { query }) => {
   const { page, pageSize, includeTotal, ...filters } = query;
   const conditions = conditionsOf(filters);

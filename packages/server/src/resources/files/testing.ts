@@ -2,7 +2,7 @@ import type { TestService } from '../../../test/service.ts';
 import { asOperator } from '../../operator/tenants.ts';
 import { addFile, addRejectedFile, file, type NewFile } from './file.ts';
 
-/** Adds files as the service does, with the content that a test gives them. */
+/** Adds files like the service does, with content from the test. */
 export function filesOf({ service, tenant: home }: TestService) {
   return async (about: Partial<NewFile> & { readonly content?: Uint8Array | null } = {}, tenant = home) => {
     const { content = Buffer.from('%PDF-1.7 nothing more'), ...fields } = about;

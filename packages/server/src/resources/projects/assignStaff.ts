@@ -12,7 +12,7 @@ type Body = Input<'assignStaff'>['body'];
 type JobEntry = NonNullable<Body['staffJobAssignments']>[number];
 type TaskEntry = NonNullable<Body['staffTaskAssignments']>[number];
 
-/** Assigns people to jobs and tasks, all or none. Existing assignments take the provided values. */
+/** Assigns staff to jobs and tasks, all or none. Existing assignments are updated with the provided values. */
 export const assignStaff: Handler<'assignStaff'> = (context, { body }) =>
   context.write(async (unit) => {
     const written = await unit.allOrNone(entriesOf(body), (plan, { list, index, entry }) =>
@@ -37,8 +37,8 @@ function assignToJob(plan: Plan, entry: JobEntry, index: number): WrittenAssignm
 }
 
 /**
- * A person on a task is on its job too, and does the task where nobody does it yet. Task and job are locked before their
- * assignments are read, here and in `removeStaff`, so that this holds whatever happens at once.
+ * Assigns a person to a task and to its job, and makes the person the assignee if the task has none. Task and job are
+ * locked before their assignments are read, here and in `removeStaff`, so that this also holds for concurrent requests.
  */
 function assignToTask(plan: Plan, entry: TaskEntry, index: number): WrittenAssignment[] {
   const { taskId, staffId } = entry;

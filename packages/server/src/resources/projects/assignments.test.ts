@@ -21,12 +21,12 @@ const toJob = (staffId: string, jobId: string, fields: object = {}) => ({
 const toTask = (staffId: string, taskId: string, fields: object = {}) => ({
   staffTaskAssignments: [{ staffId, taskId, ...fields }],
 });
-/** Who is on a job now: person and role. */
+/** The people on a job: person and role. */
 const onJob = async (jobId: string) =>
   ((await getProject(jobId)).body.staffAssignments as { staffId: string; role: string }[]).map(
     ({ staffId, role }) => `${staffId} ${role}`,
   );
-/** Who is on a task now. */
+/** The people on a task. */
 const onTask = async (taskId: string) =>
   (
     await firm.rows<{ staffId: string }>(sql`
@@ -34,7 +34,7 @@ const onTask = async (taskId: string) =>
   ).map((row) => row.staffId);
 
 describe('assignStaff', () => {
-  test('assigns people to jobs and tasks, each with the index of its entry', async () => {
+  test('assigns people to jobs and tasks, and reports the index of each entry', async () => {
     const [first, second] = [await firm.person(), await firm.person()];
     const jobId = await newJob();
     const taskId = await newTask(jobId);
@@ -58,7 +58,7 @@ describe('assignStaff', () => {
     expect((await getTask(taskId)).body).toMatchObject({ assigneeId: second.id, assignee: { id: second.id } });
   });
 
-  test('puts a person who is assigned to a task on its job', async () => {
+  test('assigns a person on a task to its job as well', async () => {
     const person = await firm.person();
     const jobId = await newJob();
     const [one, other] = [await newTask(jobId), await newTask(jobId)];
@@ -74,7 +74,7 @@ describe('assignStaff', () => {
     expect(again.body.assigned.staffJobAssignments).toEqual([]);
   });
 
-  test('keeps the assignee of a task who is there, and takes the first of those who come at once', async () => {
+  test('keeps the existing assignee of a task, and uses the first of concurrent requests', async () => {
     const people = await atOnce(4, () => firm.person());
     const taskId = await newTask(await newJob());
     await atOnce(4, (index) => assignStaff(toTask(people[index]?.id ?? '', taskId)));
@@ -84,19 +84,19 @@ describe('assignStaff', () => {
     expect(version).toBe(2);
   });
 
-  test('gives an existing assignment the provided values, and keeps the others', async () => {
+  test('updates an existing assignment with the provided values, and keeps the others', async () => {
     const person = await firm.person();
     const jobId = await newJob();
     const { body } = await assignStaff(toJob(person.id, jobId, { allocatedHours: '4.00', startDate: '2026-03-01' }));
-    const [made] = body.assigned.staffJobAssignments;
+    const [created] = body.assigned.staffJobAssignments;
     const changed = await assignStaff(toJob(person.id, jobId, { allocatedHours: '5.00' }));
     expect(changed.body.assigned.staffJobAssignments).toMatchObject([
-      { id: made?.id, version: 2, allocatedHours: '5.00', startDate: '2026-03-01' },
+      { id: created?.id, version: 2, allocatedHours: '5.00', startDate: '2026-03-01' },
     ]);
     const other = await assignStaff(toJob(person.id, jobId, { role: 'REVIEWER' }));
-    expect(other.body.assigned.staffJobAssignments[0]?.id).not.toBe(made?.id);
-    // The catalog has no UPDATE of assignments.
-    const { audit, events } = await firm.trace(made?.id ?? '');
+    expect(other.body.assigned.staffJobAssignments[0]?.id).not.toBe(created?.id);
+    // The catalog has no UPDATE event for assignments.
+    const { audit, events } = await firm.trace(created?.id ?? '');
     expect([audit.length, events.map((event) => event.operation)]).toEqual([2, ['CREATE']]);
   });
 
@@ -111,25 +111,25 @@ describe('assignStaff', () => {
     expect((await assignStaff(request)).body).toEqual(first.body);
   });
 
-  test('assigns a person to a job in a role once, however many calls ask for it at once', async () => {
+  test('assigns a person to a job in a role once, however many concurrent requests do so', async () => {
     const person = await firm.person();
     const jobId = await newJob();
     const taskId = await newTask(jobId);
-    const answers = await atOnce(8, (index) =>
+    const responses = await atOnce(8, (index) =>
       assignStaff({ ...toJob(person.id, jobId, { allocatedHours: `${index}.00` }), ...toTask(person.id, taskId) }),
     );
-    expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
-    expect(new Set(answers.map(({ body }) => body.assigned.staffJobAssignments[0]?.id)).size).toBe(1);
+    expect(responses.map((response) => response.status)).toEqual(responses.map(() => 200));
+    expect(new Set(responses.map(({ body }) => body.assigned.staffJobAssignments[0]?.id)).size).toBe(1);
     expect(await onJob(jobId)).toEqual([`${person.id} PREPARER`]);
     expect(await onTask(taskId)).toEqual([person.id]);
   });
 
-  test('writes nothing where one entry is wrong, and points at each', async () => {
+  test('writes nothing if one entry is invalid, and points at each', async () => {
     const [person, left] = [await firm.person(), await firm.person({ status: 'TERMINATED' })];
     const [jobId, taskOfGone] = [await newJob(), await newTask(await newJob())];
     await remove([{ type: 'Task', systemRef: taskOfGone }]);
     const job = { jobId, role: 'OTHER' };
-    const answer = assignStaff({
+    const response = assignStaff({
       staffJobAssignments: [
         { staffId: person.id, ...job },
         { staffId: unknownId, ...job },
@@ -142,7 +142,7 @@ describe('assignStaff', () => {
         { staffId: person.id, taskId: taskOfGone },
       ],
     });
-    expect(await failureOf(answer)).toEqual([
+    expect(await failureOf(response)).toEqual([
       400,
       'REFERENCE_NOT_FOUND',
       '/staffJobAssignments/1/staffId',
@@ -155,7 +155,7 @@ describe('assignStaff', () => {
     expect(await onJob(jobId)).toEqual([]);
   });
 
-  test('rejects people who have left, and accepts those on leave', async () => {
+  test('rejects terminated staff, and accepts staff on leave', async () => {
     const jobId = await newJob();
     const taskId = await newTask(jobId);
     const left = await firm.person({ status: 'TERMINATED' });
@@ -165,7 +165,7 @@ describe('assignStaff', () => {
     expect((await assignStaff(toTask(away.id, taskId))).status).toBe(200);
   });
 
-  test('rejects jobs that are cancelled, and tasks that are done', async () => {
+  test('rejects cancelled jobs and completed tasks', async () => {
     const person = await firm.person();
     const jobId = await newJob();
     const [ofCancelled, done] = [await newTask(jobId), await newTask(await newJob())];
@@ -205,26 +205,26 @@ describe('assignStaff', () => {
     await assignStaff(rated);
     const cleared = toJob(person.id, jobId, { billingRateOverride: null });
     expect(await failureOf(assigner.assignStaff(cleared))).toEqual(failure);
-    // What the caller may not read is not shown in the response either.
+    // The response also omits fields that the caller cannot read.
     const other = await assigner.assignStaff(toJob(person.id, jobId, { allocatedHours: '2.00' }));
     expect(other.body.assigned.staffJobAssignments).toMatchObject([
       { allocatedHours: '2.00', billingRateOverride: null },
     ]);
     expect((await getProject(jobId)).body.staffAssignments).toMatchObject([{ billingRateOverride: '99' }]);
-    // An assignment without a rate has nothing to clear, so the call can be repeated.
+    // An assignment without a rate has nothing to clear, so the request can be repeated.
     const plain = toJob(person.id, jobId, { role: 'OTHER', billingRateOverride: null });
     for (const { status } of [await assigner.assignStaff(plain), await assigner.assignStaff(plain)])
       expect(status).toBe(200);
   });
 
-  test('does not reach the jobs of another tenant', async () => {
+  test('does not affect jobs of another tenant', async () => {
     const person = await firm.person();
     const jobId = await newJob();
     const elsewhere = operationsOf(
       await service.signIn({ roles: ['API_ADMIN'], tenant: await service.addTenant('elsewhere') }),
     );
-    const answer = elsewhere.assignStaff(toJob(person.id, jobId));
-    expect(await failureOf(answer)).toEqual([400, 'REFERENCE_NOT_FOUND', '/staffJobAssignments/0/jobId']);
+    const response = elsewhere.assignStaff(toJob(person.id, jobId));
+    expect(await failureOf(response)).toEqual([400, 'REFERENCE_NOT_FOUND', '/staffJobAssignments/0/jobId']);
     const removed = await elsewhere.removeStaff({ staffJobAssignments: [{ staffId: person.id, jobId }] });
     expect(removed.body.notFound).toHaveLength(1);
   });
@@ -251,7 +251,7 @@ describe('removeStaff', () => {
     expect(await onJob(jobId)).toEqual([]);
   });
 
-  test('ends the assignments to tasks of who has left the job, and hands the tasks on', async () => {
+  test('ends the task assignments of people who leave the job, and passes their tasks on', async () => {
     const [first, second] = [await firm.person(), await firm.person()];
     const jobId = await newJob();
     const [shared, own] = [await newTask(jobId), await newTask(jobId)];
@@ -270,7 +270,7 @@ describe('removeStaff', () => {
     expect((await getTask(elsewhere)).body.assigneeId).toBe(first.id);
   });
 
-  test('keeps the tasks of who still has a role on the job', async () => {
+  test('keeps the tasks of people who still have a role on the job', async () => {
     const person = await firm.person();
     const jobId = await newJob();
     const taskId = await newTask(jobId);
@@ -280,7 +280,7 @@ describe('removeStaff', () => {
     expect(await onTask(taskId)).toEqual([person.id]);
   });
 
-  test('does not hand a task to somebody who has left the firm', async () => {
+  test('does not pass a task on to terminated staff', async () => {
     const people = await atOnce(3, () => firm.person());
     const [first = '', left = '', third = ''] = people.map(({ id }) => id);
     const taskId = await newTask(await newJob());
@@ -292,7 +292,7 @@ describe('removeStaff', () => {
     expect((await getTask(taskId)).body.assigneeId).toBeNull();
   });
 
-  test('finds the entries of both lists where one would end the other', async () => {
+  test('finds the entries of both lists even if one would end the other', async () => {
     const person = await firm.person();
     const jobId = await newJob();
     const [one, other] = [await newTask(jobId), await newTask(jobId)];
@@ -308,7 +308,7 @@ describe('removeStaff', () => {
     ]);
   });
 
-  test('lists what matches no active assignment, and ends the rest', async () => {
+  test('lists entries that match no active assignment, and ends the others', async () => {
     const person = await firm.person();
     const jobId = await newJob();
     await assignStaff(toJob(person.id, jobId));
@@ -334,25 +334,25 @@ describe('removeStaff', () => {
     expect(again.body).toMatchObject({ removed: { staffJobAssignments: [] }, notFound: [{ index: 0 }] });
   });
 
-  test('ends an assignment once, however many calls ask for it at once, and assigning again makes another one', async () => {
+  test('ends an assignment once, however many concurrent requests do so, and assigning again creates another one', async () => {
     const person = await firm.person();
     const jobId = await newJob();
     const { body } = await assignStaff(toJob(person.id, jobId));
-    const [made] = body.assigned.staffJobAssignments;
-    const answers = await atOnce(6, () => removeStaff(toJob(person.id, jobId)));
-    expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
-    expect(answers.flatMap((answer) => answer.body.removed.staffJobAssignments)).toHaveLength(1);
-    const { audit, events } = await firm.trace(made?.id ?? '');
+    const [created] = body.assigned.staffJobAssignments;
+    const responses = await atOnce(6, () => removeStaff(toJob(person.id, jobId)));
+    expect(responses.map((response) => response.status)).toEqual(responses.map(() => 200));
+    expect(responses.flatMap((response) => response.body.removed.staffJobAssignments)).toHaveLength(1);
+    const { audit, events } = await firm.trace(created?.id ?? '');
     expect(audit.map(({ operation }) => operation)).toEqual(['assignStaff', 'removeStaff']);
     expect(events.map(({ entityType, operation }) => `${entityType} ${operation}`)).toEqual([
       'StaffJobAssignment CREATE',
       'StaffJobAssignment DELETE',
     ]);
     const again = await assignStaff(toJob(person.id, jobId));
-    expect(again.body.assigned.staffJobAssignments[0]?.id).not.toBe(made?.id);
+    expect(again.body.assigned.staffJobAssignments[0]?.id).not.toBe(created?.id);
   });
 
-  test('keeps assignments, tasks and assignees consistent while calls assign and remove at once', async () => {
+  test('keeps assignments, tasks and assignees consistent during concurrent requests', async () => {
     const people = await atOnce(3, () => firm.person());
     const jobId = await newJob();
     const tasks = [await newTask(jobId), await newTask(jobId)];
@@ -374,7 +374,7 @@ describe('removeStaff', () => {
     }
   });
 
-  test('requires JOB_ASGN alone', async () => {
+  test('requires only JOB_ASGN', async () => {
     const person = await firm.person();
     const jobId = await newJob();
     await assignStaff(toJob(person.id, jobId, { billingRateOverride: '99' }));
@@ -385,7 +385,7 @@ describe('removeStaff', () => {
   });
 });
 
-test('searchProjects › matches by the people who are on a job now', async () => {
+test('searchProjects › filters by the people who are on a job', async () => {
   const person = await firm.person();
   const [stays, left] = [await newJob(), await newJob()];
   for (const jobId of [stays, left]) await assignStaff(toJob(person.id, jobId));

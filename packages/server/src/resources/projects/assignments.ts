@@ -4,14 +4,17 @@ import type { UnitOfWork } from '../../entity/unit-of-work.ts';
 import { staffJobAssignment } from './staff-job-assignment.ts';
 import { staffTaskAssignment } from './staff-task-assignment.ts';
 
-/** An assignment that a call wrote. `index` is the place of its entry, or null where it was written along with another. */
+/**
+ * An assignment written by a request. `index` is the position of its entry, or null if it was written as a side effect of
+ * another.
+ */
 export interface WrittenAssignment {
   readonly list: 'staffJobAssignments' | 'staffTaskAssignments';
   readonly index: number | null;
   readonly id: string;
 }
 
-/** The entries of both lists of a request, with their places. */
+/** The entries of both lists of a request, with their indexes. */
 export function entriesOf<JobEntry, TaskEntry>(body: {
   readonly staffJobAssignments?: readonly JobEntry[];
   readonly staffTaskAssignments?: readonly TaskEntry[];
@@ -23,7 +26,7 @@ export function entriesOf<JobEntry, TaskEntry>(body: {
   ];
 }
 
-/** The written assignments as a response shows them: those of entries in their order, then the others. */
+/** Converts the written assignments to the response: those of entries in their order, then the others. */
 export async function assignmentResults({ holds }: Context, unit: UnitOfWork, written: readonly WrittenAssignment[]) {
   const ordered = written.toSorted((left, right) => (left.index ?? Infinity) - (right.index ?? Infinity) || 0);
   const ofJobs = ordered.filter(({ list }) => list === 'staffJobAssignments');

@@ -29,7 +29,7 @@ const jobTemplateId = await firm.template({
 const today = () => Temporal.Now.plainDateISO(service.tenant.timeZone).toString();
 const create = (entry: object, more: object = {}) =>
   createProjectsFromTemplate({ clientId, jobTemplates: [{ jobTemplateId, ...entry }], ...more });
-/** The number of rows that a call could have written. */
+/** The number of rows that a request could have written. */
 async function written(): Promise<unknown> {
   const tables = ['job', 'task', 'staff_job_assignment', 'audit_log', 'outbox_event', 'tenant_counter'];
   return firm.rows(
@@ -38,7 +38,7 @@ async function written(): Promise<unknown> {
 }
 
 describe('createProjectsFromTemplate', () => {
-  test('creates a job with what the template and the client have, and its tasks', async () => {
+  test('creates a job with the values of the template and the client, and its tasks', async () => {
     const partner = await firm.person();
     const manager = await firm.person();
     const ofPartner = await firm.client({ partnerId: partner.id, managerId: manager.id, currency: 'CAD' });
@@ -47,15 +47,15 @@ describe('createProjectsFromTemplate', () => {
       jobTemplates: [{ jobTemplateId }],
     });
     expect(status).toBe(200);
-    const [made] = body.jobs;
-    expect(made).toMatchObject({ index: 0, name: 'Partnership return', status: 'PLANNED' });
-    expect(made?.jobRef).toMatch(new RegExp(`^J-${today().slice(0, 4)}-\\d{5}$`));
+    const [created] = body.jobs;
+    expect(created).toMatchObject({ index: 0, name: 'Partnership return', status: 'PLANNED' });
+    expect(created?.jobRef).toMatch(new RegExp(`^J-${today().slice(0, 4)}-\\d{5}$`));
     const due = Temporal.PlainDate.from(today()).add({ days: 18 }).toString();
-    expect((await getJob(made?.id ?? '')).body).toMatchObject({
+    expect((await getJob(created?.id ?? '')).body).toMatchObject({
       clientId: ofPartner,
       jobTemplateId,
-      jobRef: made?.jobRef,
-      pmsRef: made?.jobRef,
+      jobRef: created?.jobRef,
+      pmsRef: created?.jobRef,
       partnerId: partner.id,
       managerId: manager.id,
       inChargeId: null,
@@ -68,8 +68,8 @@ describe('createProjectsFromTemplate', () => {
       priority: 'NORMAL',
       version: 1,
     });
-    const tasks = await Promise.all((made?.taskIds ?? []).map(async (id) => (await getTask(id)).body));
-    const common = { jobId: made?.id, taskTypeId, status: 'NOT_STARTED', isBillable: true, assigneeId: null };
+    const tasks = await Promise.all((created?.taskIds ?? []).map(async (id) => (await getTask(id)).body));
+    const common = { jobId: created?.id, taskTypeId, status: 'NOT_STARTED', isBillable: true, assigneeId: null };
     expect(tasks).toMatchObject([
       { ...common, name: 'Prepare', sequence: 0, budgetHours: '3.00', startDate: today(), dueDate: due },
       { ...common, name: 'Review', sequence: 1, dueDate: due },
@@ -79,20 +79,20 @@ describe('createProjectsFromTemplate', () => {
   test.each([
     ['within the job', { startDate: '2026-03-02' }, ['2026-03-02', '2026-03-20'], ['2026-03-16', '2026-03-20']],
     [
-      'by the duration, where the job has longer',
+      'after their duration, if the job is longer',
       { startDate: '2026-03-02', dueDate: '2026-12-31' },
       ['2026-03-02', '2026-03-20'],
       ['2026-03-16', '2026-04-03'],
     ],
     [
-      'not before they start, where the job has less',
+      'not before they start, if the job is shorter',
       { startDate: '2026-03-02', dueDate: '2026-03-09' },
       ['2026-03-02', '2026-03-09'],
       ['2026-03-16', '2026-03-16'],
     ],
-    ['never, where nothing says when', { startDate: null }, [null, null], [null, null]],
+    ['never, if neither has dates', { startDate: null }, [null, null], [null, null]],
     [
-      'with the job, where only that is known',
+      'with the job, if only its date is known',
       { startDate: null, dueDate: '2026-03-09' },
       [null, '2026-03-09'],
       [null, '2026-03-09'],
@@ -103,7 +103,7 @@ describe('createProjectsFromTemplate', () => {
     expect(tasks.map((task) => [task.startDate, task.dueDate])).toEqual(expected);
   });
 
-  test('takes overrides, null included, and people', async () => {
+  test('accepts overrides, including null, and staff', async () => {
     const person = await firm.person();
     const { body } = await create({
       name: 'Own name',
@@ -150,7 +150,7 @@ describe('createProjectsFromTemplate', () => {
     expect(await failureOf(needless)).toEqual([400, 'VALIDATION_ERROR', '/jobTemplates/0/feeAmount']);
   });
 
-  test('finds the client by clientRef, and needs exactly one of both', async () => {
+  test('finds the client by clientRef, and requires exactly one key', async () => {
     const [{ clientRef = '' } = {}] = await firm.rows<{ clientRef: string }>(
       sql`select client_ref as "clientRef" from client where id = ${clientId}`,
     );
@@ -164,7 +164,7 @@ describe('createProjectsFromTemplate', () => {
     }
   });
 
-  test('leaves out a partner and a manager who have left', async () => {
+  test('omits a partner and a manager who are terminated', async () => {
     const partner = await firm.person();
     const manager = await firm.person();
     const ofPartner = await firm.client({ partnerId: partner.id, managerId: manager.id });
@@ -174,7 +174,7 @@ describe('createProjectsFromTemplate', () => {
     expect((await getJob(body.jobs[0]?.id ?? '')).body).toMatchObject({ partnerId: null, managerId: null });
   });
 
-  test('rejects clients, templates, engagements and people that do not exist, each with its place', async () => {
+  test('rejects unknown clients, templates, engagements and staff with pointers', async () => {
     const gone = await make('JobTemplate', { name: 'Gone', billingType: 'NON_BILLABLE' }, 'gone');
     await remove([{ type: 'JobTemplate', systemRef: 'gone' }]);
     const entries = [{ jobTemplateId }, { jobTemplateId: unknownId }, { jobTemplateId: gone.id }];
@@ -200,7 +200,7 @@ describe('createProjectsFromTemplate', () => {
     ]);
   });
 
-  test('points at the template where what it provides cannot be used', async () => {
+  test('points at the template if its values cannot be used', async () => {
     const retired = await make(
       'TaskType',
       { displayName: 'Old', code: 'OLD', isBillable: true, billingMethod: 'HOURLY' },
@@ -209,12 +209,12 @@ describe('createProjectsFromTemplate', () => {
     const tasks = [templateTask('New', 0), { ...templateTask('Old', 0), taskTypeId: retired.id }];
     const template = await firm.template({ name: 'Half old', tasks });
     await remove([{ type: 'TaskType', systemRef: 'old' }]);
-    const answer = createProjectsFromTemplate({
+    const response = createProjectsFromTemplate({
       clientId,
       jobTemplates: [{ jobTemplateId }, { jobTemplateId: template }],
     });
-    expect(await failureOf(answer)).toEqual([400, 'REFERENCE_NOT_FOUND', '/jobTemplates/1/jobTemplateId']);
-    expect((await answer).body).toMatchObject({ detail: expect.stringContaining('Half old') });
+    expect(await failureOf(response)).toEqual([400, 'REFERENCE_NOT_FOUND', '/jobTemplates/1/jobTemplateId']);
+    expect((await response).body).toMatchObject({ detail: expect.stringContaining('Half old') });
   });
 
   test.each([
@@ -227,12 +227,12 @@ describe('createProjectsFromTemplate', () => {
     expect([status, code, pointer]).toEqual([400, 'VALIDATION_ERROR', `/jobTemplates/0/${field}`]);
   });
 
-  test('rejects references that are taken, and a role that somebody has twice', async () => {
+  test('rejects duplicate references, and a role that a person has twice', async () => {
     const person = await firm.person();
     await create({ jobRef: 'TAKEN', systemRef: 'TAKEN' });
     await make('Job', { name: 'X', clientId, billingType: 'NON_BILLABLE', pmsRef: 'KEY' });
     const twice = { staffId: person.id, role: 'OTHER' };
-    const answer = createProjectsFromTemplate({
+    const response = createProjectsFromTemplate({
       clientId,
       jobTemplates: [
         { jobTemplateId, jobRef: 'TAKEN' },
@@ -242,7 +242,7 @@ describe('createProjectsFromTemplate', () => {
         { jobTemplateId, jobRef: 'KEY' },
       ],
     });
-    expect(await failureOf(answer)).toEqual([
+    expect(await failureOf(response)).toEqual([
       409,
       'DUPLICATE_REF',
       '/jobTemplates/0/jobRef',
@@ -254,10 +254,10 @@ describe('createProjectsFromTemplate', () => {
     expect(await failureOf(people)).toEqual([409, 'DUPLICATE_REF', '/jobTemplates/0/staffAssignments/2/role']);
   });
 
-  test('rejects people who have left', async () => {
+  test('rejects terminated staff', async () => {
     const person = await firm.person({ status: 'TERMINATED' });
-    const answer = create({ staffAssignments: [{ staffId: person.id, role: 'OTHER' }] });
-    expect(await failureOf(answer)).toEqual([409, 'INVALID_STATE', '/jobTemplates/0/staffAssignments/0/staffId']);
+    const response = create({ staffAssignments: [{ staffId: person.id, role: 'OTHER' }] });
+    expect(await failureOf(response)).toEqual([409, 'INVALID_STATE', '/jobTemplates/0/staffAssignments/0/staffId']);
   });
 
   test('requires JOB_C, and RATE_W for rates', async () => {
@@ -274,17 +274,17 @@ describe('createProjectsFromTemplate', () => {
     expect((await creator.createProjectsFromTemplate(body(null))).status).toBe(200);
   });
 
-  test('writes nothing where one entry is wrong', async () => {
+  test('writes nothing if one entry is invalid', async () => {
     const before = await written();
     const entries = Array.from({ length: 100 }, (_, index) => ({
       jobTemplateId: index === 99 ? unknownId : jobTemplateId,
     }));
-    const answer = createProjectsFromTemplate({ clientId, jobTemplates: entries });
-    expect(await failureOf(answer)).toEqual([400, 'REFERENCE_NOT_FOUND', '/jobTemplates/99/jobTemplateId']);
+    const response = createProjectsFromTemplate({ clientId, jobTemplates: entries });
+    expect(await failureOf(response)).toEqual([400, 'REFERENCE_NOT_FOUND', '/jobTemplates/99/jobTemplateId']);
     expect(await written()).toEqual(before);
   });
 
-  test('creates 100 jobs of one call, in order, with numbers one after the other', async () => {
+  test('creates 100 jobs of one request in order, with consecutive numbers', async () => {
     const entries = Array.from({ length: 100 }, (_, index) => ({ jobTemplateId, name: `Job ${index}` }));
     const { status, body } = await createProjectsFromTemplate({ clientId, jobTemplates: entries });
     expect(status).toBe(200);
@@ -297,13 +297,13 @@ describe('createProjectsFromTemplate', () => {
     expect(await failureOf(tooMany)).toEqual([400, 'VALIDATION_ERROR', '/jobTemplates']);
   });
 
-  test('gives the jobs of 20 calls at once 20 different numbers', async () => {
-    const answers = await atOnce(20, () => create({}));
-    expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
-    expect(new Set(answers.map((answer) => answer.body.jobs[0]?.jobRef)).size).toBe(20);
+  test('assigns 20 different numbers to the jobs of 20 concurrent requests', async () => {
+    const responses = await atOnce(20, () => create({}));
+    expect(responses.map((response) => response.status)).toEqual(responses.map(() => 200));
+    expect(new Set(responses.map((response) => response.body.jobs[0]?.jobRef)).size).toBe(20);
   });
 
-  test('skips numbers that callers took by hand, as jobRef or as pmsRef', async () => {
+  test('skips numbers that callers have used as jobRef or as pmsRef', async () => {
     const { body } = await create({});
     const last = body.jobs[0]?.jobRef ?? '';
     const [next, afterNext, third] = [1, 2, 3].map(
@@ -314,15 +314,15 @@ describe('createProjectsFromTemplate', () => {
     expect((await create({})).body.jobs[0]?.jobRef).toBe(third);
   });
 
-  test('creates jobs once for an idempotency key, with a call at once included', async () => {
+  test('creates jobs once for an idempotency key, also for a concurrent request', async () => {
     const body = { clientId, jobTemplates: [{ jobTemplateId, name: 'Only one' }] };
-    const answers = await atOnce(3, () => createProjectsFromTemplate(body, { 'Idempotency-Key': 'season-27' }));
-    expect(answers.filter((answer) => answer.status === 200).length).toBeGreaterThan(0);
-    for (const answer of answers) expect([200, 409]).toContain(answer.status);
+    const responses = await atOnce(3, () => createProjectsFromTemplate(body, { 'Idempotency-Key': 'season-27' }));
+    expect(responses.filter((response) => response.status === 200).length).toBeGreaterThan(0);
+    for (const response of responses) expect([200, 409]).toContain(response.status);
     expect(await firm.rows(sql`select 1 from job where name = 'Only one'`)).toHaveLength(1);
   });
 
-  test('leaves an audit row and an event for each job, task and assignment', async () => {
+  test('adds an audit row and an event for each job, task and assignment', async () => {
     const person = await firm.person();
     const { body } = await create({
       staffAssignments: [{ staffId: person.id, role: 'OTHER', billingRateOverride: '9' }],
@@ -346,8 +346,8 @@ describe('records of the type JobTemplate', () => {
   test('replace all tasks, in their order', async () => {
     const staffTypeId = await firm.staffType();
     const tasks = [templateTask('A', 0), templateTask('B', 3)];
-    const made = await make('JobTemplate', { name: 'Reordered', billingType: 'NON_BILLABLE', tasks }, 'reordered');
-    expect(made.attributes).toMatchObject({ tasks });
+    const created = await make('JobTemplate', { name: 'Reordered', billingType: 'NON_BILLABLE', tasks }, 'reordered');
+    expect(created.attributes).toMatchObject({ tasks });
     const reversed = [
       { ...templateTask('B', 3), defaultStaffTypeId: staffTypeId },
       templateTask('C', 9),
@@ -370,7 +370,7 @@ describe('records of the type JobTemplate', () => {
     expect(await write({ tasks: [] })).toMatchObject({ attributes: { tasks: [] } });
   });
 
-  test('leave no event, because the catalog has none for them', async () => {
+  test('add no event, because the catalog has none for them', async () => {
     const id = await firm.template();
     const { audit, events } = await firm.trace(id);
     expect([audit.length, events.length]).toEqual([1, 0]);

@@ -16,7 +16,7 @@ import { staffJobAssignment } from './staff-job-assignment.ts';
 type Body = Input<'createProjectsFromTemplate'>['body'];
 type Entry = Body['jobTemplates'][number];
 
-/** Creates a job for each entry, with the tasks of its template and the people who work on it, all or none. */
+/** Creates a job for each entry, with the tasks of its template and its staff, all or none. */
 export const createProjectsFromTemplate: Handler<'createProjectsFromTemplate'> = (context, { body }) =>
   context.write(async (unit) => {
     const { engagementId = null } = body;
@@ -29,7 +29,7 @@ export const createProjectsFromTemplate: Handler<'createProjectsFromTemplate'> =
     return { status: 200, body: { jobs } };
   });
 
-/** The engagement that the jobs are linked to. @throws Violation where it does not exist, or is of another client */
+/** Checks the engagement to link the jobs to. @throws Violation if it does not exist, or belongs to another client */
 function checkEngagement(plan: Plan, engagementId: string, clientId: string): void {
   plan.checkReference('Engagement', engagementId, '/engagementId');
   const row = plan.get(entityNamed('Engagement'), engagementId);
@@ -69,7 +69,7 @@ function createJob(plan: Plan, forClient: Row<'Client'>, engagementId: string | 
 }
 
 /**
- * A task starts its number of days after the job. It is due when its time is over, but not later than the job, unless it
+ * A task starts a number of days after the job. It is due after its duration, but not later than the job, unless it
  * starts later than that.
  */
 function createTask(
@@ -88,7 +88,7 @@ function createTask(
 
 const entryFields = new Set(Object.keys(propertiesOf(schemaOf('ProjectTemplateEntry'))));
 
-/** What the request does not say comes from the template, so a fault in it is one of the template. */
+/** Omitted fields come from the template, so their errors are reported for the template. */
 function blameTemplate<Result>({ name }: Row<'JobTemplate'>, work: () => Result): Result {
   try {
     return work();
@@ -96,7 +96,7 @@ function blameTemplate<Result>({ name }: Row<'JobTemplate'>, work: () => Result)
     if (!(error instanceof Violation)) throw error;
     const { code, message, pointer = '' } = error;
     if (entryFields.has(pointer.slice(1))) throw error;
-    // The job has it from its jobRef.
+    // The job gets it from its jobRef.
     if (pointer === '/pmsRef') throw new Violation(code, message, '/jobRef');
     throw new Violation(code, `The template ${name} cannot be used. ${message}`, '/jobTemplateId');
   }
@@ -106,7 +106,7 @@ function hasFee({ billingType }: Row<'JobTemplate'>): boolean {
   return billingType === 'FIXED_FEE' || billingType === 'RECURRING';
 }
 
-/** The client's partner or manager may have left the firm since; then the job has none. */
+/** Returns the partner or manager of the client unless they are terminated. */
 function ifEmployed(plan: Plan, staffId: string | null): string | null {
   return staffId !== null && isEmployed(plan.get(staff, staffId)) ? staffId : null;
 }
@@ -115,7 +115,7 @@ const lastDay = '2199-12-31';
 
 function addDays(date: string, days: number): string {
   const end = Temporal.PlainDate.from(date).add({ days }).toString();
-  // The contract's dates end with the century. A later one has a longer year at some point, and would compare as earlier.
+  // The contract's dates end with year 9999. Text of later dates is longer, and would compare as earlier.
   if (end.length > lastDay.length || end > lastDay)
     throw invalidField('startDate', `The work would end after ${lastDay}. Choose an earlier start date.`);
   return end;

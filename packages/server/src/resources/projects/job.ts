@@ -11,7 +11,7 @@ import { checkEngagement, followJob } from '../engagements/engagement-jobs.ts';
 import { isOpenTask } from '../time/open-task.ts';
 import { outstandingOf } from '../time/outstanding.ts';
 
-/** The billing types whose jobs have an agreed fee. */
+/** The billing types whose jobs have a fixed fee. */
 const feeTypes: readonly string[] = ['FIXED_FEE', 'RECURRING'];
 
 /** A piece of work for a client. */
@@ -47,7 +47,7 @@ export const job = defineEntity('Job', {
   },
 });
 
-/** Whether nobody works on the job any more. */
+/** Whether all work on the job has ended. */
 export function isFinished(found: Row<'Job'> | undefined): boolean {
   return found === undefined || !found.active || found.status === 'CLOSED' || found.status === 'CANCELLED';
 }
@@ -71,7 +71,7 @@ function complete(change: PendingChange<'Job'>, plan: Plan): void {
   if (values.status === 'CLOSED') values.closedAt = plan.now;
 }
 
-/** Work in progress and invoices name the client and are in the currency of the job. */
+/** Work in progress and invoices have the client and the currency of the job. */
 function checkWithoutWork({ id, values, previous }: PendingChange<'Job'>, plan: Plan): void {
   for (const field of ['clientId', 'currency'] as const) {
     if (values[field] === previous?.[field] || workOf(plan, id).length === 0) continue;
@@ -96,7 +96,7 @@ function workOf(plan: Plan, id: string): readonly Row<'WipEntry'>[] {
   return plan.all(entityNamed('WipEntry'), 'jobId', id).filter((row) => row.status !== 'REVERSED');
 }
 
-/** The sum of the job would not do: a progress bill may run ahead of the work by as much as is open. */
+/** The sum of the job is not sufficient: a progress bill can exceed the work by the open amount. */
 function isOutstanding(row: Row<'WipEntry'>): boolean {
   return !outstandingOf(row).eq(zero);
 }

@@ -15,16 +15,16 @@ const newJob = (fields: object = {}) => firm.job({ clientId, ...fields });
 const write = async (id: string, attributes: object): Promise<WriteItem> =>
   only(await update([{ type: 'Job', systemRef: id, attributes }]));
 const writeTask = (id: string, attributes: object) => update([{ type: 'Task', systemRef: id, attributes }]);
-/** Moves a job through these states; the last item says what became of the last one. */
+/** Moves a job through these states; returns the last item. */
 async function move(id: string, ...states: string[]): Promise<WriteItem> {
   const items = await update(states.map((status) => ({ type: 'Job', systemRef: id, attributes: { status } })));
   const last = items.at(-1);
-  if (last === undefined) throw new Error('No state was named.');
+  if (last === undefined) throw new Error('No state was passed.');
   return last;
 }
 const toCompleted = ['READY', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED'];
 const approver = recordsOf(await service.signIn({ roles: ['API_ADMIN', 'CLNT_R'] }));
-/** Bills the work in progress at an amount; the rest stays. */
+/** Bills the work in progress at an amount; the rest remains. */
 async function bill(wipId: string, amount: string): Promise<void> {
   const work = { lineType: 'FIXED_FEE', description: 'Work', quantity: '1', unitAmount: amount, taxable: false };
   const { systemRef } = await make('DraftInvoice', {
@@ -43,13 +43,13 @@ const newWip = (jobId: string, fields: object = {}) =>
   make('WipEntry', { wipType: 'FIXED_FEE', clientId, jobId, workDate: '2026-03-02', amount: '500.00', ...fields });
 
 describe('records of the type Job', () => {
-  test('create a job with a number of the year, and keep given references', async () => {
+  test('create a job with a number of the year, and keep provided references', async () => {
     const year = Temporal.Now.plainDateISO(service.tenant.timeZone).year;
     const own = await make('Job', { name: 'Own', clientId, billingType: 'NON_BILLABLE' });
     const jobRef = (own.attributes as { jobRef: string }).jobRef;
     expect(jobRef).toMatch(new RegExp(`^J-${year}-\\d{5}$`));
     expect(own.attributes).toMatchObject({ pmsRef: jobRef, currency: 'USD', status: 'PLANNED', priority: 'NORMAL' });
-    const given = {
+    const provided = {
       name: 'Given',
       clientId,
       billingType: 'NON_BILLABLE',
@@ -57,10 +57,10 @@ describe('records of the type Job', () => {
       pmsRef: null,
       currency: 'EUR',
     };
-    expect((await make('Job', given)).attributes).toMatchObject({ jobRef: 'G-1', pmsRef: null, currency: 'EUR' });
+    expect((await make('Job', provided)).attributes).toMatchObject({ jobRef: 'G-1', pmsRef: null, currency: 'EUR' });
   });
 
-  test('reject what is missing, taken, in the wrong order or not covered by the billing type', async () => {
+  test('reject fields that are missing, duplicate, in the wrong order or not supported by the billing type', async () => {
     await make('Job', { name: 'Taken', clientId, billingType: 'NON_BILLABLE', jobRef: 'TAKEN' });
     const base = { name: 'X', clientId, billingType: 'TIME_AND_MATERIALS' };
     const wrong = [
@@ -106,7 +106,7 @@ describe('records of the type Job', () => {
     expect((await write(id, { startDate: '2026-03-02' })).error?.pointer).toBe('/records/0/attributes/startDate');
   });
 
-  test('move a job through its states and record when it was completed and closed', async () => {
+  test('move a job through its states, and record when it was completed and closed', async () => {
     const id = await newJob();
     expect(await move(id, 'READY', 'IN_PROGRESS', 'ON_HOLD', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED')).toMatchObject({
       status: 'UPDATED',
@@ -118,7 +118,7 @@ describe('records of the type Job', () => {
     expect(attributes).toMatchObject({ completedAt: expect.any(String), closedAt: expect.any(String) });
   });
 
-  test('reject a transition that the job does not have, and say which there are', async () => {
+  test('reject an undeclared transition, and list the possible ones', async () => {
     const id = await newJob();
     const { error } = await move(id, 'COMPLETED');
     expect(error).toMatchObject({ code: 'INVALID_STATE', pointer: '/records/0/attributes/status' });
@@ -137,7 +137,7 @@ describe('records of the type Job', () => {
     expect(await move(id, 'CLOSED')).toMatchObject({ status: 'UPDATED' });
   });
 
-  test('do not close a job with open work, even if a progress bill is ahead by as much', async () => {
+  test('do not close a job with open work, even if a progress bill exceeds it by the same amount', async () => {
     const id = await newJob();
     const fee = await newWip(id);
     const progress = await newWip(id, { wipType: 'PROGRESS', amount: '-500.00' });
@@ -148,7 +148,7 @@ describe('records of the type Job', () => {
       detail: expect.stringContaining('work in progress'),
     });
     expect(only(await remove([{ type: 'Job', systemRef: id }])).error).toMatchObject({ code: 'INVALID_STATE' });
-    // Written off and closed in one call.
+    // Written off and closed in one request.
     const items = await update([
       { type: 'WipEntry', systemRef: fee.systemRef, attributes: { writeOffAmount: '500.00', writeOffReason: 'Lost' } },
       {
@@ -162,7 +162,7 @@ describe('records of the type Job', () => {
     expect(only(await remove([{ type: 'Job', systemRef: id }]))).toMatchObject({ status: 'DELETED' });
   });
 
-  test('cancel a job whose work is written off, and none whose work is billed', async () => {
+  test('cancel a job whose work is written off, but not one whose work is billed', async () => {
     const [written, billed] = [await newJob(), await newJob()];
     const wip = await newWip(written);
     expect((await move(written, 'CANCELLED')).error?.code).toBe('INVALID_STATE');
@@ -191,15 +191,15 @@ describe('records of the type Job', () => {
       });
   });
 
-  test('close a job and give it a task at once: one of both is rejected', async () => {
+  test('close a job and add a task concurrently: one of them is rejected', async () => {
     const taskTypeId = await firm.taskType();
     for (let round = 0; round < 5; round++) {
       const id = await newJob();
       await move(id, ...toCompleted);
       const task = { type: 'Task', attributes: { name: 'Late', jobId: id, taskTypeId, sequence: 0 } };
-      const [closed, made] = await Promise.all([move(id, 'CLOSED'), upsert([task])]);
-      expect([closed.status, only(made).status].sort()).toEqual(expect.arrayContaining(['FAILED']));
-      expect(closed.status === 'FAILED' && only(made).status === 'FAILED').toBe(false);
+      const [closed, created] = await Promise.all([move(id, 'CLOSED'), upsert([task])]);
+      expect([closed.status, only(created).status].sort()).toEqual(expect.arrayContaining(['FAILED']));
+      expect(closed.status === 'FAILED' && only(created).status === 'FAILED').toBe(false);
     }
   });
 
@@ -210,7 +210,7 @@ describe('records of the type Job', () => {
     expect(item.error).toMatchObject({ code: 'FORBIDDEN', pointer: '/records/0/type' });
   });
 
-  test('leave an audit row and an event with what changed', async () => {
+  test('add an audit row and an event with the changed fields', async () => {
     const id = await newJob();
     await move(id, 'READY');
     await remove([{ type: 'Job', systemRef: id }]);
@@ -223,9 +223,9 @@ describe('records of the type Job', () => {
     ]);
   });
 
-  test('give jobs that are created at once different numbers', async () => {
-    const made = await atOnce(10, () => make('Job', { name: 'Raced', clientId, billingType: 'NON_BILLABLE' }));
-    expect(new Set(made.map(({ attributes }) => (attributes as { jobRef: string }).jobRef)).size).toBe(10);
+  test('assign different numbers to jobs that are created concurrently', async () => {
+    const created = await atOnce(10, () => make('Job', { name: 'Raced', clientId, billingType: 'NON_BILLABLE' }));
+    expect(new Set(created.map(({ attributes }) => (attributes as { jobRef: string }).jobRef)).size).toBe(10);
   });
 });
 
@@ -296,8 +296,13 @@ describe('getJob, getProject and their lists', () => {
   test('require JOB_R, and RATE_R for the rates of assignments', async () => {
     const stranger = operationsOf(await service.signIn({ roles: ['STAFF_R'] }));
     const id = await newJob();
-    for (const answer of [stranger.getJob(id), stranger.getProject(id), stranger.listJobs(), stranger.searchProjects()])
-      expect(await failureOf(answer)).toEqual([403, 'FORBIDDEN']);
+    for (const response of [
+      stranger.getJob(id),
+      stranger.getProject(id),
+      stranger.listJobs(),
+      stranger.searchProjects(),
+    ])
+      expect(await failureOf(response)).toEqual([403, 'FORBIDDEN']);
     const { id: staffId } = await firm.person();
     await assignStaff({ staffJobAssignments: [{ staffId, jobId: id, role: 'OTHER', billingRateOverride: '90' }] });
     const rateOf = async (...roles: string[]) => {
@@ -323,7 +328,7 @@ describe('getJob, getProject and their lists', () => {
 });
 
 describe('searchProjects', () => {
-  test('matches by the columns of the job, its figures and its client, and sorts by figures', async () => {
+  test('filters by columns of the job, its figures and its client, and sorts by figures', async () => {
     const ofSearch = await firm.client({ name: 'Searched' });
     const jobs = await Promise.all(
       ['10.00', '300.00', '20.00'].map(async (budgetAmount) => firm.job({ clientId: ofSearch, budgetAmount })),

@@ -3,7 +3,7 @@ import { fieldsOf, membersOf } from '../../contract/fields.ts';
 import { embedMany, embedOne } from '../../entity/embed.ts';
 import { defineEntity, many, one } from '../../entity/entity.ts';
 
-/** A job with its figures, its client, its people and the state of its tasks. It is the same row as the job. */
+/** A job with its figures, its client, its staff and the status of its tasks. It is the same row as the job. */
 export const project = defineEntity('Project', {
   table: 'job',
   writable: false,
@@ -24,7 +24,7 @@ export const project = defineEntity('Project', {
   },
 });
 
-/** What was billed, as a share of what it was worth at standard rates; 0 where that is nothing, or less. */
+/** The billed amount as a percentage of the standard amount; 0 if either is not positive. */
 function realizationPercent(row: string): RawBuilder<unknown> {
   const billed = sql.ref(`${row}.billed_amount`);
   const standard = sql`(${billed} + ${sql.ref(`${row}.write_off_amount`)} - ${sql.ref(`${row}.write_up_amount`)})`;
@@ -41,7 +41,7 @@ function taskCounts(row: string): RawBuilder<unknown> {
   return sql`(select json_build_object(${sql.join(counts)}) from ${activeTasks(row)})`;
 }
 
-/** The share of the tasks that are completed. Cancelled ones do not count, and a completed job is complete. */
+/** The percentage of completed tasks, without cancelled ones; 100 for a completed job. */
 function percentComplete(row: string): RawBuilder<unknown> {
   return sql`case when ${sql.ref(`${row}.status`)} in ('COMPLETED', 'CLOSED') then 100 else (
     select coalesce(trim_scale(round(100.0 * count(*) filter (where t.status = 'COMPLETED')

@@ -34,7 +34,7 @@ export const removeStaff: Handler<'removeStaff'> = (context, { body }) =>
     return { status: 200, body: { removed: await assignmentResults(context, unit, ended.flat()), notFound } };
   });
 
-/** Without a role, every role of the person on the job ends. Who has left the job leaves its tasks too. */
+/** Without a role, all roles of the person on the job end. People who leave the job also leave its tasks. */
 function removeFromJob(plan: Plan, { staffId, jobId, role }: JobEntry, index: number): WrittenAssignment[] {
   const tasks = plan.allForUpdate(task, 'jobId', jobId);
   plan.getForUpdate(job, jobId);
@@ -46,7 +46,7 @@ function removeFromJob(plan: Plan, { staffId, jobId, role }: JobEntry, index: nu
   return [...written, ...tasks.flatMap(({ id }) => removeFromTask(plan, { staffId, taskId: id }, null))];
 }
 
-/** A task that loses its assignee goes to the next person who is assigned to it, or to nobody. */
+/** Passes a task without its assignee to the next assigned person, if any. */
 function removeFromTask(plan: Plan, { staffId, taskId }: TaskEntry, index: number | null): WrittenAssignment[] {
   const onTask = plan.getForUpdate(task, taskId);
   const active = plan.all(staffTaskAssignment, 'taskId', taskId).filter((one) => one.active);

@@ -4,7 +4,7 @@ import type { Plan } from '../../entity/plan.ts';
 import { checkEmployed } from '../staff/staff.ts';
 import { job } from './job.ts';
 
-/** That a staff member works on a job. One that ended stays; working on the job again is another assignment. */
+/** The assignment of a staff member to a job. Ended ones are kept; another assignment starts a new one. */
 export const staffJobAssignment = defineEntity('StaffJobAssignment', {
   table: 'staff_job_assignment',
   rules: {
@@ -26,9 +26,10 @@ export const staffJobAssignment = defineEntity('StaffJobAssignment', {
 });
 
 /**
- * Puts a person who works on a task on its job, with the role OTHER. Nobody removes the person meanwhile.
+ * Assigns a person on a task to its job, with the role OTHER. The job is locked, so that the person is not removed
+ * concurrently.
  *
- * @returns the id of the new assignment, or undefined where the person is on the job already.
+ * @returns the ID of the new assignment, or undefined if the person is already on the job.
  */
 export function assignToJobOfTask(plan: Plan, staffId: string, jobId: string): string | undefined {
   plan.getForShare(job, jobId);

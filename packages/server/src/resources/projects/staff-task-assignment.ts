@@ -1,7 +1,7 @@
 import { defineEntity } from '../../entity/entity.ts';
 import { checkEmployed } from '../staff/staff.ts';
 
-/** That a staff member works on a task. One that ended stays. */
+/** The assignment of a staff member to a task. Ended ones are kept. */
 export const staffTaskAssignment = defineEntity('StaffTaskAssignment', {
   table: 'staff_task_assignment',
   rules: {

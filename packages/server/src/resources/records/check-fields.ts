@@ -15,11 +15,11 @@ import { isStandardType } from './standard-types.ts';
 type Finding = readonly [rule: keyof CustomField, code: string, detail: string];
 
 /**
- * The fields of a custom type as they will be stored, checked.
+ * Validates the fields of a custom type and completes them for storage.
  *
- * @param typeName the type that they belong to, which they may refer to.
- * @param stored the fields that the type has now: what they refer to already may be inactive by now.
- * @throws Problem `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` that points at each rule that is wrong.
+ * @param typeName the type of the fields, which they may refer to.
+ * @param stored the current fields of the type: their existing references may be to inactive types and rows.
+ * @throws Problem `VALIDATION_ERROR` or `REFERENCE_NOT_FOUND` that points at each invalid rule.
  */
 export async function readFields(
   unit: UnitOfWork,
@@ -33,8 +33,8 @@ export async function readFields(
     const findings = isSecond ? [duplicate, ...faultsOf(field)] : faultsOf(field);
     return findings.map((finding) => detailOf(index, finding));
   });
-  refuse('VALIDATION_ERROR', wrong);
-  refuse('REFERENCE_NOT_FOUND', await unknownTypes(unit, typeName, fields, stored));
+  rejectIfAny('VALIDATION_ERROR', wrong);
+  rejectIfAny('REFERENCE_NOT_FOUND', await unknownTypes(unit, typeName, fields, stored));
   return Promise.all(fields.map((field, index) => withDefault(unit, field, index)));
 }
 
@@ -44,7 +44,7 @@ function detailOf(index: number, [rule, code, detail]: Finding): ProblemDetail {
   return { in: 'body', pointer: `/fields/${index}/${rule}`, code, detail };
 }
 
-function refuse(code: 'VALIDATION_ERROR' | 'REFERENCE_NOT_FOUND', errors: readonly ProblemDetail[]): void {
+function rejectIfAny(code: 'VALIDATION_ERROR' | 'REFERENCE_NOT_FOUND', errors: readonly ProblemDetail[]): void {
   if (errors.length === 0) return;
   throw new Problem(code, 'The definition of a field is invalid.', { errors });
 }
@@ -53,7 +53,7 @@ const texts = ['STRING', 'TEXT', 'EMAIL', 'URL'];
 const numbers = ['INTEGER', 'DECIMAL'];
 const choices = ['ENUM', 'MULTI_ENUM'];
 
-/** The types that a rule is for; it must be left out in others. */
+/** The field types that a rule applies to; it must be omitted for others. */
 const rulesOfTypes: readonly (readonly [keyof CustomField, readonly string[]])[] = [
   ['minLength', texts],
   ['maxLength', texts],
@@ -66,11 +66,11 @@ const rulesOfTypes: readonly (readonly [keyof CustomField, readonly string[]])[]
   ['referenceKeys', ['REFERENCE']],
 ];
 
-/** What is wrong with a field, as far as it tells by itself. */
+/** Returns the errors of a field that do not depend on other data. */
 function faultsOf(field: CustomField): Finding[] {
   const { type, unique, required, nullable, defaultValue } = field;
   const findings = rulesOfTypes
-    .filter(([rule, types]) => !types.includes(type) && isGiven(field[rule]))
+    .filter(([rule, types]) => !types.includes(type) && isSet(field[rule]))
     .map(([rule]): Finding => [rule, 'NOT_APPLICABLE', `This rule does not apply to the type ${type}.`]);
   if (choices.includes(type) && field.enumValues.length === 0)
     findings.push(['enumValues', 'REQUIRED', `A field of the type ${type} requires enumValues.`]);
@@ -89,7 +89,7 @@ function faultsOf(field: CustomField): Finding[] {
   return [...findings, ...boundFaults(field), ...patternFaults(field)];
 }
 
-function isGiven(rule: unknown): boolean {
+function isSet(rule: unknown): boolean {
   return rule !== null && !(Array.isArray(rule) && rule.length === 0);
 }
 
@@ -125,7 +125,7 @@ function patternFaults(field: CustomField): Finding[] {
   return [];
 }
 
-/** References to types that there are not, or not any more, and keys that the rows of a type do not have. */
+/** Finds references to types that are unknown or inactive, and keys that the rows of a type do not have. */
 async function unknownTypes(
   unit: UnitOfWork,
   typeName: string,
@@ -133,12 +133,12 @@ async function unknownTypes(
   stored: readonly CustomField[],
 ): Promise<ProblemDetail[]> {
   const before = stored.map((field) => field.referencedEntityType);
-  const wanted = fields.map((field) => field.referencedEntityType).filter((type) => type !== null);
-  const others = wanted.filter((type) => !isStandardType(type));
+  const types = fields.map((field) => field.referencedEntityType).filter((type) => type !== null);
+  const others = types.filter((type) => !isStandardType(type));
   const custom = others.length === 0 ? [] : await findCustomTypes(unit.transaction, unit.tenantId, others);
   const known = new Set([
     typeName,
-    ...wanted.filter((type) => isStandardType(type) && entityOf(type) !== undefined),
+    ...types.filter((type) => isStandardType(type) && entityOf(type) !== undefined),
     ...custom.filter((type) => type.active || before.includes(type.name)).map((type) => type.name),
   ]);
   return fields.flatMap(({ referencedEntityType: type, referenceKeys }, index) => {
@@ -154,7 +154,7 @@ async function unknownTypes(
   });
 }
 
-/** The field with its default in the form in which values are stored. */
+/** Normalizes the default of a field like stored values. */
 async function withDefault(unit: UnitOfWork, field: CustomField, index: number): Promise<CustomField> {
   const { name, defaultValue } = field;
   if (defaultValue === null) return field;

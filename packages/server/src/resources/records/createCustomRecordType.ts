@@ -4,7 +4,7 @@ import { readFields } from './check-fields.ts';
 import { customRecordType, customTypeNamed } from './custom-type.ts';
 import { checkTypeName } from './type-names.ts';
 
-/** Defines a type of record. */
+/** Defines a custom record type. */
 export const createCustomRecordType: Handler<'createCustomRecordType'> = (context, { body }) =>
   context.write(async (unit) => {
     const { name, fields: inputs, ...labels } = body;

@@ -6,10 +6,10 @@ import { isStandardType } from './standard-types.ts';
 /** A field of a custom type, as a caller sends it. */
 export type CustomFieldInput = components['schemas']['CustomFieldInput'];
 
-/** A field of a custom type, as it is stored and returned: nothing is left out. */
+/** A field of a custom type as it is stored and returned, with all properties. */
 export type CustomField = components['schemas']['CustomField'];
 
-/** The field with everything that was left out, as the contract's `x-on-create` says. */
+/** Fills in omitted properties of the field, as the contract's `x-on-create` specifies. */
 export function completeField(input: CustomFieldInput): CustomField {
   const { name = '', type = 'STRING', required = false } = input;
   return {
@@ -42,12 +42,12 @@ function referenceKeysFor({ type, referencedEntityType, referenceKeys = [] }: Cu
   return keysOfType(referencedEntityType);
 }
 
-/** The keys by which rows of a type can be referred to; records of custom types have no `pmsRef`. */
+/** The keys by which rows of a type can be referenced; records of custom types have no `pmsRef`. */
 export function keysOfType(type: string): FieldDefinition['referenceKeys'] {
   return referenceKeysOf(isStandardType(type) ? type : 'CustomRecordRow');
 }
 
-/** A field of a custom type as the schema of a record type tells it. */
+/** Converts a field of a custom type to a field definition of the record schema. */
 export function definitionOfCustomField(field: CustomField): FieldDefinition {
   return {
     ...field,

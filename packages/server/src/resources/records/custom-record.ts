@@ -1,7 +1,7 @@
 import type { CustomTypeName } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import { resolveReference } from '../../entity/attributes.ts';
-import { type AnyEntity, type Entity, makeEntity } from '../../entity/entity.ts';
+import { type AnyEntity, createEntity, type Entity } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityOf } from '../../entity/registry.ts';
 import type { AnyInput, AnyRow } from '../../entity/row.ts';
@@ -11,11 +11,11 @@ import { compileChecks, normalize } from './custom-values.ts';
 import { isStandardType } from './standard-types.ts';
 import { holdUniqueValues } from './unique-values.ts';
 
-/** The entity of a custom type: its rows share a table with those of the other custom types. */
+/** Creates the entity of a custom type: its rows share a table with those of the other custom types. */
 export function customRecordEntity(name: string, fields: readonly CustomField[]): Entity<'CustomRecordRow'> {
   const used = fields.filter((field) => field.active);
   const check = compileChecks(used);
-  return makeEntity(
+  return createEntity(
     'CustomRecordRow',
     {
       table: 'custom_record',
@@ -30,31 +30,31 @@ export function customRecordEntity(name: string, fields: readonly CustomField[])
   );
 }
 
-/** The entity of the rows that a REFERENCE of this type refers to. */
+/** Returns the entity of the rows that a REFERENCE of this type refers to. */
 export function targetOf(type: string): AnyEntity {
   return (isStandardType(type) ? entityOf(type) : undefined) ?? referencedEntity(type);
 }
 
 const referenced = new Map<string, AnyEntity>();
 
-/** One object for each type, because what a plan has read is kept by entity. */
+/** One object per type, because plans cache rows by entity. */
 function referencedEntity(type: string): AnyEntity {
   let entity = referenced.get(type);
   if (entity === undefined) {
-    entity = makeEntity('CustomRecordRow', { table: 'custom_record' }, placeOf(type));
+    entity = createEntity('CustomRecordRow', { table: 'custom_record' }, placeOf(type));
     if (referenced.size < mostReferencedTypes) referenced.set(type, entity);
   }
   return entity;
 }
 
-/** Tenants define types without end; those beyond this number are made anew each time. */
+/** The number of custom types is unlimited; those beyond this number are created again each time. */
 const mostReferencedTypes = 1_000;
 
 function placeOf(name: string) {
   return { name, only: (row: string) => sql<boolean>`${sql.ref(`${row}.type`)} = ${name}` };
 }
 
-/** The attributes of a record as the row will hold them: provided values, and stored ones where none is provided. */
+/** Reads the attributes of a record: provided values, and otherwise stored ones. */
 function readRecord(
   plan: Plan,
   fields: readonly CustomField[],
@@ -79,19 +79,19 @@ function readRecord(
     const { name } = field;
     const value = provided[name];
     values[name] = name in provided ? normalize(field, value) : (stored[name] ?? null);
-    // A reference that does not change may be to an inactive row.
+    // An unchanged reference can be to an inactive row.
     if (field.referencedEntityType !== null && typeof value === 'string' && value !== stored[name])
       plan.checkActive(targetOf(field.referencedEntityType), value, `/${name}`);
   }
   return { attributes: values };
 }
 
-/** A field may be called `constructor`, which every ordinary object has. */
+/** A field can be named `constructor`, which every ordinary object has. */
 function withoutPrototype(attributes: unknown): Record<string, unknown> {
   return Object.assign(Object.create(null), attributes);
 }
 
-/** A reference that is written as an object, as an ID; every other value as it is. */
+/** Converts a reference that is an object to an ID; returns every other value unchanged. */
 function idOfReference(plan: Plan, field: CustomField, value: unknown): unknown {
   const type = field.referencedEntityType;
   if (type === null || typeof value !== 'object' || value === null || Array.isArray(value)) return value;

@@ -13,7 +13,7 @@ const opportunity = [
   { name: 'client', type: 'REFERENCE', required: true, referencedEntityType: 'Client', rank: 30 },
 ];
 
-test('a custom type goes from its definition to its end', async () => {
+test('a custom type is created, used and deactivated', async () => {
   const defined = await define('Opportunity', opportunity);
   expect(defined.status).toBe(201);
   expect(defined.headers.get('location')).toBe('/api/v1/records/custom/Opportunity');
@@ -97,7 +97,7 @@ test('a custom type goes from its definition to its end', async () => {
   expect(events[3]?.data).toMatchObject({ type: 'Opportunity', systemRef: 'O-1', attributes: { stage: 'WON' } });
 });
 
-test('each type of field takes its values, in one form', async () => {
+test('each field type accepts its values, and stores them in one format', async () => {
   await define('Every', [
     { name: 'string', type: 'STRING', minLength: 2, maxLength: 5 },
     { name: 'text', type: 'TEXT' },
@@ -164,7 +164,7 @@ test('each type of field takes its values, in one form', async () => {
   }
 });
 
-test('a custom record needs its systemRef and its required values', async () => {
+test('a custom record requires its systemRef and its required values', async () => {
   await define('Needy', [
     { name: 'needed', type: 'STRING', required: true },
     { name: 'free', type: 'STRING' },
@@ -221,7 +221,7 @@ test('records of custom types refer to each other', async () => {
   expect(after.map((item) => item.error?.code ?? item.status)).toEqual(['UNCHANGED', 'REFERENCE_NOT_FOUND']);
 });
 
-test('records are reached by their own type only', async () => {
+test('records are only accessible with their own type', async () => {
   await define('Left', [{ name: 'note', type: 'STRING' }]);
   await define('Right', [{ name: 'note', type: 'STRING' }]);
   const left = await make('Left', { note: 'l' }, 'same');
@@ -231,7 +231,7 @@ test('records are reached by their own type only', async () => {
   expect((await lookup('Left')).body.data).toMatchObject([{ attributes: { note: 'l' } }]);
 });
 
-test('a unique value is held by one active record', async () => {
+test('a unique value belongs to one active record', async () => {
   await define('Asset', [
     { name: 'serial', type: 'STRING', unique: true },
     { name: 'price', type: 'DECIMAL', unique: true },
@@ -266,7 +266,7 @@ test('a unique value is held by one active record', async () => {
   expect(later.map((item) => item.error?.code ?? item.status)).toEqual(['CREATED', 'DUPLICATE_REF', 'UPDATED']);
 });
 
-test('of calls at the same time, one gets the unique value', async () => {
+test('of concurrent requests, one gets the unique value', async () => {
   await define('Badge', [{ name: 'number', type: 'INTEGER', unique: true }]);
   const calls = Array.from({ length: 6 }, (_, index) =>
     upsert([
@@ -276,12 +276,12 @@ test('of calls at the same time, one gets the unique value', async () => {
     ]),
   );
   const items = (await Promise.all(calls)).flat();
-  const told = Map.groupBy(items, (item) => item.error?.code ?? item.status);
-  expect(told.get('CREATED')).toHaveLength(6 + 2);
-  expect(told.get('DUPLICATE_REF')).toHaveLength(12 - 2);
+  const results = Map.groupBy(items, (item) => item.error?.code ?? item.status);
+  expect(results.get('CREATED')).toHaveLength(6 + 2);
+  expect(results.get('DUPLICATE_REF')).toHaveLength(12 - 2);
 });
 
-test('records and a change of their type at the same time leave nothing that does not fit', async () => {
+test('concurrent changes of records and their type leave no inconsistent records', async () => {
   await define('Racing', [{ name: 'note', type: 'STRING' }]);
   const [items, changed] = await Promise.all([
     upsert([{ type: 'Racing', systemRef: 'a', attributes: { note: 'x' } }]),

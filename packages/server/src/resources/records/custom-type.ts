@@ -18,7 +18,7 @@ const taken = {
   detail: 'Your tenant already has a custom record type with this name. Names cannot be reused after deactivation.',
 } as const;
 
-/** A type of record that a tenant defined. */
+/** A record type defined by a tenant. */
 export const customRecordType = defineEntity('CustomRecordType', {
   table: 'custom_record_type',
   computed: {
@@ -31,10 +31,10 @@ export const customRecordType = defineEntity('CustomRecordType', {
 
 export type CustomTypeRow = StoredRow<'CustomRecordType'>;
 
-/** More types than a list can hold. */
+/** More types than a list can contain. */
 const mostTypes = 9_900;
 
-/** The custom types of a tenant, by name. */
+/** Returns the custom types of a tenant, by name. */
 export function listCustomTypes(
   session: Session,
   tenantId: number,
@@ -48,9 +48,9 @@ export function listCustomTypes(
 }
 
 /**
- * The custom types with these names, active or not.
+ * Returns the custom types with these names, active or not.
  *
- * @param lock keeps them as they are until the transaction ends: `share` lets other calls write records meanwhile.
+ * @param lock prevents changes until the transaction ends: `share` allows other requests to write records.
  */
 export function findCustomTypes(
   session: Session,
@@ -65,12 +65,12 @@ export function findCustomTypes(
   );
 }
 
-/** The custom type with the name, active or not. @throws Problem `NOT_FOUND`. */
+/** Returns the custom type with the name, active or not. @throws Problem `NOT_FOUND`. */
 export async function customTypeNamed(session: Session, tenantId: number, name: string): Promise<CustomTypeRow> {
   return found(name, await findCustomTypes(session, tenantId, [name]));
 }
 
-/** The same, locked: no call writes records of the type until the transaction ends. */
+/** The same, locked: no request can write records of the type until the transaction ends. */
 export async function customTypeForUpdate(unit: UnitOfWork, name: string): Promise<CustomTypeRow> {
   return found(name, await findCustomTypes(unit.transaction, unit.tenantId, [name], 'update'));
 }
@@ -80,10 +80,10 @@ function found(name: string, [row]: readonly CustomTypeRow[]): CustomTypeRow {
   return row;
 }
 
-/** Entities of types, by tenant, type and version; the checks of their fields are compiled once. */
+/** Entities by tenant, type and version, cached because compiling the checks of their fields is slow. */
 const entities = new LRUCache<string, AnyEntity>({ max: 500 });
 
-/** A custom type as a type of record. The row must be committed. */
+/** Converts a custom type to a record type. The row must be committed. */
 export function recordTypeOf(tenantId: number, row: CustomTypeRow): RecordType {
   const { id, version, name, fields } = row;
   const key = `${tenantId}/${id}/${version}`;

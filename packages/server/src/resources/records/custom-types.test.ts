@@ -11,7 +11,7 @@ interface ProblemBody {
   readonly errors: { readonly pointer: string; readonly code: string; readonly detail: string }[];
 }
 
-/** What is wrong with a definition, as `pointer code`. */
+/** Returns the errors of a definition, as `pointer code`. */
 async function faultsOf(fields: readonly object[], name = 'Wrong'): Promise<string[]> {
   const { status, body } = await define(name, fields);
   if (status === 201) return ['taken'];
@@ -19,7 +19,7 @@ async function faultsOf(fields: readonly object[], name = 'Wrong'): Promise<stri
   return [`${status} ${problem.code}`, ...problem.errors.map((error) => `${error.pointer} ${error.code}`)];
 }
 
-test('a definition that is wrong is refused with a pointer to each rule', async () => {
+test('an invalid definition is rejected with a pointer to each rule', async () => {
   const wrong = await faultsOf([
     { name: 'same', type: 'STRING' },
     { name: 'same', type: 'STRING' },
@@ -32,7 +32,7 @@ test('a definition that is wrong is refused with a pointer to each rule', async 
     { name: 'listed', type: 'MULTI_ENUM', enumValues: ['A'], unique: true },
     { name: 'never', type: 'STRING', nullable: false },
     { name: 'once', type: 'STRING', unique: true, defaultValue: 'x' },
-    // No email and no URL is so long, or so short.
+    // No email address or URL is that long or short.
     { name: 'longEmail', type: 'EMAIL', minLength: 255 },
     { name: 'shortEmail', type: 'EMAIL', maxLength: 2 },
     { name: 'longUrl', type: 'URL', minLength: 2_049 },
@@ -61,7 +61,7 @@ test('a definition that is wrong is refused with a pointer to each rule', async 
   ]);
 });
 
-test('a definition that breaks the contract is refused by it', async () => {
+test('a definition that violates the contract is rejected by its schema', async () => {
   for (const field of [
     { name: 'Upper', type: 'STRING' },
     { name: 'a', type: 'OBJECT' },
@@ -72,7 +72,7 @@ test('a definition that breaks the contract is refused by it', async () => {
   expect((await faultsOf([]))[0]).toBe('400 VALIDATION_ERROR');
 });
 
-test('a default fits its field, and is kept in the form of its values', async () => {
+test('a default must be valid for its field, and is stored in the format of its values', async () => {
   const wrong = [
     { type: 'INTEGER', defaultValue: '1' },
     { type: 'ENUM', enumValues: ['A'], defaultValue: 'B' },
@@ -87,7 +87,7 @@ test('a default fits its field, and is kept in the form of its values', async ()
   expect(body.fields).toMatchObject([{ defaultValue: '1.50' }]);
 });
 
-test('references lead to types that exist', async () => {
+test('references must be to existing types', async () => {
   const reference = (type: string, more: object = {}) => [
     { name: 'a', type: 'REFERENCE', referencedEntityType: type, ...more },
   ];
@@ -108,9 +108,9 @@ test('references lead to types that exist', async () => {
   expect(kept.status).toBe(200);
 });
 
-test('no pattern can hold up the service', async () => {
-  const refused = ['(a)\\1', '(?=a)b', '(?<!a)b', '[', '(a{100}){100}{100}', 'a{1,900}', '(?:a?){300}', '(?i)a'];
-  for (const pattern of refused) {
+test('no pattern can block the service', async () => {
+  const rejected = ['(a)\\1', '(?=a)b', '(?<!a)b', '[', '(a{100}){100}{100}', 'a{1,900}', '(?:a?){300}', '(?i)a'];
+  for (const pattern of rejected) {
     const { status, body } = await define('Hostile', [{ name: 'a', type: 'TEXT', pattern }]);
     const problem = body as unknown as ProblemBody;
     expect([pattern, status, problem.errors?.[0]?.pointer]).toEqual([pattern, 400, '/fields/0/pattern']);
@@ -124,7 +124,7 @@ test('no pattern can hold up the service', async () => {
     evil.map((pattern, index) => ({ name: `field${index}`, type: 'TEXT', pattern })),
   );
   const texts = [`${'a'.repeat(480)}!`, 'ab'.repeat(240), `${'a'.repeat(480)}`];
-  // An engine that tries again at each fork would not come to an end with any of these.
+  // A backtracking engine would not finish with any of these.
   await upsert(
     texts.flatMap((text, row) =>
       evil.map((_, index) => ({ type: 'Evil', systemRef: `${row}-${index}`, attributes: { [`field${index}`]: text } })),
@@ -132,7 +132,7 @@ test('no pattern can hold up the service', async () => {
   );
 });
 
-test('a pattern means what it means in ECMA-262', async () => {
+test('a pattern has its ECMA-262 meaning', async () => {
   await define('Coded', [{ name: 'code', type: 'STRING', pattern: '^[A-Z]{2}\\-\\d{3}$' }]);
   const items = await upsert(
     ['AB-123', 'AB-1234', 'ab-123'].map((code) => ({ type: 'Coded', systemRef: code, attributes: { code } })),
@@ -140,7 +140,7 @@ test('a pattern means what it means in ECMA-262', async () => {
   expect(items.map((item) => item.status)).toEqual(['CREATED', 'FAILED', 'FAILED']);
 });
 
-test('a name is given once, and none of the names of the service', async () => {
+test('a name is unique, and different from the names of the service', async () => {
   const field = { name: 'a', type: 'STRING' };
   expect((await define('Once', [field])).status).toBe(201);
   for (const name of ['Once', 'ONCE']) {
@@ -153,7 +153,7 @@ test('a name is given once, and none of the names of the service', async () => {
   expect((await define('Once', [field])).status).toBe(409);
 });
 
-test('an Idempotency-Key makes one type of two calls', async () => {
+test('an Idempotency-Key creates one type for two requests', async () => {
   const body = { name: 'Keyed', fields: [{ name: 'a', type: 'STRING' }] };
   const headers = { 'Idempotency-Key': 'a-key-of-its-own' };
   const first = await service.call('POST', '/api/v1/records/custom', body, headers);
@@ -163,7 +163,7 @@ test('an Idempotency-Key makes one type of two calls', async () => {
   expect(second.headers.get('idempotency-replayed')).toBe('true');
 });
 
-test('a change keeps what it leaves out, and minds the version', async () => {
+test('an update keeps omitted fields, and checks the version', async () => {
   await define('Merged', [{ name: 'a', type: 'STRING', required: true }]);
   const named = await change('Merged', { displayName: 'Merged thing' });
   expect(named.body).toMatchObject({
@@ -185,7 +185,7 @@ test('a change keeps what it leaves out, and minds the version', async () => {
   expect((await change('Unknown', { active: true })).status).toBe(404);
 });
 
-test('a deactivated type stays so until it is told otherwise', async () => {
+test('a deactivated type remains inactive until it is reactivated', async () => {
   await define('Sleeper', [{ name: 'a', type: 'STRING' }]);
   expect((await change('Sleeper', { active: false, displayName: 'Asleep' })).body).toMatchObject({
     active: false,
@@ -199,7 +199,7 @@ test('a deactivated type stays so until it is told otherwise', async () => {
   expect((await make('Sleeper', { a: 'x' }, '1')).status).toBe('CREATED');
 });
 
-test('while there are records, fields are added, relabelled and widened, and nothing else', async () => {
+test('while there are records, fields can only be added, relabelled and widened', async () => {
   const stage = { name: 'stage', type: 'ENUM', enumValues: ['A', 'B'] };
   const size = { name: 'size', type: 'DECIMAL', scale: 2, maximum: '10' };
   const fields = [stage, size];
@@ -242,7 +242,7 @@ test('while there are records, fields are added, relabelled and widened, and not
   expect((await make('Grown', { stage: 'C', size: '2.0001', added: 'more than five' }, '2')).status).toBe('CREATED');
 });
 
-test('a field that is out of use is kept, and neither written nor required', async () => {
+test('an inactive field is kept, and neither written nor required', async () => {
   const fields = [
     { name: 'must', type: 'STRING', required: true },
     { name: 'once', type: 'STRING', unique: true },
@@ -265,7 +265,7 @@ test('a field that is out of use is kept, and neither written nor required', asy
   expect((await change('Pruned', { fields })).status).toBe(409);
 });
 
-test('a field that is unique no longer lets a value go', async () => {
+test('a field that is no longer unique releases its values', async () => {
   const field = { name: 'code', type: 'STRING', unique: true };
   await define('Loosened', [field]);
   await make('Loosened', { code: 'x' }, 'a');

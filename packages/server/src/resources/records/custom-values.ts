@@ -6,22 +6,22 @@ import type { CustomField } from './custom-field.ts';
 import { compareDecimals, inShortestForm, withPlaces } from './decimal.ts';
 import { compilePattern, PatternFault } from './pattern.ts';
 
-/** The longest text that a field takes where it names no bound itself, in characters; the contract allows no greater one. */
+/** The default maximum length of text in a field, in characters; the contract allows no greater one. */
 const longestText = 100_000;
 
 const ajv = new Ajv2020({ strict: false, validateFormats: true, code: { regExp: patternOf } });
 addFormats.default(ajv);
-// Told by patterns, which are tighter.
+// Patterns, which are stricter, validate these formats.
 ajv.addFormat('decimal', true);
 ajv.addFormat('uuid', true);
 ajv.addFormat('one-line', (text: string) => !/[\r\n\u2028\u2029]/.test(text));
 addBound('decimalMinimum', (value, limit) => compareDecimals(value, limit) >= 0, '>=');
 addBound('decimalMaximum', (value, limit) => compareDecimals(value, limit) <= 0, '<=');
 
-/** Checks attributes whose references are ids. What is left out is not missed. @throws Violation with its pointer. */
+/** Checks attributes, with references as IDs. Missing attributes are allowed. @throws Violation with its pointer. */
 export type CheckAttributes = (attributes: Readonly<Record<string, unknown>>) => void;
 
-/** The check of a custom type's fields. */
+/** Compiles the validation of a custom type's fields. */
 export function compileChecks(fields: readonly CustomField[]): CheckAttributes {
   const schema = {
     type: 'object',
@@ -29,14 +29,14 @@ export function compileChecks(fields: readonly CustomField[]): CheckAttributes {
     additionalProperties: false,
   };
   const validate: ValidateFunction = ajv.compile(schema);
-  // The validator keeps every schema it has seen, and tenants define types for ever.
+  // The validator caches every schema, and the number of types is unlimited.
   ajv.removeSchema(schema);
   return (attributes) => {
     if (!validate(attributes)) throw violationOf(validate.errors?.[0]);
   };
 }
 
-/** A valid value in the form in which it is stored. */
+/** Converts a valid value to its stored format. */
 export function normalize(field: CustomField, value: unknown): unknown {
   if (typeof value !== 'string') return value;
   if (field.type === 'DECIMAL') return withPlaces(value, field.scale ?? 0);
@@ -44,19 +44,19 @@ export function normalize(field: CustomField, value: unknown): unknown {
   return value;
 }
 
-/** Text that is the same for values that a unique field takes for the same. */
+/** Returns text that is equal for values that a unique field considers equal. */
 export function identityOf(field: CustomField, value: unknown): string {
   return JSON.stringify(field.type === 'DECIMAL' ? inShortestForm(String(value)) : value);
 }
 
-/** The longest text that a field with a pattern takes. */
+/** Returns the maximum length of text in a field with a pattern. */
 export function longestTextOf({ pattern, maxLength }: CustomField): number {
   const compiled = pattern === null ? undefined : compilePattern(pattern);
   const testable = compiled === undefined || compiled instanceof PatternFault ? longestText : compiled.longestText;
   return Math.min(maxLength ?? longestText, testable, longestText);
 }
 
-/** The lengths that the type of a field allows by itself, in characters. */
+/** Returns the lengths that the type of a field allows, in characters. */
 export function lengthsOf(type: CustomField['type']): { readonly least: number; readonly greatest: number } {
   const own = type === 'EMAIL' ? schemaOf('NullableEmail') : type === 'URL' ? schemaOf('NullableUrl') : {};
   return { least: own.minLength ?? 0, greatest: own.maxLength ?? longestText };
@@ -132,10 +132,11 @@ function addBound(keyword: string, holds: (value: string, limit: string) => bool
   });
 }
 
-/** How Ajv gets its patterns: never as `RegExp`, which can take exponential time. */
+/** Provides patterns to Ajv: never as `RegExp`, which can take exponential time. */
 function patternOf(source: string) {
   const pattern = compilePattern(source);
-  if (pattern instanceof PatternFault) throw new Error(`The pattern ${source} was let through: ${pattern.detail}`);
+  if (pattern instanceof PatternFault)
+    throw new Error(`The invalid pattern ${source} was not rejected: ${pattern.detail}`);
   return { test: pattern.test, toString: () => source };
 }
 patternOf.code = 'patternOf';

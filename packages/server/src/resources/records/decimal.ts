@@ -1,17 +1,17 @@
 import { parseDecimal, zero } from '../../entity/decimal.ts';
 
-/** Which of two decimals is greater: below 0 the second, above 0 the first. */
+/** Compares two decimals: negative if the second is greater, positive if the first is. */
 export function compareDecimals(left: string, right: string): number {
   return parseDecimal(left).cmp(parseDecimal(right));
 }
 
-/** The same number with exactly this many places; it must not have more. There is no negative zero. */
+/** Formats a number with exactly this many places; it must not have more. There is no negative zero. */
 export function withPlaces(text: string, places: number): string {
   const value = parseDecimal(text);
   return (value.eq(zero) ? zero : value).toFixed(places);
 }
 
-/** The same number in the one way that equal numbers share. */
+/** Formats a number in its shortest form, which equal numbers share. */
 export function inShortestForm(text: string): string {
   const value = parseDecimal(text);
   return (value.eq(zero) ? zero : value).toFixed();

@@ -9,17 +9,17 @@ const decimals = fc
     return `${negative ? '-' : ''}${whole}${places === 0 ? '' : `.${digits}`}`;
   });
 
-test('places are added, and zero has no sign', () => {
+test('adds places, and removes the sign of zero', () => {
   expect(['1', '-1.5', '-0', '0.00'].map((text) => withPlaces(text, 2))).toEqual(['1.00', '-1.50', '0.00', '0.00']);
   expect(withPlaces('-12', 0)).toBe('-12');
 });
 
-test('the shortest form has nothing that could be left out', () => {
+test('the shortest form has no redundant characters', () => {
   const short = ['1.50', '10', '10.0', '-0.00', '0', '-3.10'].map(inShortestForm);
   expect(short).toEqual(['1.5', '10', '10', '0', '0', '-3.1']);
 });
 
-test('equal numbers share their shortest form, however many places they have', () => {
+test('equal numbers have the same shortest form, however many places they have', () => {
   fc.assert(
     fc.property(decimals, fc.integer({ min: 0, max: 6 }), (text, more) => {
       const places = Math.max(more, text.split('.')[1]?.length ?? 0);
@@ -29,7 +29,7 @@ test('equal numbers share their shortest form, however many places they have', (
   );
 });
 
-test('numbers are compared by value', () => {
+test('compares numbers by value', () => {
   expect(compareDecimals('9', '10')).toBe(-1);
   expect(compareDecimals('-9', '-10')).toBe(1);
   expect(compareDecimals('9999999999999999.000001', '9999999999999999')).toBe(1);

@@ -3,7 +3,7 @@ import type { Handler } from '../../context.ts';
 import { Problem } from '../../http/problem.ts';
 import { recordTypeNamed } from './record-types.ts';
 
-/** The fields of a record type. */
+/** Returns the fields of a record type. */
 export const getRecordSchema: Handler<'getRecordSchema'> = async (context, { path }) => {
   const type = await context.read((session) => recordTypeNamed(session, context.tenant.id, path.type));
   if (type === undefined) throw new Problem('NOT_FOUND', `No record type ${path.type} exists.`);

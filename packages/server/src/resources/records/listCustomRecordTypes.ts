@@ -2,7 +2,7 @@ import { wholeList } from '../../bulk/whole-list.ts';
 import type { Handler } from '../../context.ts';
 import { listCustomTypes } from './custom-type.ts';
 
-/** The types that the tenant defined, by name. */
+/** Lists the custom types, by name. */
 export const listCustomRecordTypes: Handler<'listCustomRecordTypes'> = async (context, { query }) => {
   const { includeInactive = false } = query;
   const rows = await context.read((session) => listCustomTypes(session, context.tenant.id, includeInactive));

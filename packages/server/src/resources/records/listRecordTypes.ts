@@ -4,7 +4,7 @@ import type { Handler } from '../../context.ts';
 import { listCustomTypes, recordTypeOf } from './custom-type.ts';
 import { standardTypes } from './standard-types.ts';
 
-/** The types of which records can be written: those of the service, and the active ones of the tenant. */
+/** Lists the types of writable records: those of the service, and the active ones of the tenant. */
 export const listRecordTypes: Handler<'listRecordTypes'> = async (context) => {
   const tenantId = context.tenant.id;
   const rows = await context.read((session) => listCustomTypes(session, tenantId, false));

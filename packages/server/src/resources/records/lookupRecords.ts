@@ -3,7 +3,7 @@ import type { Handler } from '../../context.ts';
 import { Problem } from '../../http/problem.ts';
 import { recordTypeNamed } from './record-types.ts';
 
-/** The records of a type, active or not, by page number. */
+/** Returns the records of a type, active or not, by page number. */
 export const lookupRecords: Handler<'lookupRecords'> = (context, { path, body }) =>
   context.read(async (session) => {
     const type = await recordTypeNamed(session, context.tenant.id, path.type);

@@ -2,23 +2,23 @@ import { LRUCache } from 'lru-cache';
 import { RE2JS, RE2JSException } from 're2js';
 
 /**
- * Patterns are the tenant's own and run on the one thread that serves everybody, so they run on RE2, whose time grows with
- * the text only in proportion, however the pattern is made. What remains is that proportion, the size of the compiled
- * pattern; both it and its product with the length of a text are bounded.
+ * Tenants define patterns, which run on the thread that serves all requests. RE2 guarantees a time proportional to the
+ * length of the text, whatever the pattern. The size of the compiled pattern, and its product with the length of a text,
+ * are limited too.
  */
 const largestProgram = 300;
 const mostSteps = 100_000;
 
-/** A pattern of a field that can be tested. */
+/** A compiled pattern of a field. */
 export interface Pattern {
-  /** The longest text that it may be tested on, in characters. */
+  /** The maximum length of text to test, in characters. */
   readonly longestText: number;
   test(text: string): boolean;
 }
 
 const compiled = new LRUCache<string, Pattern | PatternFault>({ max: 2_000 });
 
-/** Why a pattern cannot be taken, in a sentence. */
+/** The reason why a pattern is not supported, in a sentence. */
 export class PatternFault {
   readonly detail: string;
 
@@ -27,7 +27,7 @@ export class PatternFault {
   }
 }
 
-/** The pattern, ready to test; or what is wrong with it. */
+/** Compiles a pattern, or returns the reason why it is not supported. */
 export function compilePattern(source: string): Pattern | PatternFault {
   let pattern = compiled.get(source);
   if (pattern === undefined) {

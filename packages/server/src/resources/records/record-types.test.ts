@@ -12,7 +12,7 @@ async function schemaOfType(type: string): Promise<Map<string, FieldDefinition>>
   return new Map(body.fields.map((field) => [field.name, field]));
 }
 
-test('the types that are listed are those of the contract that have a writer', async () => {
+test('lists the types of the contract that are implemented', async () => {
   const { body } = await service.call<{ data: { name: string; displayName: string }[]; pageSize: number }>(
     'GET',
     '/api/v1/records/types',
@@ -32,7 +32,7 @@ test('the types that are listed are those of the contract that have a writer', a
   for (const name of names) expect([name, (await schemaOfType(name)).size > 0]).toEqual([name, true]);
 });
 
-test('a schema says of each field what the contract says', async () => {
+test('a schema matches the contract for each field', async () => {
   const client = await schemaOfType('Client');
   expect(client.get('name')).toMatchObject({ type: 'STRING', required: true, nullable: false, maxLength: 200 });
   expect(client.get('status')).toMatchObject({
@@ -76,7 +76,7 @@ test('a schema says of each field what the contract says', async () => {
   expect((await schemaOfType('ClientType')).get('description')).toMatchObject({ type: 'TEXT' });
 });
 
-test('a schema of the contract agrees with its example', async () => {
+test('a schema matches its example in the contract', async () => {
   const { body } = await service.call<{ fields: FieldDefinition[] }>('GET', '/api/v1/records/schema/Industry');
   expect(body.fields).toMatchObject([
     { name: 'name', type: 'STRING', required: true, unique: true, minLength: 1, maxLength: 200, rank: 10 },
@@ -85,7 +85,7 @@ test('a schema of the contract agrees with its example', async () => {
   ]);
 });
 
-test('there is no schema of a type that does not exist or is not a record', async () => {
+test('returns not found for a type that does not exist or is not a record', async () => {
   for (const type of ['Nonsense', 'WorkCode'])
     expect((await service.call('GET', `/api/v1/records/schema/${type}`)).status).toBe(404);
 });

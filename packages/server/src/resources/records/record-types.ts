@@ -4,7 +4,7 @@ import type { Session } from '../../store/store.ts';
 import { findCustomTypes, recordTypeOf } from './custom-type.ts';
 import { standardTypes } from './standard-types.ts';
 
-/** The record type with the name, of the service or of the tenant, or undefined. */
+/** Returns the record type with the name, of the service or of the tenant, or undefined. */
 export async function recordTypeNamed(
   session: Session,
   tenantId: number,
@@ -13,7 +13,7 @@ export async function recordTypeNamed(
   return (await recordTypesNamed(session, tenantId, [name])).get(name);
 }
 
-/** The record types with these names. The fields of custom types do not change until the transaction ends. */
+/** Returns the record types with these names. The fields of custom types cannot change until the transaction ends. */
 export function recordTypesForWriting(
   { transaction, tenantId }: UnitOfWork,
   names: readonly string[],

@@ -12,10 +12,10 @@ await define('Note', [
   { name: 'free', type: 'JSON' },
 ]);
 
-/** `__proto__` is refused with the whole body, and is no matter of records. */
+/** `__proto__` is rejected with the whole body, before records are processed. */
 const jsonValues = fc.jsonValue({ maxDepth: 3 }).filter((value) => !JSON.stringify(value).includes('__proto__'));
 
-/** Few keys and many mistakes, so that items meet and fail. */
+/** Few keys and many errors, so that items interact and fail. */
 const systemRefs = fc.constantFrom('a', 'b', 'c', 'd');
 const notes = fc.record({
   type: fc.constantFrom('Note', 'Note', 'Note', 'Unknown'),
@@ -40,7 +40,7 @@ const industries = fc.record({
 });
 const calls = fc.array(fc.oneof(notes, industries), { minLength: 1, maxLength: 12 });
 
-test('results cover each item once, in its place, and sum up', async () => {
+test('results contain each item once, in its position, and their counts are correct', async () => {
   await fc.assert(
     fc.asyncProperty(calls, async (records) => {
       const items = await upsert(records);
@@ -60,10 +60,10 @@ test('results cover each item once, in its place, and sum up', async () => {
   );
 });
 
-test('sending what was taken once more changes nothing', async () => {
+test('repeating accepted items changes nothing', async () => {
   await fc.assert(
     fc.asyncProperty(calls, async (records) => {
-      // Of each record the last item that was taken: earlier ones would be changed back and forth.
+      // The last accepted item of each record: earlier ones would be changed back and forth.
       const first = await upsert(records);
       const taken = new Map(
         records

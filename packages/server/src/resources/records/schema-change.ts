@@ -4,8 +4,8 @@ import { longestTextOf } from './custom-values.ts';
 import { compareDecimals } from './decimal.ts';
 
 /**
- * What a change of a type's fields would break while the type has records: whatever is stored must fit the new fields as
- * it fitted the old ones. Empty where the change is an addition, another label or a widening.
+ * Returns changes of a type's fields that are not allowed while the type has records: all stored values must match the
+ * new fields as they matched the old ones. Empty if fields are only added, relabelled or widened.
  */
 export function breakingChanges(before: readonly CustomField[], after: readonly CustomField[]): ProblemDetail[] {
   const left = new Map(after.map((field, index) => [field.name, { field, pointer: `/fields/${index}` }]));
@@ -29,7 +29,7 @@ function inUse(pointer: string, detail: string): ProblemDetail {
   return { in: 'body', pointer, code: 'FIELD_IN_USE', detail };
 }
 
-/** Whether there is a record that a field without values does not fit. */
+/** Whether a record without a value for the field would be invalid. */
 function mustHaveValue(field: CustomField): boolean {
   return field.active && (field.required || !field.nullable);
 }
@@ -40,9 +40,12 @@ function narrowings(before: CustomField, after: CustomField): string[] {
   const returns = !before.active && after.active;
   const narrowed: [boolean, string][] = [
     [after.required && !before.required, 'becomes required'],
-    [before.nullable && !after.nullable, 'can be null no longer'],
+    [before.nullable && !after.nullable, 'can no longer be null'],
     [after.unique && !before.unique, 'becomes unique'],
-    [returns && (after.unique || mustHaveValue(after)), 'comes back with a rule that nobody kept meanwhile'],
+    [
+      returns && (after.unique || mustHaveValue(after)),
+      'is reactivated with a rule that was not checked in the meantime',
+    ],
     [(after.minLength ?? 0) > (before.minLength ?? 0), 'gets a greater minLength'],
     [longestTextOf(after) < longestTextOf(before), 'gets a smaller maxLength'],
     [after.pattern !== null && after.pattern !== before.pattern, 'gets another pattern'],
@@ -52,10 +55,12 @@ function narrowings(before: CustomField, after: CustomField): string[] {
     [before.enumValues.some((value) => !after.enumValues.includes(value)), 'loses values'],
     [before.referencedEntityType !== after.referencedEntityType, 'refers to another type'],
   ];
-  return narrowed.filter(([is]) => is).map(([, what]) => `The field ${name} ${what}.`);
+  return narrowed.filter(([is]) => is).map(([, reason]) => `The field ${name} ${reason}.`);
 }
 
-/** Whether a bound is above another. No bound is below every minimum, and above every maximum. */
+/**
+ * Whether a bound is greater than another. A missing bound is less than every minimum, and greater than every maximum.
+ */
 function isAbove(one: string | null, other: string | null, areMaxima = false): boolean {
   if (one === null) return areMaxima && other !== null;
   if (other === null) return !areMaxima;

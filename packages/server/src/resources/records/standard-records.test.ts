@@ -6,23 +6,23 @@ import { only, recordsOf, type WriteResult } from './testing.ts';
 const service = await testService();
 const { upsert, update, remove, make, lookup } = recordsOf(service);
 
-test('a record is made, changed, left as it is, deleted and brought back', async () => {
+test('a record is created, updated, left unchanged, deleted and reactivated', async () => {
   const record = { type: 'Industry', systemRef: 'boats', attributes: { name: 'Boats', code: '3366' } };
-  const made = only(await upsert([record]));
-  expect(made).toMatchObject({ status: 'CREATED', version: 1, active: true, systemRef: 'boats', error: null });
-  expect(made.attributes).toEqual({ name: 'Boats', code: '3366', parentId: null });
+  const created = only(await upsert([record]));
+  expect(created).toMatchObject({ status: 'CREATED', version: 1, active: true, systemRef: 'boats', error: null });
+  expect(created.attributes).toEqual({ name: 'Boats', code: '3366', parentId: null });
 
-  expect(only(await upsert([record]))).toMatchObject({ status: 'UNCHANGED', version: 1, id: made.id });
+  expect(only(await upsert([record]))).toMatchObject({ status: 'UNCHANGED', version: 1, id: created.id });
   const changed = only(await update([{ type: 'Industry', systemRef: 'boats', attributes: { code: null } }]));
   expect(changed).toMatchObject({ status: 'UPDATED', version: 2, attributes: { name: 'Boats', code: null } });
 
   const deleted = only(await remove([{ type: 'Industry', systemRef: 'boats' }]));
   expect(deleted).toMatchObject({ status: 'DELETED', version: 3, active: false });
   const revived = only(await upsert([{ type: 'Industry', systemRef: 'boats', attributes: {} }]));
-  expect(revived).toMatchObject({ status: 'UPDATED', version: 4, active: true, id: made.id });
+  expect(revived).toMatchObject({ status: 'UPDATED', version: 4, active: true, id: created.id });
 });
 
-test('writes are audited, and sent as events where the catalog enables them', async () => {
+test('writes are audited, and sent as events if the catalog enables them', async () => {
   const group = await make('ClientGroup', { name: 'Sent' }, 'sent');
   await update([{ type: 'ClientGroup', systemRef: 'sent', attributes: { description: 'Changed' } }]);
   const industry = await make('Industry', { name: 'Not sent' }, 'not sent');
@@ -42,7 +42,7 @@ test('writes are audited, and sent as events where the catalog enables them', as
   expect(await traces(industry.id)).toEqual({ events: [], audited: 1 });
 });
 
-test('without a systemRef a standard record is new each time', async () => {
+test('without a systemRef, each upsert creates a standard record', async () => {
   const twice = await upsert([
     { type: 'ClientGroup', attributes: { name: 'One' } },
     { type: 'ClientGroup', attributes: { name: 'Two' } },
@@ -53,26 +53,26 @@ test('without a systemRef a standard record is new each time', async () => {
   expect(again).toMatchObject({ status: 'UPDATED', attributes: { name: 'First' } });
 });
 
-test('PUT and DELETE do not find what is unknown or deleted', async () => {
+test('PUT and DELETE do not find unknown or deleted records', async () => {
   await make('Industry', { name: 'Gone' }, 'gone');
-  const answers = [
+  const responses = [
     await update([{ type: 'Industry', systemRef: 'never', attributes: {} }]),
     await remove([{ type: 'Industry', systemRef: 'never' }]),
     await remove([{ type: 'Industry', systemRef: 'gone' }]),
     await remove([{ type: 'Industry', systemRef: 'gone' }]),
     await update([{ type: 'Industry', systemRef: 'gone', attributes: { name: 'Back' } }]),
   ];
-  expect(answers.map(only).map((item) => item.error?.code ?? item.status)).toEqual([
+  expect(responses.map(only).map((item) => item.error?.code ?? item.status)).toEqual([
     'RECORD_NOT_FOUND',
     'RECORD_NOT_FOUND',
     'DELETED',
     'RECORD_NOT_FOUND',
     'RECORD_NOT_FOUND',
   ]);
-  expect(answers.map(only)[4]).toMatchObject({ id: null, error: { pointer: '/records/0/systemRef' } });
+  expect(responses.map(only)[4]).toMatchObject({ id: null, error: { pointer: '/records/0/systemRef' } });
 });
 
-test('a later item of a call sees what an earlier one did', async () => {
+test('a later item of a request sees the changes of an earlier one', async () => {
   const record = (attributes: object) => ({ type: 'Industry', systemRef: 'twice', attributes });
   const items = await upsert([
     record({ name: 'First' }),
@@ -89,7 +89,7 @@ test('a later item of a call sees what an earlier one did', async () => {
   expect(removed.map((item) => item.error?.code ?? item.status)).toEqual(['DELETED', 'RECORD_NOT_FOUND']);
 });
 
-test('each item fails for itself, with its code and its pointer', async () => {
+test('each item fails independently, with its code and its pointer', async () => {
   await make('Industry', { name: 'Taken' }, 'taken');
   const unknownId = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f199';
   const items = await upsert([
@@ -106,8 +106,8 @@ test('each item fails for itself, with its code and its pointer', async () => {
     { type: 'Client', attributes: { name: 'X', status: 'NEW' } },
     { type: 'Client', attributes: { name: 'Good' } },
   ]);
-  const told = items.map(({ error }) => (error === null ? 'good' : `${error.code} ${error.pointer}`));
-  expect(told).toEqual([
+  const codes = items.map(({ error }) => (error === null ? 'good' : `${error.code} ${error.pointer}`));
+  expect(codes).toEqual([
     'VALIDATION_ERROR /records/0/attributes/name',
     'VALIDATION_ERROR /records/1/attributes/name',
     'VALIDATION_ERROR /records/2/attributes/colour',
@@ -125,12 +125,12 @@ test('each item fails for itself, with its code and its pointer', async () => {
   expect(items[10]?.error?.detail).toBe('The value must be one of PROSPECT, ACTIVE, INACTIVE, ARCHIVED.');
 });
 
-test('names that are longer than a pointer do not break the answer', async () => {
+test('names that exceed the length of a pointer do not break the response', async () => {
   const item = only(await upsert([{ type: 'Industry', attributes: { name: 'X', ['x'.repeat(3000)]: 1 } }]));
   expect(item.error).toMatchObject({ code: 'VALIDATION_ERROR', pointer: '/records/0/attributes' });
 });
 
-test('a reference is written as an id or by a key of the row, and read as its id', async () => {
+test('a reference is written as an ID or a key of the row, and returned as its ID', async () => {
   const parent = await make('Industry', { name: 'Parent' }, 'parent');
   const owner = await make('Client', { name: 'Holding', clientRef: 'H-1' }, 'holding');
   const items = await upsert([
@@ -150,13 +150,13 @@ test('a reference is written as an id or by a key of the row, and read as its id
   expect(late.error?.code).toBe('REFERENCE_NOT_FOUND');
 });
 
-test('rules of an entity hold through this door too', async () => {
+test('rules of an entity also apply to its records', async () => {
   const { id } = await make('Client', { name: 'Linked' }, 'linked');
   const contact = await make('Contact', { lastName: 'Rossi' });
   await make('ContactClient', { clientId: { systemRef: 'linked' }, contactId: contact.id, roles: ['BILLING'] });
   const row = await service.call<Record<string, unknown>>('GET', `/gql/v1/client/${id}`);
   expect(row.body.billingContactId).toBe(contact.id);
-  // The link changes the client: the row that was read before must not be taken for the present one.
+  // The link changes the client: the row that was read before is outdated.
   const second = await make('Contact', { lastName: 'Bianchi' });
   const items = await upsert([
     { type: 'Client', systemRef: 'linked', attributes: { website: 'https://linked.example.com' } },
@@ -167,7 +167,7 @@ test('rules of an entity hold through this door too', async () => {
   expect(items[2]?.attributes).toMatchObject({ secondaryContactId: second.id, billingContactId: contact.id });
 });
 
-test('a client that owes is not deleted, and what is refused leaves nothing behind', async () => {
+test('a client with receivables cannot be deleted, and a rejected item changes nothing', async () => {
   const { id } = await make('Client', { name: 'Owes' }, 'owes');
   const [one, two] = [await make('Contact', { lastName: 'One' }), await make('Contact', { lastName: 'Two' })];
   const link = (contactId: string) => ({
@@ -214,7 +214,7 @@ test('upsertRecords and updateRecords move a client only by the transitions of i
   expect(only(await update(statusTo('ARCHIVED')))).toMatchObject({ status: 'UPDATED', version: 3 });
 });
 
-test('the type asks for its own role too', async () => {
+test('the type requires its own role as well', async () => {
   const clerk = recordsOf(await service.signIn({ roles: ['RECORD_W', 'RECORD_R', 'CLNT_W'] }));
   const items = await clerk.upsert([
     { type: 'Industry', attributes: { name: 'Not mine' } },
@@ -223,11 +223,11 @@ test('the type asks for its own role too', async () => {
   expect(items.map((item) => item.error?.code ?? item.status)).toEqual(['FORBIDDEN', 'CREATED']);
   expect((await clerk.lookup('Client')).status).toBe(403);
   const stranger = await service.signIn({ roles: ['CLNT_W'] });
-  const refused = await stranger.call('POST', '/api/v1/records', { records: [{ type: 'Client', attributes: {} }] });
-  expect(refused.status).toBe(403);
+  const rejected = await stranger.call('POST', '/api/v1/records', { records: [{ type: 'Client', attributes: {} }] });
+  expect(rejected.status).toBe(403);
 });
 
-test('records are looked up by number of page, inactive ones included', async () => {
+test('records are returned by page number, including inactive ones', async () => {
   const names = Array.from({ length: 5 }, (_, index) => ({ type: 'Department', attributes: department(index) }));
   await upsert(names.map((record, index) => ({ ...record, systemRef: `department-${index}` })));
   await remove([{ type: 'Department', systemRef: 'department-1' }]);
@@ -247,7 +247,7 @@ function department(index: number) {
   return { name: `Department ${index}`, code: `D${index}` };
 }
 
-test('a hundred records of several types go in one call', async () => {
+test('one request writes a hundred records of several types', async () => {
   const records = Array.from({ length: 100 }, (_, index) =>
     index % 2 === 0
       ? { type: 'Client', systemRef: `bulk-${index}`, attributes: { name: `Bulk ${index}` } }
@@ -274,17 +274,17 @@ function infoOf(client: string) {
   return { ownerType: 'CLIENT', ownerId: client, kind: 'PRIMARY', address: { city: 'Boston', country: 'US' } };
 }
 
-test('a call of no record, of too many, or without its body is refused whole', async () => {
+test('a request with no records, too many, or no body is rejected completely', async () => {
   const record = { type: 'Industry', systemRef: 'x', attributes: {} };
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     service.call('POST', '/api/v1/records', { records: [] }),
     service.call('POST', '/api/v1/records', { records: Array.from({ length: 101 }, () => record) }),
     service.call('PUT', '/api/v1/records', { records: [{ type: 'Industry', attributes: {} }] }),
     service.call('DELETE', '/api/v1/records'),
     service.call('DELETE', '/api/v1/records', { records: [record] }),
   ]);
-  const told = answers.map(({ status, body }) => [status, (body as { code: string }).code]);
-  expect(told).toEqual([
+  const codes = responses.map(({ status, body }) => [status, (body as { code: string }).code]);
+  expect(codes).toEqual([
     [400, 'VALIDATION_ERROR'],
     [400, 'VALIDATION_ERROR'],
     [400, 'VALIDATION_ERROR'],
@@ -293,15 +293,15 @@ test('a call of no record, of too many, or without its body is refused whole', a
   ]);
 });
 
-test('two calls that make the same record at the same time make one', async () => {
+test('two concurrent requests for the same record create one', async () => {
   const record = (code: string) => ({ type: 'Industry', systemRef: 'race', attributes: { name: 'Race', code } });
-  const answers = await Promise.all(['11', '22', '33', '44'].map((code) => upsert([record(code)])));
-  const statuses = answers.map(only).map((item) => item.status);
+  const responses = await Promise.all(['11', '22', '33', '44'].map((code) => upsert([record(code)])));
+  const statuses = responses.map(only).map((item) => item.status);
   expect(statuses.toSorted()).toEqual(['CREATED', 'UPDATED', 'UPDATED', 'UPDATED']);
-  expect(new Set(answers.map(only).map((item) => item.id)).size).toBe(1);
+  expect(new Set(responses.map(only).map((item) => item.id)).size).toBe(1);
 });
 
-test('tenants do not reach each other', async () => {
+test("tenants cannot access each other's records", async () => {
   await make('Industry', { name: 'Ours' }, 'ours');
   const other = await service.signIn({ roles: ['API_ADMIN'], tenant: await service.addTenant('neighbours') });
   const theirs = recordsOf(other);

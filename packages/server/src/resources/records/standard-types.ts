@@ -1,7 +1,7 @@
 import { typesWith } from '../../bulk/standard-types.ts';
 import { contract } from '../../contract/contract.ts';
 
-/** Whether the contract has a record type of this name, available or not. */
+/** Whether the contract has a record type with this name, implemented or not. */
 export function isStandardType(name: string): boolean {
   return contract.components.schemas[name]?.['x-record'] !== undefined;
 }

@@ -1,12 +1,12 @@
 import type { components } from '@financial-automation/spec';
-import type { HttpAnswer, TestCaller } from '../../../test/service.ts';
+import type { HttpResponse, TestCaller } from '../../../test/service.ts';
 
-/** With attributes of any type, as those of a custom type are. */
+/** With attributes of any type, such as those of a custom type. */
 export type WriteItem = components['schemas']['CustomRecordWriteItem'];
 export type WriteResult = Omit<components['schemas']['RecordWriteResult'], 'records'> & { records: WriteItem[] };
 type RecordItem = Readonly<Record<string, unknown>>;
 
-/** Calls of this room by their short names, over HTTP. */
+/** Sends requests of record operations, over HTTP. */
 export function recordsOf(caller: TestCaller) {
   const write = (method: string) => async (records: readonly RecordItem[]) =>
     written(await caller.call<WriteResult>(method, '/api/v1/records', { records }));
@@ -14,10 +14,11 @@ export function recordsOf(caller: TestCaller) {
     upsert: write('POST'),
     update: write('PUT'),
     remove: write('DELETE'),
-    /** One record that is made; fails the test where it is not. */
+    /** Creates one record; fails the test if it is rejected. */
     async make(type: string, attributes: object, systemRef?: string): Promise<WriteItem & { readonly id: string }> {
       const [item] = await write('POST')([{ type, attributes, ...(systemRef === undefined ? {} : { systemRef }) }]);
-      if (item?.id == null || item.status === 'FAILED') throw new Error(`It was not made: ${JSON.stringify(item)}`);
+      if (item?.id == null || item.status === 'FAILED')
+        throw new Error(`The record was not created: ${JSON.stringify(item)}`);
       return { ...item, id: item.id };
     },
     define: (name: string, fields: readonly object[]) =>
@@ -33,13 +34,13 @@ export function recordsOf(caller: TestCaller) {
   };
 }
 
-function written({ status, body }: HttpAnswer<WriteResult>): WriteItem[] {
+function written({ status, body }: HttpResponse<WriteResult>): WriteItem[] {
   if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
   return body.records;
 }
 
-/** The only item of an answer. */
+/** Returns the only item of a response. */
 export function only([item, ...others]: readonly WriteItem[]): WriteItem {
-  if (item === undefined || others.length > 0) throw new Error('There is not one item.');
+  if (item === undefined || others.length > 0) throw new Error('The response does not have exactly one item.');
   return item;
 }

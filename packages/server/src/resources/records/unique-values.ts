@@ -18,7 +18,7 @@ interface ValueKey {
   readonly digest: string;
 }
 
-/** The record that holds a unique value, by the value's key as JSON. */
+/** The record with a unique value, by the value's key as JSON. */
 const holders: Lookup<string> = {
   name: 'holders of unique values',
   async load(transaction, tenantId, keys) {
@@ -33,10 +33,10 @@ const holders: Lookup<string> = {
 };
 
 /**
- * Keeps the table of unique values in step with a record: an active record holds the values of its unique fields, an
- * inactive one none. Two transactions that write the same value wait for each other at the table's primary key.
+ * Updates the table of unique values for a record: an active record holds the values of its unique fields, an inactive
+ * one none. Two transactions that write the same value wait for each other at the table's primary key.
  *
- * @throws Violation `DUPLICATE_REF` where another active record holds a value.
+ * @throws Violation `DUPLICATE_REF` if another active record has a value.
  */
 export function holdUniqueValues(
   plan: Plan,

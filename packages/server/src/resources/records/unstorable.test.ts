@@ -8,7 +8,7 @@ await recordsOf(service).define('Note', [
   { name: 'data', type: 'JSON' },
 ]);
 
-/** The records as JSON text: what is tested here is lost where JavaScript writes it. */
+/** Sends records as JSON text: JavaScript could not represent the tested values. */
 async function upsert(...records: string[]) {
   const { status, body } = await service.call<WriteResult>(
     'POST',
@@ -30,7 +30,7 @@ test.each([
   ['a number with too many digits', '{"data":{"amount":12345678901234567890}}', '/data/amount'],
   ['a number with too many places', '{"data":[0.1234567890123456789]}', '/data/0'],
   ['a number that is too large', '{"data":1e400}', '/data'],
-])('%s fails its record and no other', async (_name, attributes, pointer) => {
+])('%s only fails its record', async (_name, attributes, pointer) => {
   const [before, wrong, after] = await upsert(note('{"title":"a"}'), note(attributes), note('{"title":"b"}'));
   expect([before?.status, after?.status]).toEqual(['CREATED', 'CREATED']);
   expect(wrong).toMatchObject({
@@ -39,7 +39,7 @@ test.each([
   });
 });
 
-test('a number that JavaScript can hold is stored as it was sent', async () => {
+test('a number that JavaScript represents exactly is stored unchanged', async () => {
   const [written] = await upsert(
     note('{"data":{"tenth":0.1,"large":1e300,"exact":100000000000000000000,"negative":-2.5e-7}}'),
   );

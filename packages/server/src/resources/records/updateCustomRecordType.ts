@@ -29,7 +29,7 @@ export const updateCustomRecordType: Handler<'updateCustomRecordType'> = (contex
     return { status: 200, headers: { ETag: entityTag(stored) }, body: stored };
   });
 
-/** @throws Problem `CONFLICT` where stored records do not fit the new fields. */
+/** @throws Problem `CONFLICT` if stored records do not match the new fields. */
 async function changeFields(unit: UnitOfWork, row: CustomTypeRow, fields: readonly CustomField[]): Promise<void> {
   const record = await unit.transaction.first(sql`
     select 1 from custom_record where tenant_id = ${unit.tenantId} and type = ${row.name} limit 1`);

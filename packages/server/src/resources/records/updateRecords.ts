@@ -2,6 +2,6 @@ import { writeRecords } from '../../bulk/write-records.ts';
 import type { Handler } from '../../context.ts';
 import { recordTypesForWriting } from './record-types.ts';
 
-/** Updates records that exist. */
+/** Updates existing records. */
 export const updateRecords: Handler<'updateRecords'> = (context, { body }) =>
   writeRecords(context, 'UPDATE', body.records, recordTypesForWriting);

@@ -8,8 +8,8 @@ import { firmOf } from './testing.ts';
 const service = await testService();
 const firm = firmOf(service);
 
-// The service takes the day of a write from this clock. Reads take it from the clock of the database, which is the machine's:
-// PGlite, in this process, shows the time of this clock, and PostgreSQL the real one.
+// The service gets the day of a write from this clock. Reads use the clock of the database: PGlite, in this process, uses
+// this clock, and PostgreSQL the real one.
 beforeAll(() => {
   vi.useFakeTimers({ toFake: ['Date'] });
 });
@@ -17,20 +17,20 @@ afterAll(() => {
   vi.useRealTimers();
 });
 
-/** Days around the real today, by their distance to the first one. */
+/** Days around the real today, as offsets from the first one. */
 const length = 24;
 const firstDay = Temporal.Now.plainDateISO(service.tenant.timeZone).subtract({ days: length / 2 });
 const dayOf = (index: number) => firstDay.add({ days: index }).toString();
 
-/** Makes it a day, early in the afternoon of the tenant. */
+/** Sets the clock to a day, early in the afternoon of the tenant. */
 function setDay(index: number): void {
   vi.setSystemTime(`${dayOf(index)}T17:00:00Z`);
 }
 
 interface Write {
-  /** The day on which the write happens. */
+  /** The day of the write. */
   readonly on: number;
-  /** The day on which the pair starts; undefined where it is left to the service, null where the rates end. */
+  /** The day on which the rates start; undefined if the service determines it, null if the rates end. */
   readonly from: number | null | undefined;
 }
 
@@ -40,21 +40,21 @@ const write: fc.Arbitrary<Write> = fc.record({
   from: fc.oneof({ weight: 5, arbitrary: day }, fc.constant(undefined), fc.constant(null)),
 });
 
-/** The model: the billing rate of each day. The last day stands for all that follow. */
+/** The model: the billing rate of each day. The last day represents all later ones. */
 type Rates = readonly (string | undefined)[];
 
 function startsOf(rates: Rates): number[] {
   return rates.flatMap((rate, index) => (rate !== undefined && rate !== rates[index - 1] ? [index] : []));
 }
 
-/** The rates after a write, or undefined where it is rejected. */
+/** Returns the rates after a write, or undefined if it is rejected. */
 function expectedAfter(rates: Rates, { on, from }: Write, rate: string): Rates | undefined {
   const start = from ?? on;
   if (from !== null && start < (startsOf(rates).at(-1) ?? 0)) return undefined;
   return rates.map((before, index) => (index < start ? before : from === null ? undefined : rate));
 }
 
-/** The rate of each day as it is stored. A day with two is an overlap. */
+/** Returns the stored rate of each day. A day with two is an overlap. */
 async function storedRates(staffId: string): Promise<{ readonly rates: Rates; readonly periods: number }> {
   const rows = await firm.rows<{ from: string; to: string | null; billing: string; average: string }>(sql`
     select effective_from_date as "from", effective_to_date as "to", billing_rate as billing, average_rate as average
@@ -82,7 +82,7 @@ async function changeRates(staffId: string, { on, from }: Write, rate: string): 
   }
 }
 
-test('updateStaff › gives each day the rates that a simple model has', async () => {
+test('updateStaff › results in the rates of a simple model on each day', async () => {
   const staffTypeId = await firm.staffType();
   let people = 0;
   await fc.assert(
@@ -101,7 +101,7 @@ test('updateStaff › gives each day the rates that a simple model has', async (
         model = expected ?? model;
         const stored = await storedRates(id);
         expect(stored.rates).toEqual(model);
-        // No period was cut in two.
+        // No period was split in two.
         expect(stored.periods).toBe(startsOf(model).length);
         setDay(length / 2);
         const shown = await service.handle('getStaff', { path: { id } });

@@ -8,7 +8,7 @@ const firm = firmOf(service);
 const { createStaff, updateStaff, getStaff } = operationsOf(service);
 const writer = operationsOf(await service.signIn({ roles: ['STAFF_W', 'STAFF_R'] }));
 
-/** A day in the tenant's time zone, so many days from today. */
+/** Returns a day in the tenant's time zone, relative to today. */
 const day = (days: number) => Temporal.Now.plainDateISO(service.tenant.timeZone).add({ days }).toString();
 const pair = (billingRate: string, fields: object = {}) => ({
   billingRate,
@@ -18,7 +18,7 @@ const pair = (billingRate: string, fields: object = {}) => ({
 });
 const from = (days: number, billingRate: string) => pair(billingRate, { effectiveFromDate: day(days) });
 
-/** The periods of a person, the earliest first: first day, last day, billing rate. */
+/** Returns the periods of a person, the earliest first: first day, last day, billing rate. */
 async function periods(staffId: string): Promise<readonly (readonly unknown[])[]> {
   const rows = await firm.rows<Readonly<Record<string, unknown>>>(sql`
     select effective_from_date, effective_to_date, billing_rate from staff_rate where staff_id = ${staffId}
@@ -29,7 +29,7 @@ async function periods(staffId: string): Promise<readonly (readonly unknown[])[]
 const setRates = (id: string, rates: object | null) => updateStaff(id, { rateCardAssignment: rates });
 
 describe('updateStaff › rates', () => {
-  test('end the present pair on the day before the new one starts', async () => {
+  test('end the current pair on the day before the new one starts', async () => {
     const { id } = await firm.person({ rateCardAssignment: from(-400, '180') });
     const { body } = await setRates(id, from(-30, '190.50'));
     expect(body.rateCardAssignment).toMatchObject({ billingRate: '190.50', effectiveFromDate: day(-30) });
@@ -40,7 +40,7 @@ describe('updateStaff › rates', () => {
     ]);
   });
 
-  test('start today where no day is given', async () => {
+  test('start today if no day is provided', async () => {
     const { id } = await firm.person({ rateCardAssignment: from(-1, '180') });
     await setRates(id, pair('190'));
     expect(await periods(id)).toEqual([
@@ -71,7 +71,7 @@ describe('updateStaff › rates', () => {
     expect((await getStaff(id)).body.version).toBe(2);
   });
 
-  test('keep the present pair until a future one starts', async () => {
+  test('keep the current pair until a future one starts', async () => {
     const { id } = await firm.person({ rateCardAssignment: from(-5, '180') });
     const { body } = await setRates(id, from(10, '200'));
     expect(body.rateCardAssignment).toMatchObject({ billingRate: '180', effectiveToDate: day(9) });
@@ -84,14 +84,14 @@ describe('updateStaff › rates', () => {
     expect((await getStaff(id)).body.rateCardAssignment).toBeNull();
   });
 
-  test('end with null, and future pairs go', async () => {
+  test('end with null, and future pairs are deleted', async () => {
     const { id } = await firm.person({ rateCardAssignment: from(-5, '180') });
     await setRates(id, from(10, '200'));
     const { body } = await setRates(id, null);
     expect(body.rateCardAssignment).toBeNull();
     expect(await periods(id)).toEqual([[day(-5), day(-1), '180']]);
     expect((await setRates(id, null)).body.version).toBe(body.version);
-    // A pair may start in the days that are without one, or on the day on which the last one started.
+    // A pair can start on a day without rates, or on the start day of the last one.
     await setRates(id, from(5, '210'));
     expect(await periods(id)).toEqual([
       [day(-5), day(-1), '180'],
@@ -99,13 +99,13 @@ describe('updateStaff › rates', () => {
     ]);
   });
 
-  test('leave nothing where the pair that null ends started today', async () => {
+  test('are deleted if null ends a pair that started today', async () => {
     const { id } = await firm.person({ rateCardAssignment: pair('180') });
     await setRates(id, null);
     expect(await periods(id)).toEqual([]);
   });
 
-  test('may start within a period that was ended, which then ends earlier', async () => {
+  test('can start within an ended period, which then ends earlier', async () => {
     const { id } = await firm.person({ rateCardAssignment: from(-9, '180') });
     await setRates(id, null);
     await setRates(id, from(-4, '190'));
@@ -115,7 +115,7 @@ describe('updateStaff › rates', () => {
     ]);
   });
 
-  test('are not changed without RATE_W, neither by new ones nor by null', async () => {
+  test('cannot be changed without RATE_W, by new ones or by null', async () => {
     const { id } = await firm.person({ rateCardAssignment: from(-5, '180') });
     for (const rates of [pair('1'), null])
       expect(await failureOf(writer.updateStaff(id, { title: 'X', rateCardAssignment: rates }))).toEqual([
@@ -124,16 +124,16 @@ describe('updateStaff › rates', () => {
         '/rateCardAssignment',
       ]);
     expect((await getStaff(id)).body).toMatchObject({ version: 1, title: null });
-    // A future pair would go with null, though there is nothing to see of it.
+    // Null would also delete a future pair, although it is not visible.
     const future = await firm.person({ rateCardAssignment: from(5, '180') });
     const clears = writer.updateStaff(future.id, { rateCardAssignment: null });
     expect(await failureOf(clears)).toEqual([403, 'FORBIDDEN', '/rateCardAssignment']);
   });
 
-  test('are written one after the other where two changes come at once', async () => {
+  test('are written one after the other for two concurrent changes', async () => {
     const { id } = await firm.person({ rateCardAssignment: from(-9, '180') });
-    const answers = await atOnce(6, (index) => setRates(id, from(-3, `19${index}`)));
-    expect(answers.map((answer) => answer.status)).toEqual([200, 200, 200, 200, 200, 200]);
+    const responses = await atOnce(6, (index) => setRates(id, from(-3, `19${index}`)));
+    expect(responses.map((response) => response.status)).toEqual([200, 200, 200, 200, 200, 200]);
     const [first, second, ...others] = await periods(id);
     expect(first).toEqual([day(-9), day(-4), '180']);
     expect(second?.slice(0, 2)).toEqual([day(-3), null]);
@@ -141,11 +141,11 @@ describe('updateStaff › rates', () => {
     expect((await getStaff(id)).body.version).toBe(7);
 
     const mixed = await atOnce(6, (index) => setRates(id, from(index - 3, `20${index}`)));
-    expect(new Set(mixed.map((answer) => answer.status)).isSubsetOf(new Set([200, 409]))).toBe(true);
+    expect(new Set(mixed.map((response) => response.status)).isSubsetOf(new Set([200, 409]))).toBe(true);
     expect((await periods(id)).at(-1)).toEqual([day(2), null, '205']);
   });
 
-  test('are refused by the database where they would overlap', async () => {
+  test('are rejected by the database if they would overlap', async () => {
     const { id } = await firm.person({ rateCardAssignment: from(-9, '180') });
     const overlapping = firm.change(sql`
       insert into staff_rate (tenant_id, staff_id, effective_from_date, billing_rate, average_rate, currency)

@@ -14,7 +14,7 @@ const table = 'staff_rate';
 const [field] = fieldsOf('Staff').filter((one) => one.name === 'rateCardAssignment');
 const members = field === undefined ? [] : membersOf(field);
 
-/** The rates of a staff member that hold today in the tenant's time zone, or null. */
+/** SQL of the rates of a staff member that apply today in the tenant's time zone, or null. */
 export function currentRates(row: string): RawBuilder<unknown> {
   const object = jsonObject(members.map((member) => [member, sql.ref(`rate.${member.column}`)]));
   return sql`(select ${object} from staff_rate rate
@@ -22,7 +22,7 @@ export function currentRates(row: string): RawBuilder<unknown> {
       and rate.effective_from_date <= today() and (rate.effective_to_date is null or rate.effective_to_date >= today()))`;
 }
 
-/** A period of rates, by column. Dates are business days; without an end, it holds until another period starts. */
+/** A period of rates, by column. Dates are business days; without an end date, it applies until another period starts. */
 interface Period {
   readonly effective_from_date: string;
   readonly effective_to_date: string | null;
@@ -45,16 +45,16 @@ const periodsOf: Lookup<readonly Period[]> = {
   },
 };
 
-/** The rates of a staff member that hold on a day, or undefined. Rates that the same plan writes are not seen. */
+/** Returns the rates of a staff member on a day, or undefined. Rates written in the same plan are not included. */
 export function ratesOn(plan: Plan, staffId: string, day: string): Period | undefined {
   return plan.lookup(periodsOf, staffId)?.find((period) => period.effective_from_date <= day && isOpenOn(period, day));
 }
 
 /**
- * Writes the rates that a change of a staff member provides; null ends the present ones, so that none hold from today on. The
- * rates are rows of their own, but a change of them is a change of the person.
+ * Writes the rates of a change of a staff member; null ends the current ones, so that none apply from today on. The rates
+ * are separate rows, but changing them counts as a change of the staff member.
  *
- * @throws Problem `CONFLICT` where they start before the latest rates.
+ * @throws Problem `CONFLICT` if they start before the latest rates.
  */
 export function writeRates(change: PendingChange<'Staff'>, plan: Plan): void {
   const { id, entity, input, previous } = change;
@@ -77,7 +77,7 @@ function isOpenOn({ effective_to_date: to }: Period, day: string): boolean {
   return to === null || to >= day;
 }
 
-/** Ends a period on the day before; one that would start on the day or later is deleted. */
+/** Ends a period on the day before; one that would start on that day or later is deleted. */
 function endPeriod(change: PendingChange<'Staff'>, plan: Plan, period: Period, day: string): void {
   const { effective_from_date: from, ...columns } = period;
   const row = { entity: change.entity, table, key: keyOf(change.id, from) };

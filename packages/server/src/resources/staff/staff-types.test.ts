@@ -25,11 +25,11 @@ describe('createStaffTypes', () => {
     expect(body.items[0]).toMatchObject({ version: 1, active: true, description: null, defaultBillingRate: null });
   });
 
-  test('writes nothing where one item is wrong, and points at each', async () => {
+  test('writes nothing if one item is invalid, and points at each', async () => {
     const [taken] = (await createStaffTypes({ items: [type()] })).body.items;
     const fine = type();
     const twice = type();
-    const answer = createStaffTypes({
+    const response = createStaffTypes({
       items: [
         fine,
         twice,
@@ -38,7 +38,7 @@ describe('createStaffTypes', () => {
         type({ systemRef: taken?.systemRef }),
       ],
     });
-    expect(await failureOf(answer)).toEqual([
+    expect(await failureOf(response)).toEqual([
       409,
       'DUPLICATE_REF',
       '/items/2/code',
@@ -55,15 +55,15 @@ describe('createStaffTypes', () => {
     ['/items/0/name', [type({ name: undefined })]],
     ['/items/0/defaultBillingRate', [type({ defaultBillingRate: '1.00001' })]],
     ['/items/0/active', [type({ active: false })]],
-  ])('rejects a wrong %s', async (pointer, items) => {
+  ])('rejects an invalid %s', async (pointer, items) => {
     const [status, code, ...pointers] = await failureOf(createStaffTypes({ items }));
     expect([status, code, pointers.includes(pointer)]).toEqual([400, 'VALIDATION_ERROR', true]);
   });
 
-  test('rejects default rates without RATE_W, and shows them to who has it', async () => {
+  test('rejects default rates without RATE_W, and returns them to callers with it', async () => {
     const items = [type(), type({ defaultAverageRate: '90' })];
-    const refused = operationsOf(writer).createStaffTypes({ items });
-    expect(await failureOf(refused)).toEqual([403, 'FORBIDDEN', '/items/1/defaultAverageRate']);
+    const rejected = operationsOf(writer).createStaffTypes({ items });
+    expect(await failureOf(rejected)).toEqual([403, 'FORBIDDEN', '/items/1/defaultAverageRate']);
     const { body } = await operationsOf(paymaster).createStaffTypes({ items });
     expect(body.items[1]).toMatchObject({ defaultAverageRate: '90', defaultBillingRate: null });
   });
@@ -80,17 +80,17 @@ describe('createStaffTypes', () => {
     expect(await createStaffTypes({ items }, key)).toMatchObject({ status: 200, body: first.body });
   });
 
-  test('creates a code once, however many calls bring it at once', async () => {
+  test('creates a code once, however many concurrent requests do so', async () => {
     const shared = type();
-    const answers = await atOnce(5, (index) =>
+    const responses = await atOnce(5, (index) =>
       createStaffTypes({ items: [type(), { ...shared, name: `Own ${index}` }] }),
     );
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 409, 409, 409, 409]);
-    for (const answer of answers)
-      if (answer.status === 409) expect(answer.body).toMatchObject({ errors: [{ pointer: '/items/1/code' }] });
+    expect(responses.map((response) => response.status).sort()).toEqual([200, 409, 409, 409, 409]);
+    for (const response of responses)
+      if (response.status === 409) expect(response.body).toMatchObject({ errors: [{ pointer: '/items/1/code' }] });
   });
 
-  test('leaves an audit row with rates and an event without them', async () => {
+  test('adds an audit row with rates and an event without them', async () => {
     const { body } = await createStaffTypes({ items: [type({ defaultBillingRate: '425' })] });
     const { audit, events } = await firm.trace(body.items[0]?.id ?? '');
     expect(audit).toMatchObject([{ operation: 'createStaffTypes', after: { defaultBillingRate: '425' } }]);
@@ -101,7 +101,7 @@ describe('createStaffTypes', () => {
 });
 
 describe('lookupStaffTypes', () => {
-  test('returns pages by their number, by ascending id, inactive ones included', async () => {
+  test('returns pages by number, by ascending ID, including inactive rows', async () => {
     const { body } = await lookupStaffTypes({ page: 0, pageSize: 40 });
     const next = await lookupStaffTypes({ page: 1, pageSize: 40 });
     const ids = [...body.data, ...next.body.data].map((row) => row.id);
@@ -116,7 +116,7 @@ describe('lookupStaffTypes', () => {
     expect((await failureOf(lookupStaffTypes(body))).slice(0, 2)).toEqual([400, 'VALIDATION_ERROR']);
   });
 
-  test('returns rates to readers with RATE_R alone', async () => {
+  test('only returns rates to readers with RATE_R', async () => {
     const auditor = await service.signIn({ roles: ['STAFF_R', 'RATE_R'] });
     const { id } = await make('StaffType', type({ defaultBillingRate: '425' }));
     for (const [caller, rate] of [
@@ -141,7 +141,7 @@ describe('records of the type StaffType', () => {
         code: 'FORBIDDEN',
         pointer: '/records/0/attributes/defaultBillingRate',
       });
-    // Where there is no rate, null takes nothing away, so a row that was read can be written back.
+    // Without a rate, null changes nothing, so a row can be written back unchanged.
     expect(await written({ rank: 6, defaultAverageRate: null })).toMatchObject({ status: 'UPDATED', version: 2 });
     expect(
       only(await update([{ type: 'StaffType', systemRef: 'with-rate', attributes: {} }])).attributes,

@@ -14,7 +14,7 @@ const today = () => Temporal.Now.plainDateISO(service.tenant.timeZone).toString(
 const pair = { billingRate: '190.00', averageRate: '155.8', currency: 'USD' };
 
 describe('createStaff', () => {
-  test('stores a staff member with what the contract gives a new one', async () => {
+  test('stores a staff member with the defaults of the contract', async () => {
     const fields = await firm.newPerson({ firstName: 'Priya', lastName: 'Nair', email: 'Priya.Nair@Example.com' });
     const { status, headers, body } = await createStaff(fields);
     expect(status).toBe(201);
@@ -37,7 +37,7 @@ describe('createStaff', () => {
     expect(read.headers.get('etag')).toBe(headers.get('etag'));
   });
 
-  test('stores rates in the same call', async () => {
+  test('stores rates in the same request', async () => {
     const { body } = await createStaff(await firm.newPerson({ rateCardAssignment: pair }));
     const none = { rateCardId: null, rateCardName: null, effectiveToDate: null };
     expect(body.rateCardAssignment).toEqual({ ...pair, ...none, effectiveFromDate: today() });
@@ -56,7 +56,7 @@ describe('createStaff', () => {
     expect(without.status).toBe(201);
   });
 
-  test('shows rates to a caller with RATE_W, who wrote them', async () => {
+  test('returns rates to a caller with RATE_W, who wrote them', async () => {
     const paymaster = operationsOf(await service.signIn({ roles: ['STAFF_W', 'RATE_W'] }));
     const { status, body } = await paymaster.createStaff(await firm.newPerson({ rateCardAssignment: pair }));
     expect(status).toBe(201);
@@ -79,7 +79,7 @@ describe('createStaff', () => {
     ['targetUtilizationPercent', { targetUtilizationPercent: '100.1' }],
     ['displayName', { displayName: 'Ada' }],
     ['terminationDate', { hireDate: '2026-02-01', terminationDate: '2026-01-31' }],
-  ])('rejects a wrong %s', async (field, fields) => {
+  ])('rejects an invalid %s', async (field, fields) => {
     const [status, code, ...pointers] = await failureOf(createStaff(await firm.newPerson(fields)));
     expect([status, code]).toEqual([400, 'VALIDATION_ERROR']);
     expect(pointers).toContain(`/${field}`);
@@ -100,14 +100,14 @@ describe('createStaff', () => {
     expect(await failureOf(createStaff(body))).toEqual([400, 'REFERENCE_NOT_FOUND', '/staffTypeId']);
   });
 
-  test.each(['staffRef', 'pmsRef', 'email', 'systemRef'])('rejects a %s that another one has', async (field) => {
+  test.each(['staffRef', 'pmsRef', 'email', 'systemRef'])('rejects a duplicate %s', async (field) => {
     const first = { pmsRef: `P-${field}`, systemRef: `R-${field}` };
     const taken = await createStaff(await firm.newPerson(first));
     const body = await firm.newPerson({ pmsRef: null, [field]: taken.body[field] });
     expect(await failureOf(createStaff(body))).toEqual([409, 'DUPLICATE_REF', `/${field}`]);
   });
 
-  test('creates one staff member for calls with one idempotency key, and one for equal calls at once', async () => {
+  test('creates one staff member for requests with one idempotency key, and for equal concurrent requests', async () => {
     const fields = await firm.newPerson({ rateCardAssignment: pair });
     const key = { 'Idempotency-Key': 'hire-1' };
     const first = await createStaff(fields, key);
@@ -117,11 +117,11 @@ describe('createStaff', () => {
     expect(await failureOf(createStaff({ ...fields, title: 'Other' }, key))).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
 
     const other = await firm.newPerson();
-    const answers = await atOnce(6, () => createStaff(other));
-    expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
+    const responses = await atOnce(6, () => createStaff(other));
+    expect(responses.map((response) => response.status).sort()).toEqual([201, 409, 409, 409, 409, 409]);
   });
 
-  test('leaves an audit row, and an event without rates', async () => {
+  test('adds an audit row, and an event without rates', async () => {
     const { body } = await createStaff(await firm.newPerson({ rateCardAssignment: pair }));
     const { audit, events } = await firm.trace(body.id);
     expect(audit).toMatchObject([{ operation: 'createStaff', before: null, after: { rateCardAssignment: pair } }]);
@@ -138,14 +138,14 @@ describe('createStaff', () => {
 });
 
 describe('updateStaff', () => {
-  test('changes what is provided, keeps the rest, and clears what is null', async () => {
+  test('updates provided fields, keeps the others, and clears null ones', async () => {
     const { id } = await firm.person({ title: 'Senior', phone: '+15035550100' });
     const { status, body } = await updateStaff(id, { lastName: 'Married', title: null });
     expect(status).toBe(200);
     expect(body).toMatchObject({ displayName: 'Ada Married', title: null, phone: '+15035550100', version: 2 });
   });
 
-  test('writes nothing where nothing changes', async () => {
+  test('writes nothing if nothing changes', async () => {
     const { id } = await firm.person({ rateCardAssignment: pair });
     const { body, headers } = await updateStaff(id, { firstName: 'Ada', rateCardAssignment: pair });
     expect(body.version).toBe(1);
@@ -161,7 +161,7 @@ describe('updateStaff', () => {
     },
   );
 
-  test('does not find who does not exist, or belongs to another tenant', async () => {
+  test('returns not found for unknown staff and those of another tenant', async () => {
     const { id } = await firm.person();
     const elsewhere = await service.signIn({ roles: ['API_ADMIN'], tenant: await service.addTenant('elsewhere') });
     expect(await failureOf(updateStaff(unknownId, { title: 'X' }))).toEqual([404, 'NOT_FOUND']);
@@ -169,18 +169,18 @@ describe('updateStaff', () => {
     expect(await failureOf(operationsOf(elsewhere).getStaff(id))).toEqual([404, 'NOT_FOUND']);
   });
 
-  test('rejects a stale If-Match, and of two changes to one version one', async () => {
+  test('rejects a stale If-Match, and one of two concurrent updates of a version', async () => {
     const { id } = await firm.person();
     const etag = (await getStaff(id)).headers.get('etag') ?? '';
-    const answers = await atOnce(2, (index) => updateStaff(id, { title: `Title ${index}` }, { 'If-Match': etag }));
-    expect(answers.map((answer) => answer.status).sort()).toEqual([200, 412]);
+    const responses = await atOnce(2, (index) => updateStaff(id, { title: `Title ${index}` }, { 'If-Match': etag }));
+    expect(responses.map((response) => response.status).sort()).toEqual([200, 412]);
     expect(await failureOf(updateStaff(id, { title: 'Late' }, { 'If-Match': etag }))).toEqual([
       412,
       'PRECONDITION_FAILED',
     ]);
   });
 
-  test('rejects what another one has, a manager who is the person, and dates in the wrong order', async () => {
+  test('rejects duplicate keys, a person as their own manager, and dates in the wrong order', async () => {
     const other = await firm.person();
     const { id } = await firm.person({ hireDate: '2020-01-01' });
     const conflict = await failureOf(updateStaff(id, { email: String(other.email).toUpperCase() }));
@@ -193,7 +193,7 @@ describe('updateStaff', () => {
     expect(late).toEqual([400, 'VALIDATION_ERROR', '/hireDate']);
   });
 
-  test('keeps a reference to what was deactivated since, and rejects a new one', async () => {
+  test('keeps a reference to a row that was deactivated since, and rejects a new one', async () => {
     const type = await make('StaffType', { name: 'Interns', code: 'INT', rank: 9, isBillable: false }, 'interns');
     const { id } = await firm.person({ staffTypeId: type.id });
     const other = await firm.person();
@@ -203,7 +203,7 @@ describe('updateStaff', () => {
     expect(failure).toEqual([400, 'REFERENCE_NOT_FOUND', '/staffTypeId']);
   });
 
-  test('leaves an audit row and an event that names what changed', async () => {
+  test('adds an audit row and an event with the changed fields', async () => {
     const { id } = await firm.person();
     await updateStaff(id, { title: 'Senior', rateCardAssignment: pair });
     const { audit, events } = await firm.trace(id);
@@ -214,19 +214,19 @@ describe('updateStaff', () => {
 });
 
 describe('getStaff, listStaff and searchStaff', () => {
-  test('show rates to readers with RATE_R alone', async () => {
+  test('only return rates to readers with RATE_R', async () => {
     const { id } = await firm.person({ rateCardAssignment: pair });
     const auditor = operationsOf(await service.signIn({ roles: ['STAFF_R', 'RATE_R'] }));
     const hidden = { billingRate: null, averageRate: null, currency: 'USD', effectiveFromDate: today() };
-    for (const [who, rates] of [
+    for (const [user, rates] of [
       [reader, hidden],
       [auditor, pair],
     ] as const) {
       const where = { id: { _eq: id } };
       const rows = [
-        (await who.getStaff(id)).body,
-        (await who.listStaff({ pageSize: 1000 })).body.data.find((row) => row.id === id),
-        (await who.searchStaff({ where })).body.data[0],
+        (await user.getStaff(id)).body,
+        (await user.listStaff({ pageSize: 1000 })).body.data.find((row) => row.id === id),
+        (await user.searchStaff({ where })).body.data[0],
       ];
       for (const row of rows) expect(row?.rateCardAssignment).toMatchObject(rates);
     }
@@ -234,11 +234,11 @@ describe('getStaff, listStaff and searchStaff', () => {
 
   test('require STAFF_R', async () => {
     const { id } = await firm.person();
-    for (const answer of [writer.getStaff(id), writer.listStaff(), writer.searchStaff()])
-      expect(await failureOf(answer)).toEqual([403, 'FORBIDDEN']);
+    for (const response of [writer.getStaff(id), writer.listStaff(), writer.searchStaff()])
+      expect(await failureOf(response)).toEqual([403, 'FORBIDDEN']);
   });
 
-  test('searchStaff matches by columns and by related rows, and sorts', async () => {
+  test('searchStaff filters by columns and by related rows, and sorts', async () => {
     const department = await make('Department', { name: 'Tax', code: 'TAX' });
     const inTax = { departmentId: department.id, title: 'Sorted' };
     await firm.person({ ...inTax, lastName: 'Zeta', hireDate: '2020-01-01' });
@@ -273,7 +273,7 @@ describe('records of the type Staff', () => {
     expect(events.map((event) => event.operation)).toEqual(['CREATE', 'UPDATE', 'DELETE', 'UPDATE']);
   });
 
-  test('reject rates, what is missing, and a staff type by an unknown key', async () => {
+  test('reject rates, missing fields, and a staff type by an unknown key', async () => {
     const { email: _, ...withoutEmail } = await firm.newPerson();
     const items = await upsert([
       { type: 'Staff', attributes: await firm.newPerson({ rateCardAssignment: pair }) },
@@ -287,18 +287,18 @@ describe('records of the type Staff', () => {
     ]);
   });
 
-  test('do not deactivate somebody who is assigned to an open job', async () => {
+  test('do not deactivate staff who are assigned to an open job', async () => {
     const { id, systemRef } = await firm.person();
     const jobId = await firm.job();
     const { assignStaff, removeStaff } = operationsOf(service);
     await assignStaff({ staffJobAssignments: [{ staffId: id, jobId, role: 'PREPARER' }] });
-    const refused = only(await remove([{ type: 'Staff', systemRef }]));
-    expect(refused.error).toMatchObject({ code: 'INVALID_STATE', detail: expect.stringContaining('open jobs') });
+    const rejected = only(await remove([{ type: 'Staff', systemRef }]));
+    expect(rejected.error).toMatchObject({ code: 'INVALID_STATE', detail: expect.stringContaining('open jobs') });
     await removeStaff({ staffJobAssignments: [{ staffId: id, jobId }] });
     expect(only(await remove([{ type: 'Staff', systemRef }]))).toMatchObject({ status: 'DELETED' });
   });
 
-  test('deactivate somebody whose jobs are all cancelled', async () => {
+  test('deactivate staff whose jobs are all cancelled', async () => {
     const { id, systemRef } = await firm.person();
     const job = await make('Job', { name: 'Gone', billingType: 'NON_BILLABLE', clientId: await firm.client() }, 'gone');
     const { assignStaff } = operationsOf(service);

@@ -36,13 +36,13 @@ export const staff = defineEntity('Staff', {
   },
 });
 
-/** Whether somebody can be assigned to work. Who is on leave will be back. */
+/** Whether a staff member can be assigned to work, which includes staff on leave. */
 export function isEmployed(person: Row<'Staff'> | undefined): boolean {
   return person?.active === true && person.status !== 'TERMINATED';
 }
 
 /**
- * Checks that a person who gets work has not left the firm. Whether there is such a person is checked with all references.
+ * Checks that a person who is assigned to work is not terminated. The reference itself is checked with all others.
  *
  * @throws Violation `INVALID_STATE`
  */

@@ -1,21 +1,21 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { sql } from 'kysely';
-import type { HttpAnswer, TestCaller, TestService } from '../../../test/service.ts';
+import type { HttpResponse, TestCaller, TestService } from '../../../test/service.ts';
 import { contract } from '../../contract/contract.ts';
 import { recordsOf } from '../records/testing.ts';
 
 export type Row = Readonly<Record<string, unknown>> & { readonly id: string; readonly version: number };
 export type StaffRow = Row & { readonly rateCardAssignment: Readonly<Record<string, unknown>> | null };
 
-/** The problem of a failed call. */
+/** The problem of a failed request. */
 export interface Failed {
   readonly code: string;
   readonly detail: string;
   readonly errors?: readonly { readonly pointer: string; readonly code: string }[];
 }
 
-/** A row that was changed, as the audit log and the event outbox have it. */
+/** The audit rows and events of a changed row. */
 export interface Trace {
   readonly audit: readonly { readonly operation: string; readonly before: Row | null; readonly after: Row }[];
   readonly events: readonly {
@@ -27,7 +27,7 @@ export interface Trace {
   }[];
 }
 
-/** An ID that no row has. */
+/** An unused ID. */
 export const unknownId = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f199';
 
 const ajv = new Ajv2020({ strict: false });
@@ -36,7 +36,7 @@ ajv.addFormat('decimal', true);
 for (const [name, schema] of Object.entries(contract.components.schemas))
   ajv.addSchema(schema, `#/components/schemas/${name}`);
 
-/** The schema of an event's payload, such as `StaffCreatedEvent`. */
+/** Returns the schema of an event's payload, such as `StaffCreatedEvent`. */
 const payloadSchema = (entityType: string, operation: string) => {
   const past = new Map([
     ['CREATE', 'Created'],
@@ -48,7 +48,7 @@ const payloadSchema = (entityType: string, operation: string) => {
 
 let counter = 0;
 
-/** A firm to test with: each function creates a row with what such a row needs, and whatever else it is given. */
+/** A test firm: each function creates a row with its required fields and the provided ones. */
 export function firmOf(service: TestService) {
   const { call, store, tenant } = service;
   const { make } = recordsOf(service);
@@ -98,7 +98,7 @@ export function firmOf(service: TestService) {
       const attributes = { name: `Template ${++counter}`, billingType: 'TIME_AND_MATERIALS', ...fields };
       return (await make('JobTemplate', attributes)).id;
     },
-    /** What the service wrote about the changes of a row, oldest first. Events that contradict the contract throw. */
+    /** Returns the audit rows and events of a row, oldest first. Events that violate the contract throw. */
     trace: async (entityId: string): Promise<Trace> =>
       store.read(tenant.id, async (session) => {
         const audit = await session.all<Trace['audit'][number]>(sql`
@@ -110,30 +110,32 @@ export function firmOf(service: TestService) {
         for (const event of events) {
           const payload = { ...event, entityId, tenant: tenant.name };
           if (ajv.validate(payloadSchema(event.entityType, event.operation), payload)) continue;
-          throw new Error(`The event contradicts the contract: ${ajv.errorsText()}. ${JSON.stringify(payload)}`);
+          throw new Error(`The event violates the contract: ${ajv.errorsText()}. ${JSON.stringify(payload)}`);
         }
         return { audit, events: events.map(({ id: _, occurredAt: __, ...event }) => event) };
       }),
-    /** Runs SQL as the owner of the tenant's rows, for what no operation does yet. */
+    /** Runs SQL as the owner of the tenant's rows, for changes without an operation. */
     change: (statement: ReturnType<typeof sql>) => store.write(tenant.id, (transaction) => transaction.all(statement)),
     rows: <T = Row>(query: ReturnType<typeof sql>) =>
       store.read(tenant.id, (session) => session.all(query)) as Promise<T[]>,
   };
 }
 
-/** A call that must fail: its status, code and the pointers of its errors. */
-export async function failureOf(answer: Promise<HttpAnswer<unknown>>): Promise<readonly [number, string, ...string[]]> {
-  const { status, body } = await answer;
+/** Returns the status, code and error pointers of a request that must fail. */
+export async function failureOf(
+  response: Promise<HttpResponse<unknown>>,
+): Promise<readonly [number, string, ...string[]]> {
+  const { status, body } = await response;
   const { code, errors = [] } = body as Failed;
   return [status, code, ...errors.map((error) => error.pointer)];
 }
 
-/** Does the same several times at once. */
+/** Runs the same work several times concurrently. */
 export function atOnce<T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> {
   return Promise.all(Array.from({ length: count }, (_, index) => work(index)));
 }
 
-/** The path and body of calls of the rooms for staff and projects, by their operations. */
+/** Sends requests of staff and project operations. */
 export function operationsOf({ call }: TestCaller) {
   const post =
     <Body = Row>(path: string) =>

@@ -4,7 +4,7 @@ import { lockVersion } from '../../entity/lock-version.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { staff } from './staff.ts';
 
-/** Updates a staff member; fields that are left out keep their values. */
+/** Updates a staff member; omitted fields keep their values. */
 export const updateStaff: Handler<'updateStaff'> = (context, { path, body }) =>
   context.write(async (unit) => {
     await unit.plan((plan) => {

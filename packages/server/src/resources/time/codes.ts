@@ -5,13 +5,13 @@ import { Violation } from '../../entity/violation.ts';
 
 type CodeType = 'WorkCode' | 'ExpenseCode' | 'NonWorkCode';
 
-/** A code that says what kind of work time was spent on. */
+/** A code for the kind of work that time was spent on. */
 export const workCode = defineEntity(
   'WorkCode',
   definitionOf('work_code', { time_entry: 'code', wip_entry: 'code', task_type: 'default_work_code' }),
 );
 
-/** A code that says what money was spent on. */
+/** A code for the kind of expense. */
 export const expenseCode = defineEntity(
   'ExpenseCode',
   definitionOf('expense_code', { expense_entry: 'code', wip_entry: 'code' }),
@@ -20,7 +20,7 @@ export const expenseCode = defineEntity(
 /** A code for time off. */
 export const nonWorkCode = defineEntity('NonWorkCode', definitionOf('non_work_code', { time_entry: 'code' }));
 
-/** @param uses the columns, by their table, that hold such codes. */
+/** @param uses the columns with such codes, by their table. */
 function definitionOf<Type extends CodeType>(
   table: string,
   uses: Readonly<Record<string, string>>,

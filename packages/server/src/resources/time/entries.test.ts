@@ -15,7 +15,7 @@ test.each([
     { staffId, jobId, code: 'COURIER', expenseDate: workDate, cost: '1.00', billableAmount: '1.00', description: 'x' },
     ['staffId', 'jobId', 'code', 'expenseDate', 'cost', 'billableAmount', 'description'],
   ],
-])('upsertEntries › rejects a new %s without a field that it needs', async (type, attributes, needed) => {
+])('upsertEntries › rejects a new %s without a required field', async (type, attributes, needed) => {
   for (const name of needed) {
     const rest = Object.fromEntries(Object.entries(attributes).filter(([field]) => field !== name));
     const [item] = await entries([{ type, systemRef: unique('e'), attributes: rest }]);

@@ -14,7 +14,7 @@ import { wipEntry } from './wip-entry.ts';
 /** The field of work in progress that refers to an entry. */
 export type WipKey = 'timeEntryId' | 'expenseEntryId';
 
-/** What time and expense entries have in common. A type, so that the machinery for all entities accepts it. */
+/** The common properties of time and expense entries. A type, so that functions for all entities accept it. */
 type Entry = {
   readonly id: string;
   readonly systemRef: string;
@@ -37,7 +37,7 @@ interface EntryChange {
   readonly privateColumns: Record<string, unknown>;
 }
 
-/** SQL of what an entry shows of its work in progress. */
+/** SQL of the columns that an entry includes of its work in progress. */
 export function wipColumns(key: 'time_entry_id' | 'expense_entry_id') {
   const ofWip = (column: ReturnType<typeof sql>) => (row: string) =>
     sql`(select ${column} from wip_entry w
@@ -53,7 +53,7 @@ export function wipColumns(key: 'time_entry_id' | 'expense_entry_id') {
 }
 
 /**
- * Begins to complete an entry: who creates it, and whether it can change at all.
+ * Starts to complete an entry: sets its creator, and checks whether it can change.
  *
  * @returns whether there is anything to complete.
  */
@@ -74,19 +74,19 @@ export function beginChange({ entity, id, values, previous, privateColumns }: En
   return true;
 }
 
-/** Whether somebody waits for a decision on such entries, or has made it in their favor. */
+/** Whether such entries wait for approval, or are approved. */
 function isPending(status: string): boolean {
   return status === 'SUBMITTED' || status === 'APPROVED';
 }
 
-/** Whether the entry is one that counts once the change is done: without time approval, a submission is approved at once. */
+/** Whether the entry is approved after the change: without time approval, submissions are approved automatically. */
 function willBeApproved({ status }: Entry, plan: Plan): boolean {
   return status === 'APPROVED' || (status === 'SUBMITTED' && !plan.tenant.settings.timeApproval);
 }
 
 /**
- * Keeps the job as it is while work is recorded on it. What is approved, or was, changes sums of the task, the job and the
- * client. The database updates these itself, in any order, so they are locked here in the order of all locks.
+ * Locks the job while work is recorded on it. Approved work, before or after, changes sums of the task, the job and the
+ * client. Database triggers update these in any order, so they are locked here, in the lock order.
  */
 export function lockWork(
   { values, previous }: Pick<EntryChange, 'values' | 'previous'>,
@@ -109,7 +109,7 @@ export function lockWork(
   );
 }
 
-/** @throws Violation `INVALID_STATE` where nothing can be recorded on the job any more. */
+/** @throws Violation `INVALID_STATE` if the job no longer accepts entries. */
 export function checkOpenJob({ values, previous }: Pick<EntryChange, 'values' | 'previous'>, plan: Plan): void {
   const { jobId, status } = values;
   // Rejecting an entry and correcting a draft record nothing.
@@ -121,14 +121,14 @@ export function checkOpenJob({ values, previous }: Pick<EntryChange, 'values' | 
   throw new Violation('INVALID_STATE', `The job is ${state}. Nothing can be recorded on it.`, '/jobId');
 }
 
-/** Whoever has left the firm has no time or expenses after that day. */
+/** Staff cannot have time or expenses after their termination date. */
 export function checkEmployedOn(plan: Plan, staffId: string, day: string): void {
   const person = plan.get(staff, staffId);
   if (person?.status !== 'TERMINATED' || (person.terminationDate !== null && day <= person.terminationDate)) return;
   throw new Violation('INVALID_STATE', 'The staff member has left the firm before that day.', '/staffId');
 }
 
-/** The reason of a rejection, and who approves when. */
+/** Sets the reason of a rejection, and the approver and time of an approval. */
 export function completeDecision({ values, input }: EntryChange, plan: Plan): void {
   if (values.status !== 'REJECTED') {
     if (typeof input.rejectionReason === 'string')
@@ -137,17 +137,17 @@ export function completeDecision({ values, input }: EntryChange, plan: Plan): vo
   }
   const isApproved = values.status === 'APPROVED';
   values.approvedAt = isApproved ? plan.now : null;
-  // Without time approval nobody approves: the submission does.
+  // Without time approval, submissions are approved automatically, without an approver.
   values.approvedById = isApproved && input.status === 'APPROVED' ? (plan.origin.caller?.staffId ?? null) : null;
 }
 
-/** Who created an entry. */
+/** The creator of an entry. */
 interface Creator {
   readonly apiUserId: string | null;
   readonly staffId: string | null;
 }
 
-/** The conditions of the machine of entries. */
+/** The conditions of the state machine of entries. */
 export function entryConditions(table: string, key: WipKey) {
   const creators = creatorsOf(table);
   return {
@@ -192,24 +192,24 @@ function isLocked(plan: Plan, key: WipKey, entryId: string): boolean {
 }
 
 function locked(key: WipKey): Violation {
-  const what = 'The work in progress of the entry is in a draft invoice, billed or written off.';
+  const reason = 'The work in progress of the entry is in a draft invoice, billed or written off.';
   const correction =
     key === 'timeEntryId'
       ? 'Correct it by an entry with negative hours and reversesSystemRef.'
       : 'Correct it by a record of the type WipEntry, an ADJUSTMENT.';
-  return new Violation('LOCKED', `${what} ${correction}`);
+  return new Violation('LOCKED', `${reason} ${correction}`);
 }
 
-/** Takes back the work in progress of an entry that is no longer approved. */
+/** Reverses the work in progress of an entry that is no longer approved. */
 export function reverseWip(plan: Plan, key: WipKey, entryId: string): void {
   for (const { id, status } of plan.all(wipEntry, key, entryId))
     if (status === 'OPEN') plan.update(wipEntry, id, {}, { system: { status: 'REVERSED' }, event: 'entryUnapproved' });
 }
 
-/** Creates the work in progress of an approved entry. Whoever did the work may have left since. */
+/** Creates the work in progress of an approved entry. The staff member may be terminated by then. */
 export function createWip(plan: Plan, jobId: string, fields: RowInput<'WipEntry'>): void {
   const work = plan.get(job, jobId);
-  if (work === undefined) throw new Error(`There is no job ${jobId}.`);
+  if (work === undefined) throw new Error(`Job ${jobId} not found.`);
   const { clientId, engagementId, currency } = work;
   if (plan.get(client, clientId)?.status === 'ARCHIVED')
     throw new Violation('INVALID_STATE', 'The client of the job is ARCHIVED. Nothing can be billed to it.', '/jobId');
@@ -217,7 +217,7 @@ export function createWip(plan: Plan, jobId: string, fields: RowInput<'WipEntry'
   plan.create(wipEntry, {}, { system: { ...fields, ...ofJob, postedAt: plan.now } });
 }
 
-/** Only entries that nobody waits for and nobody has approved can be deactivated. */
+/** Only entries that are neither submitted nor approved can be deactivated. */
 export function checkRemovable(
   { entity, values }: Pick<EntryChange, 'entity' | 'values'>,
   plan: Plan,

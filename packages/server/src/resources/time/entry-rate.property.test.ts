@@ -8,14 +8,14 @@ const service = await testService();
 const firm = await firmOf(service);
 const approver = await service.signIn({ roles: ['API_ADMIN', 'TIME_APRV'] });
 
-/** Days around today, by their distance to the first one. */
+/** Days around today, as offsets from the first one. */
 const length = 30;
 const today = length / 2;
 const firstDay = Temporal.Now.plainDateISO(service.tenant.timeZone).subtract({ days: today });
 const dayOf = (index: number) => firstDay.add({ days: index }).toString();
 
 beforeAll(() => {
-  // Far from midnight, so that it stays one day.
+  // Far from midnight, so that the day does not change.
   vi.useFakeTimers({ toFake: ['Date'], now: Temporal.Instant.from(`${dayOf(today)}T17:00:00Z`).epochMilliseconds });
 });
 afterAll(() => {
@@ -36,7 +36,7 @@ interface Period {
   readonly currency: 'USD' | 'EUR';
 }
 
-/** Everything that decides the price of an hour. */
+/** All rates that determine the price of an hour. */
 interface Rates {
   readonly assignments: readonly Assignment[];
   readonly periods: readonly Period[];
@@ -68,7 +68,7 @@ const rates: fc.Arbitrary<Rates> = fc.record({
 
 const work = fc.record({ day, isOnTask: fc.boolean(), hours: fc.integer({ min: 1, max: 20 }) });
 
-/** The rate of each day: what counts least is written first, and what counts more over it. */
+/** The rate of each day: lower precedence is written first, and overwritten by higher precedence. */
 function ratesByDay({ assignments, periods, ofTaskType, ofStaffType }: Rates, isOnTask: boolean): (string | null)[] {
   const days = Array.from({ length }, () => (isOnTask ? (ofTaskType ?? ofStaffType) : ofStaffType));
   const write = (value: string | null, from: number, to: number) => {
@@ -82,7 +82,7 @@ function ratesByDay({ assignments, periods, ofTaskType, ofStaffType }: Rates, is
   return days;
 }
 
-/** A staff member with these rates, and work to record time on. */
+/** Creates a staff member with these rates, and work to record time on. */
 async function staffWith({ assignments, periods, ofTaskType, ofStaffType }: Rates) {
   const staffTypeId = await firm.staffType(ofStaffType === null ? {} : { defaultBillingRate: ofStaffType });
   const taskTypeId = await firm.taskType(ofTaskType === null ? {} : { defaultRate: ofTaskType });
@@ -93,8 +93,8 @@ async function staffWith({ assignments, periods, ofTaskType, ofStaffType }: Rate
   }
   const jobId = await firm.job();
   const taskId = await firm.task(jobId, { taskTypeId });
-  const onJob = (wanted: readonly Assignment[], isWhole: boolean) =>
-    wanted.map(({ role, rate: billingRateOverride, start, end }) => {
+  const onJob = (rows: readonly Assignment[], isWhole: boolean) =>
+    rows.map(({ role, rate: billingRateOverride, start, end }) => {
       const period = { billingRateOverride, startDate: dayOf(start), endDate: dayOf(end) };
       return { staffId, jobId, role, ...(isWhole ? period : {}) };
     });
@@ -109,7 +109,7 @@ async function staffWith({ assignments, periods, ofTaskType, ofStaffType }: Rate
   return { staffId, jobId, taskId };
 }
 
-test('upsertEntries › prices each day at the rate that a plain calculation finds, and approves nothing without one', async () => {
+test('upsertEntries › uses the rate of a simple calculation on each day, and approves nothing without one', async () => {
   const ordered = rates.map((one) => ({
     ...one,
     assignments: one.assignments.map((each) => ({
@@ -152,7 +152,7 @@ test('upsertEntries › prices each day at the rate that a plain calculation fin
       );
       for (const { found } of expected) seen[found === null ? 'unpriced' : 'priced'] += 1;
     }),
-    // A scene is small enough to read, and making it smaller takes long.
+    // Cases are small enough to read, and shrinking takes long.
     { numRuns: 12, endOnFailure: true },
   );
   expect(Math.min(seen.priced, seen.unpriced)).toBeGreaterThan(0);

@@ -8,7 +8,7 @@ import { staffType } from '../staff/staff-type.ts';
 import { task } from './task.ts';
 import { taskType } from './task-type.ts';
 
-/** What decides the price of an hour. */
+/** The parameters of the price of an hour. */
 export interface RateRequest {
   readonly staffId: string;
   readonly job: Pick<Row<'Job'>, 'id' | 'currency'>;
@@ -17,9 +17,9 @@ export interface RateRequest {
 }
 
 /**
- * The price of an hour of a staff member on a day: of their assignment to the job, their own on that day, the task type's, or
- * their staff type's, whichever comes first. A rate in another currency than the job's does not apply; that of an assignment
- * is in the job's currency, and the defaults of types are in the tenant's.
+ * Returns the price of an hour of a staff member on a day: the rate of the assignment to the job, the staff member's own
+ * on that day, the task type's, or the staff type's, in this order. A rate in another currency than the job's does not
+ * apply; that of an assignment is in the job's currency, and the defaults of types are in the tenant's.
  */
 export function billingRateOf(plan: Plan, { staffId, job, taskId, workDate }: RateRequest): Decimal | undefined {
   plan.together(
@@ -39,8 +39,9 @@ export function billingRateOf(plan: Plan, { staffId, job, taskId, workDate }: Ra
 }
 
 /**
- * The rate of the person's assignment to the job on a day. Time is often approved when the assignment has ended, so one that
- * was in force on the day counts; of several, one that has not ended comes first, then the latest.
+ * Returns the rate of the person's assignment to the job on a day. Time is often approved after the assignment has ended,
+ * so the assignment that was active on the day counts; of several, one that has not ended takes precedence, then the
+ * latest.
  */
 function overrideOn(plan: Plan, staffId: string, jobId: string, day: string): Decimal | undefined {
   const rated = plan

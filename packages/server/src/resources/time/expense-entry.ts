@@ -20,7 +20,7 @@ import {
 
 type ExpenseChange = PendingChange<'ExpenseEntry'>;
 
-/** Money that somebody spent for a job. */
+/** An expense for a job. */
 export const expenseEntry = defineEntity('ExpenseEntry', {
   table: 'expense_entry',
   computed: { ...wipColumns('expense_entry_id'), amount: (row) => sql.ref(`${row}.billable_amount`) },
@@ -31,7 +31,7 @@ export const expenseEntry = defineEntity('ExpenseEntry', {
     conditions: {
       ...entryConditions('expense_entry', 'expenseEntryId'),
       rateExists() {
-        // An expense has its amount, not a rate.
+        // An expense has an amount, not a rate.
       },
     },
   },
@@ -52,7 +52,7 @@ function checkCode(plan: Plan, code: string): void {
   const found = plan.find(expenseCode, 'code', code);
   if (found?.active !== true)
     throw new Violation('REFERENCE_NOT_FOUND', `No active expense code "${code}" exists.`, '/code');
-  // The text of a code that entries use never changes.
+  // The text of a code that entries use must not change.
   plan.getForShare(expenseCode, found.id);
 }
 
@@ -61,7 +61,7 @@ function afterWrite({ id, values, previous }: ExpenseChange, plan: Plan): void {
   if (previous?.status === 'APPROVED') reverseWip(plan, 'expenseEntryId', id);
   if (values.status === 'SUBMITTED' && !plan.tenant.settings.timeApproval)
     plan.update(expenseEntry, id, {}, { system: { status: 'APPROVED' }, event: 'entrySubmitted' });
-  // What the firm bears itself is never billed.
+  // Expenses that the firm bears itself are never billed.
   if (values.status !== 'APPROVED' || values.billableAmount.eq(zero)) return;
   const { staffId, jobId, code, expenseDate: workDate, billableAmount: amount } = values;
   createWip(plan, jobId, { staffId, code, workDate, amount, wipType: 'EXPENSE', expenseEntryId: id });

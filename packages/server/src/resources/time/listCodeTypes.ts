@@ -3,7 +3,7 @@ import { typesWith } from '../../bulk/standard-types.ts';
 import { wholeList } from '../../bulk/whole-list.ts';
 import type { Handler } from '../../context.ts';
 
-/** The types of codes. */
+/** Lists the code types. */
 export const listCodeTypes: Handler<'listCodeTypes'> = async () => ({
   status: 200,
   body: wholeList([...typesWith('x-code-type').values()].map(summaryOf)),

@@ -3,7 +3,7 @@ import { typesWith } from '../../bulk/standard-types.ts';
 import { wholeList } from '../../bulk/whole-list.ts';
 import type { Handler } from '../../context.ts';
 
-/** The types of entries. */
+/** Lists the entry types. */
 export const listEntryTypes: Handler<'listEntryTypes'> = async () => ({
   status: 200,
   body: wholeList([...typesWith('x-entry-type').values()].map(summaryOf)),

@@ -5,10 +5,10 @@ import type { StoredRow } from '../../entity/row.ts';
 import { selection } from '../../entity/select.ts';
 import { taskType } from './task-type.ts';
 
-/** More task types than a list can hold. */
+/** More task types than a list can contain. */
 const mostTypes = 10_000;
 
-/** Every task type of the tenant, active or not, alphabetically whatever their case. */
+/** Lists all task types of the tenant, active or not, alphabetically and ignoring case. */
 export const listTaskTypes: Handler<'listTaskTypes'> = async (context) => {
   const rows = await context.read((session) =>
     session.all<StoredRow<'TaskType'>>(sql`

@@ -2,7 +2,7 @@ import { readRecords } from '../../bulk/record-row.ts';
 import { typeNamed } from '../../bulk/standard-types.ts';
 import type { Handler } from '../../context.ts';
 
-/** The entries of a type, active or not, by page number. */
+/** Returns the entries of a type, active or not, by page number. */
 export const lookupEntries: Handler<'lookupEntries'> = async (context, { path, body }) => {
   const type = typeNamed('x-entry-type', path.type);
   const page = await context.read((session) => readRecords(session, context, type, body));

@@ -1,6 +1,8 @@
 import type { Decimal } from '../../entity/decimal.ts';
 
-/** What is neither billed nor written off. The column of the same name follows only when the row is stored. */
+/**
+ * The amount that is neither billed nor written off. The column of the same name is only updated when the row is stored.
+ */
 export function outstandingOf(row: {
   readonly amount: Decimal;
   readonly writeUpAmount: Decimal;

@@ -8,19 +8,20 @@ import type { timeEntry } from './time-entry.ts';
 type TimeChange = PendingChange<'TimeEntry'>;
 type TimeEntry = typeof timeEntry;
 
-/** The time entry that a reversal takes back, or undefined where the entry is no reversal. */
+/** Returns the time entry that a reversal refers to, or undefined if the entry is not a reversal. */
 export function reversedEntry({ entity, values }: Pick<TimeChange, 'entity' | 'values'>, plan: Plan) {
   const { reversesSystemRef } = values;
   return reversesSystemRef === null ? undefined : plan.find(entity, 'systemRef', reversesSystemRef);
 }
 
-/** What decides which work is taken back. */
+/** The fields that identify the reversed work. */
 const sameFields = ['staffId', 'jobId', 'taskId', 'isBillable'] as const;
 
 /**
- * Completes a reversal: what it does not say is as in the entry that it takes back, of which it takes back at most what is left.
+ * Completes a reversal: omitted fields are copied from the reversed entry, and the hours must not exceed what is left of
+ * it.
  *
- * @throws Violation where there is no such entry, or where the reversal is about other work.
+ * @throws Violation if the entry does not exist, or the reversal concerns other work.
  */
 export function completeReversal(change: TimeChange, plan: Plan): void {
   const { values, input, previous } = change;
@@ -45,13 +46,13 @@ export function completeReversal(change: TimeChange, plan: Plan): void {
     throw invalidField('hours', `A reversal can reverse at most ${left.toFixed(2)} hours of this entry.`);
 }
 
-/** The reversals of an entry that count, or wait for a decision. */
+/** Returns the active reversals of an entry that are not rejected. */
 function reversalsOf(entity: TimeEntry, plan: Plan, { systemRef }: Row<'TimeEntry'>): Row<'TimeEntry'>[] {
   const all = plan.all(entity, 'reversesSystemRef', systemRef);
   return all.filter(({ active, status }) => active && status !== 'REJECTED');
 }
 
-/** @throws Violation where an entry leaves the state of being approved that its reversals count on. */
+/** @throws Violation if an entry with reversals would no longer be approved. */
 export function checkNotReversed({ entity, values, previous }: TimeChange, plan: Plan): void {
   if (previous?.status !== 'APPROVED' || values.status === 'APPROVED') return;
   if (reversalsOf(entity, plan, previous).length > 0)

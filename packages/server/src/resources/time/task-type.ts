@@ -2,7 +2,7 @@ import { defineEntity } from '../../entity/entity.ts';
 import { Violation } from '../../entity/violation.ts';
 import { workCode } from './codes.ts';
 
-/** A kind of task, with the settings by which work of that kind is billed. */
+/** A kind of task, with the settings for billing work of that kind. */
 export const taskType = defineEntity('TaskType', {
   table: 'task_type',
   rules: {
@@ -11,7 +11,7 @@ export const taskType = defineEntity('TaskType', {
       const found = plan.find(workCode, 'code', code);
       if (found?.active !== true)
         throw new Violation('REFERENCE_NOT_FOUND', `No active work code "${code}" exists.`, '/defaultWorkCode');
-      // The text of a code that is in use never changes.
+      // The text of a code that is in use must not change.
       plan.getForShare(workCode, found.id);
     },
   },

@@ -44,22 +44,22 @@ function complete({ values, previous }: PendingChange<'Task'>, plan: Plan): void
       'The job of a task cannot change. Create another task on the other job.',
       '/jobId',
     );
-  if (isOpenTask(values) && (previous === undefined || !isOpenTask(previous))) checkJobTakesTasks(plan, values.jobId);
+  if (isOpenTask(values) && (previous === undefined || !isOpenTask(previous))) checkJobAcceptsTasks(plan, values.jobId);
   values.isBillable ??= plan.get(taskType, values.taskTypeId)?.isBillable ?? false;
   if (values.assigneeId !== null && values.assigneeId !== previous?.assigneeId)
     checkEmployed(plan, values.assigneeId, '/assigneeId');
   if (values.status !== previous?.status) values.completedAt = values.status === 'COMPLETED' ? plan.now : null;
 }
 
-/** Nobody closes the job while it gets an open task. */
-function checkJobTakesTasks(plan: Plan, jobId: string): void {
+/** Locks the job, so that it is not closed while it gets an open task. */
+function checkJobAcceptsTasks(plan: Plan, jobId: string): void {
   const found = plan.getForShare(job, jobId);
   if (found === undefined || !isFinished(found)) return;
   const state = found.active ? found.status : 'inactive';
   throw new Violation('INVALID_STATE', `The job is ${state} and cannot have open tasks.`, '/jobId');
 }
 
-/** Who does a task is assigned to it, and so to its job. */
+/** Assigns the assignee to the task, and therefore to its job. */
 function assignAssignee({ id, values, previous }: PendingChange<'Task'>, plan: Plan): void {
   const { active, assigneeId, jobId } = values;
   const isAsBefore = previous?.active === true && previous.assigneeId === assigneeId;
@@ -70,10 +70,10 @@ function assignAssignee({ id, values, previous }: PendingChange<'Task'>, plan: P
   assignToJobOfTask(plan, assigneeId, jobId);
 }
 
-/** When the last open task is done, a job in progress goes to review, if the tenant works like that. */
+/** Moves a job in progress to review when its last open task is completed, if the tenant enables this. */
 function reviewCompletedJob({ values, previous }: PendingChange<'Task'>, plan: Plan): void {
   if (!plan.tenant.settings.reviewCompletedJobs || isOpenTask(values) || values.status === previous?.status) return;
-  // Locked before the tasks are read: of two tasks that are completed at once, one is the last.
+  // Locked before the tasks are read: of two tasks that are completed concurrently, one is the last.
   if (plan.getForUpdate(job, values.jobId)?.status !== 'IN_PROGRESS') return;
   const tasks = plan.all(task, 'jobId', values.jobId);
   if (tasks.some(isOpenTask) || !tasks.some((one) => one.active && one.status === 'COMPLETED')) return;

@@ -23,7 +23,7 @@ const assignmentsTo = (taskId: string) =>
     select staff_id as "staffId", active from staff_task_assignment where task_id = ${taskId} order by id`);
 
 describe('listTaskTypes', () => {
-  test('returns every task type, inactive ones included, by display name whatever its case', async () => {
+  test('returns every task type, including inactive ones, by display name ignoring case', async () => {
     const names = ['zebra', 'Ärger', 'apple', 'Zebra', 'Apple', '10', 'éclair'];
     for (const displayName of names)
       await make(
@@ -36,12 +36,12 @@ describe('listTaskTypes', () => {
     expect(status).toBe(200);
     expect(body).toMatchObject({ page: 0, hasMore: false, nextCursor: null });
     const listed = body.data.map((row) => String(row.displayName)).filter((name) => names.includes(name));
-    // By code point once the case is folded, and by age where that is the same.
+    // By code point after case folding, and by creation if equal.
     expect(listed).toEqual(['10', 'apple', 'Apple', 'zebra', 'Zebra', 'Ärger', 'éclair']);
     expect(body.data.find((row) => row.displayName === 'apple')).toMatchObject({ active: false });
   });
 
-  test('returns more than a page of other lists can hold', async () => {
+  test('returns more rows than a page of other lists can contain', async () => {
     await firm.change(sql`
       insert into task_type (tenant_id, id, system_ref, display_name, code, is_billable, billing_method)
       select ${service.tenant.id}, uuidv7(), 'many-' || n, 'Many ' || n, 'M' || n, true, 'FIXED' from generate_series(1, 1200) n`);
@@ -49,7 +49,7 @@ describe('listTaskTypes', () => {
     await firm.change(sql`update task_type set active = false where display_name like 'Many %'`);
   });
 
-  test('requires TASK_R, and takes no query', async () => {
+  test('requires TASK_R, and accepts no query parameters', async () => {
     const stranger = await service.signIn({ roles: ['JOB_R'] });
     expect(await failureOf(operationsOf(stranger).listTaskTypes())).toEqual([403, 'FORBIDDEN']);
     expect((await failureOf(service.call('GET', '/v1/task-types?page=1'))).slice(0, 2)).toEqual([
@@ -60,7 +60,7 @@ describe('listTaskTypes', () => {
 });
 
 describe('searchTaskTypes', () => {
-  test('matches by columns and sorts', async () => {
+  test('filters by columns and sorts', async () => {
     const serviceLine = await make('ServiceLine', { name: 'Audit', code: 'AUD' });
     const settings = { isBillable: false, billingMethod: 'NON_BILLABLE', serviceLineId: serviceLine.id };
     for (const [displayName, code] of [
@@ -77,7 +77,7 @@ describe('searchTaskTypes', () => {
 });
 
 describe('getTask and searchTasks', () => {
-  test('return a task with its type in full, and its job and assignee in short', async () => {
+  test('return a task with its complete type, and summaries of its job and assignee', async () => {
     const person = await firm.person();
     const id = await newTask({ assigneeId: person.id, description: 'Look twice' });
     const { body, headers } = await getTask(id);
@@ -97,7 +97,7 @@ describe('getTask and searchTasks', () => {
     expect(await failureOf(getTask(unknownId))).toEqual([404, 'NOT_FOUND']);
   });
 
-  test('sort by due date with the undated last', async () => {
+  test('sort by due date, with null last', async () => {
     const jobId = await firm.job();
     const dates = ['2026-05-01', null, '2026-04-01'];
     for (const [sequence, dueDate] of dates.entries()) await newTask({ jobId, dueDate, sequence });
@@ -111,13 +111,13 @@ describe('getTask and searchTasks', () => {
 
   test('require TASK_R', async () => {
     const stranger = operationsOf(await service.signIn({ roles: ['JOB_R'] }));
-    for (const answer of [stranger.getTask(unknownId), stranger.searchTasks(), stranger.searchTaskTypes()])
-      expect(await failureOf(answer)).toEqual([403, 'FORBIDDEN']);
+    for (const response of [stranger.getTask(unknownId), stranger.searchTasks(), stranger.searchTaskTypes()])
+      expect(await failureOf(response)).toEqual([403, 'FORBIDDEN']);
   });
 });
 
 describe('records of the type Task', () => {
-  test('create a task that is billable as its type says, unless the task says otherwise', async () => {
+  test('create a task that is billable like its type, unless specified otherwise', async () => {
     const free = await firm.taskType({ isBillable: false });
     const ids = [
       await newTask(),
@@ -128,7 +128,7 @@ describe('records of the type Task', () => {
     expect(tasks).toEqual([true, false, true]);
   });
 
-  test('reject what is missing or wrong', async () => {
+  test('reject missing and invalid fields', async () => {
     const jobId = await firm.job();
     const base = { name: 'X', jobId, taskTypeId, sequence: 0 };
     const items = await upsert(
@@ -157,7 +157,7 @@ describe('records of the type Task', () => {
     ]);
   });
 
-  test('move a task through its states and record when it was completed', async () => {
+  test('move a task through its states, and record when it was completed', async () => {
     const id = await newTask();
     expect((await move(id, 'COMPLETED'))?.error?.detail).toMatch(/NOT_STARTED.*IN_PROGRESS or CANCELLED/);
     const done = await move(id, 'IN_PROGRESS', 'WAITING', 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED');
@@ -166,7 +166,7 @@ describe('records of the type Task', () => {
     expect((await move(id, 'CANCELLED'))?.attributes).toMatchObject({ completedAt: null });
   });
 
-  test('keep a task on its job', async () => {
+  test('reject moving a task to another job', async () => {
     const id = await newTask();
     const other = await firm.job();
     expect((await write(id, { jobId: other })).error).toMatchObject({
@@ -175,7 +175,7 @@ describe('records of the type Task', () => {
     });
   });
 
-  test('neither create nor reopen a task on a job that is closed', async () => {
+  test('neither create nor reopen a task on a closed job', async () => {
     const jobId = await firm.job();
     const [open, done, gone] = [await newTask({ jobId }), await newTask({ jobId }), await newTask({ jobId })];
     await move(done, ...toCompleted);
@@ -203,20 +203,20 @@ describe('records of the type Task', () => {
       [first.id, 'OTHER'],
       [second.id, 'OTHER'],
     ]);
-    // Who had it takes it back when the other one leaves the job.
+    // The first one is the assignee again when the other one leaves the job.
     await removeStaff({ staffJobAssignments: [{ staffId: second.id, jobId }] });
     expect((await getTask(id)).body.assigneeId).toBe(first.id);
     expect(await write(id, { assigneeId: null })).toMatchObject({ status: 'UPDATED' });
     expect((await assignmentsTo(id)).filter((one) => one.active)).toHaveLength(1);
   });
 
-  test('reject an assignee who has left', async () => {
+  test('reject a terminated assignee', async () => {
     const left = await firm.person({ status: 'TERMINATED' });
     const { error } = await write(await newTask(), { assigneeId: left.id });
     expect(error).toMatchObject({ code: 'INVALID_STATE', pointer: '/records/0/attributes/assigneeId' });
   });
 
-  test('end the assignments to a task that is deactivated, and assign again when it comes back', async () => {
+  test('end the assignments to a deactivated task, and create them again when it is reactivated', async () => {
     const person = await firm.person();
     const id = await newTask({ assigneeId: person.id });
     await remove([{ type: 'Task', systemRef: id }]);
@@ -225,7 +225,7 @@ describe('records of the type Task', () => {
     expect((await assignmentsTo(id)).map((one) => one.active)).toEqual([false, true]);
   });
 
-  test('leave an audit row and an event with what changed', async () => {
+  test('add an audit row and an event with the changed fields', async () => {
     const id = await newTask();
     await move(id, 'IN_PROGRESS');
     await remove([{ type: 'Task', systemRef: id }]);
@@ -253,7 +253,7 @@ describe('records of the type Task', () => {
   });
 });
 
-describe('a tenant that reviews jobs when all tasks are done', async () => {
+describe('a tenant that reviews jobs when all tasks are completed', async () => {
   const tenant = await service.addTenant('reviewer');
   await setTenantSetting(service, { tenant: tenant.name, setting: 'reviewCompletedJobs', value: 'on' });
   const reviewer = await service.signIn({ roles: ['API_ADMIN'], tenant });
@@ -263,7 +263,7 @@ describe('a tenant that reviews jobs when all tasks are done', async () => {
     records.update(states.map((status) => ({ type, systemRef: id, attributes: { status } })));
   const statusOf = async (jobId: string) => (await operationsOf(reviewer).getJob(jobId)).body.status;
 
-  test('sends a job in progress to review with its last task, whichever of two at once that is', async () => {
+  test('moves a job in progress to review with its last task, also if two tasks are completed concurrently', async () => {
     const jobId = await own.job();
     const tasks = [await own.task({ jobId }), await own.task({ jobId }), await own.task({ jobId })];
     await set('Job', jobId, 'READY', 'IN_PROGRESS');
@@ -276,7 +276,7 @@ describe('a tenant that reviews jobs when all tasks are done', async () => {
     expect(events.at(-1)).toMatchObject({ operation: 'UPDATE', changedFields: ['status'] });
   });
 
-  test('leaves a job that is not in progress, and one whose tasks were all cancelled', async () => {
+  test('does not move a job that is not in progress, or whose tasks were all cancelled', async () => {
     const [planned, cancelled] = [await own.job(), await own.job()];
     await set('Job', cancelled, 'READY', 'IN_PROGRESS');
     await set('Task', await own.task({ jobId: planned }), 'IN_PROGRESS', 'IN_REVIEW', 'COMPLETED');

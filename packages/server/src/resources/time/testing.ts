@@ -13,13 +13,13 @@ export type Row = Readonly<Record<string, unknown>> & { readonly id: string; rea
 
 let counter = 0;
 
-/** A text that no other row has. */
+/** Returns a unique text. */
 export function unique(prefix: string): string {
   counter += 1;
   return `${prefix}-${counter}`;
 }
 
-/** Calls of this room by their short names, over HTTP. */
+/** Sends requests of time and code operations, over HTTP. */
 export function timeOf(caller: TestCaller) {
   const write = async (path: string, records: readonly Item[]): Promise<readonly WriteItem[]> => {
     const { status, body } = await caller.call<WriteResult>('POST', path, { records });
@@ -36,7 +36,7 @@ export function timeOf(caller: TestCaller) {
     /** Writes one expense entry. */
     expense: async (systemRef: string, attributes: object, more: Pick<Item, 'active'> = {}): Promise<WriteItem> =>
       only(await entries([{ type: 'ExpenseEntry', systemRef, attributes: { ...attributes }, ...more }])),
-    /** The WIP rows that match. */
+    /** Returns the matching WIP rows. */
     async wip(where: object): Promise<readonly Row[]> {
       const { status, body } = await caller.call<{ data: Row[] }>('POST', '/gql/v1/wips/search', { where });
       if (status !== 200) throw new Error(`${status}: ${JSON.stringify(body)}`);
@@ -50,13 +50,13 @@ export function timeOf(caller: TestCaller) {
   };
 }
 
-/** What came of an item: its status, or the code and the pointer of its error. */
+/** Returns the status of an item, or the code and the pointer of its error. */
 export function outcomeOf({ status, error }: WriteItem): string {
   if (error === null) return status;
   return error.pointer === null ? error.code : `${error.code} ${error.pointer}`;
 }
 
-/** A firm to record time in: each function creates a row with what such a row needs, and whatever else it is given. */
+/** A test firm to record time in: each function creates a row with its required fields and the provided ones. */
 export async function firmOf(service: TestService) {
   const { make } = recordsOf(service);
   const record = async (type: string, attributes: object) => (await make(type, attributes)).id;
@@ -91,20 +91,20 @@ export async function firmOf(service: TestService) {
       const names = { displayName: unique('Tasks'), code: unique('K') };
       return record('TaskType', { ...names, isBillable: true, billingMethod: 'HOURLY', ...fields });
     },
-    /** A staff member, whose hour costs 100 unless it is said otherwise. */
+    /** Creates a staff member with a default rate of 100 per hour. */
     async person(fields: object = {}): Promise<string> {
       const staffRef = unique('S');
       const name = { staffRef, firstName: 'Ada', lastName: staffRef, email: `${staffRef}@example.com` };
       const body = { ...name, staffTypeId, isBillable: true, rateCardAssignment: rates, ...fields };
-      const answer = await service.call<Row>('POST', '/api/v1/staff', body);
-      if (answer.status !== 201) throw new Error(JSON.stringify(answer.body));
-      return answer.body.id;
+      const response = await service.call<Row>('POST', '/api/v1/staff', body);
+      if (response.status !== 201) throw new Error(JSON.stringify(response.body));
+      return response.body.id;
     },
     job: (fields: object = {}) =>
       record('Job', { name: unique('Job'), clientId, billingType: 'TIME_AND_MATERIALS', ...fields }),
     task: (jobId: string, fields: object = {}) =>
       record('Task', { name: unique('Task'), jobId, taskTypeId, sequence: 0, ...fields }),
-    /** A code, by its text. */
+    /** Creates a code, and returns its text. */
     workCode: (fields: object = {}) => code('WorkCode', fields),
     nonWorkCode: (fields: object = {}) => code('NonWorkCode', fields),
     expenseCode: (fields: object = {}) => code('ExpenseCode', fields),

@@ -28,7 +28,7 @@ type TimeChange = PendingChange<'TimeEntry'>;
 
 const longestDay = parseDecimal('24');
 
-/** Time that somebody worked, or was off work. */
+/** Time that a staff member worked, or was off work. */
 export const timeEntry = defineEntity('TimeEntry', {
   table: 'time_entry',
   computed: wipColumns('time_entry_id'),
@@ -57,7 +57,7 @@ function complete(change: TimeChange, plan: Plan): void {
   const { values, previous } = change;
   if (!beginChange(change, plan, 'timeEntryId')) return;
   plan.together(
-    // The hours of a day are added up by the database, and what is left of an entry by its reversals; others wait here.
+    // The database sums up the hours of a day, and of an entry's reversals, so concurrent writes wait for this lock.
     () => plan.getManyForUpdate(staff, new Set([values.staffId, previous?.staffId ?? values.staffId])),
     () => reversedEntry(change, plan),
     () => lockWork(change, plan, [values.taskId, previous?.taskId]),
@@ -74,12 +74,15 @@ function complete(change: TimeChange, plan: Plan): void {
   values.amount = round(values.hours.times(values.billingRate), 2);
 }
 
-/** Whether the entry is about other work than before: a decision about it changes neither its code nor whether it is billed. */
+/**
+ * Whether the entry is for different work than before. Approving or rejecting it changes neither its code nor whether it
+ * is billable.
+ */
 function isOtherWork({ values, previous }: TimeChange): boolean {
   return (['jobId', 'taskId', 'code', 'isBillable'] as const).some((name) => values[name] !== previous?.[name]);
 }
 
-/** The task is one of the job; the code, and whether the time is billed, follow from both where the caller leaves them out. */
+/** Checks the task, and derives an omitted code and billable flag from task and job. */
 function completeWork({ values, input, previous }: TimeChange, plan: Plan): void {
   const { jobId, taskId } = values;
   const onTask = taskId === null ? undefined : plan.get(task, taskId);
@@ -95,25 +98,25 @@ function completeWork({ values, input, previous }: TimeChange, plan: Plan): void
   if (code?.isTimeOff === true) throw invalidField('isBillable', 'Time off is never billable.');
 }
 
-/** The code of the task's type, unless that is inactive by now. */
+/** Returns the code of the task's type, unless it is inactive. */
 function defaultCode(plan: Plan, onTask: Row<'Task'> | undefined): string | null {
   const code = onTask === undefined ? undefined : plan.get(taskType, onTask.taskTypeId)?.defaultWorkCode;
   return typeof code === 'string' && plan.find(workCode, 'code', code)?.active === true ? code : null;
 }
 
-/** A code that the entry has already may be inactive, and so may that of the entry that it reverses. */
+/** An existing code of the entry, or of the entry that it reverses, can be inactive. */
 function isNewCode({ code, reversesSystemRef }: Row<'TimeEntry'>, previous: Row<'TimeEntry'> | undefined): boolean {
   return code !== previous?.code && reversesSystemRef === null;
 }
 
-/** A work code goes before a code for time off. */
+/** Work codes take precedence over codes for time off. */
 function findCode(plan: Plan, code: string, isNew: boolean) {
   const work = plan.find(workCode, 'code', code);
   const timeOff = work === undefined ? plan.find(nonWorkCode, 'code', code) : undefined;
   const found = work ?? timeOff;
   if (found === undefined || (isNew && !found.active))
     throw new Violation('REFERENCE_NOT_FOUND', `No active work code or code for time off "${code}" exists.`, '/code');
-  // The text of a code that entries use never changes.
+  // The text of a code that entries use must not change.
   if (work !== undefined) plan.getForShare(workCode, work.id);
   if (timeOff !== undefined) plan.getForShare(nonWorkCode, timeOff.id);
   return { isBillable: found.isBillable, isTimeOff: timeOff !== undefined };
@@ -132,7 +135,7 @@ function checkHours({ values, previous }: TimeChange, plan: Plan): void {
   }
 }
 
-/** A reversal has the rate of what it takes back, so that both add up to nothing. */
+/** A reversal has the rate of the reversed entry, so that both add up to zero. */
 function rateOf(change: TimeChange, plan: Plan): Decimal | undefined {
   const reversed = reversedEntry(change, plan);
   if (reversed !== undefined) return reversed.billingRate;
@@ -157,7 +160,7 @@ function afterWrite({ id, values, previous }: TimeChange, plan: Plan): void {
   createWip(plan, jobId, { ...work, wipType: 'TIME', timeEntryId: id });
 }
 
-/** The first approved time starts a job. */
+/** Moves a job to IN_PROGRESS with its first approved time. */
 function startJob(plan: Plan, jobId: string): void {
   const status = plan.get(job, jobId)?.status;
   if (status === 'PLANNED' || status === 'READY')

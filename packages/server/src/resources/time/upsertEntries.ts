@@ -2,6 +2,6 @@ import { typesWith } from '../../bulk/standard-types.ts';
 import type { Handler } from '../../context.ts';
 import { writeRows } from './write-rows.ts';
 
-/** Creates or updates entries, each on its own. */
+/** Creates or updates entries, each independently. */
 export const upsertEntries: Handler<'upsertEntries'> = (context, { body }) =>
   writeRows(context, body.records, typesWith('x-entry-type'));

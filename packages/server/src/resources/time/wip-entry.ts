@@ -13,13 +13,13 @@ import { task } from './task.ts';
 
 type WipChange = PendingChange<'WipEntry'>;
 
-/** The kinds of rows that callers write. Rows of time and expenses come from the approval of entries. */
+/** The types of rows that callers can write. Rows for time and expenses are created by the approval of entries. */
 const writableTypes: readonly string[] = ['FIXED_FEE', 'PROGRESS', 'ADJUSTMENT'];
 
-/** The fields that callers write on rows that came from entries, or are billed in part. */
+/** The fields that callers can write on rows that were created from entries, or are partially billed. */
 const writeOffFields: readonly string[] = ['writeOffAmount', 'writeOffReason'];
 
-/** Work in progress: work or cost that waits to be billed, or has been. */
+/** Work in progress: work or cost that is to be billed, or has been. */
 export const wipEntry = defineEntity('WipEntry', {
   table: 'wip_entry',
   relations: { client: one('Client', 'clientId'), job: one('Job', 'jobId'), staff: one('Staff', 'staffId') },
@@ -32,7 +32,7 @@ export const wipEntry = defineEntity('WipEntry', {
   },
   rules: {
     complete(change, plan) {
-      // Changes by the service provide no input: the commands that make them know what they do.
+      // Changes by the service have no input and need no checks.
       if (Object.keys(change.input).length === 0) return;
       if (change.previous !== undefined && !isChanged(change.entity, change.previous, change.values)) return;
       lockBalances(change, plan);
@@ -44,7 +44,7 @@ export const wipEntry = defineEntity('WipEntry', {
     },
     conditions: {
       outstandingWrittenOff() {
-        // The amount that is written off decides whether the row moves, so it is checked before.
+        // The amount that is written off determines the status, so it is checked first.
       },
       writeOffReasonGiven({ values }) {
         if (values.writeOffReason === null)
@@ -54,7 +54,7 @@ export const wipEntry = defineEntity('WipEntry', {
   },
 });
 
-/** The database adds the row to sums of its job and its client, which are locked here in the order of all locks. */
+/** Locks the job and client, whose sums database triggers update, in the lock order. */
 function lockBalances({ values }: WipChange, plan: Plan): void {
   const work = plan.getForUpdate(job, values.jobId);
   if (work !== undefined) plan.getForUpdate(client, work.clientId);
@@ -103,7 +103,7 @@ function isSame(previous: WipChange['values'], values: WipChange['values'], name
   return before === after || String(before) === String(after);
 }
 
-/** Rows that callers write may name any code that entries can name. */
+/** Rows that callers write can have any code that entries can have. */
 function checkCode({ values, previous }: WipChange, plan: Plan): void {
   const { code } = values;
   if (code === null || code === previous?.code) return;
@@ -119,7 +119,7 @@ function checkAmount({ values }: WipChange): void {
     throw invalidField('amount', 'amount must be hours times billingRate, rounded half up.');
 }
 
-/** Rows are written off as a whole: the amount grows by what is outstanding. */
+/** Rows are written off completely: the amount grows by the outstanding amount. */
 function writeOff({ values, previous }: WipChange): void {
   if (previous === undefined || values.writeOffAmount.eq(previous.writeOffAmount)) {
     if (values.writeOffReason !== null && values.status !== 'WRITTEN_OFF')

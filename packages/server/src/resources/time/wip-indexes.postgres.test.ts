@@ -8,7 +8,7 @@ import { conditionOf } from '../../query/where.ts';
 import { openStore } from '../../store/store.ts';
 import { wipEntry } from './wip-entry.ts';
 
-// The plans are those of any large table; WIP_ROWS=1200000 npx vitest run … shows them for a firm of ten years.
+// The plans are those of any large table; WIP_ROWS=1200000 tests them for a firm with ten years of data.
 const size = Number(process.env.WIP_ROWS ?? 60_000);
 const options = await testDatabase();
 const { databaseUrl = '' } = options;
@@ -25,7 +25,7 @@ await runOn(
     for one in select conname from pg_constraint where contype = 'f' and conrelid = 'wip_entry'::regclass
     loop execute format('alter table wip_entry drop constraint %I', one.conname); end loop; end $$`,
   `alter table wip_entry disable trigger user, no force row level security`,
-  // Nine rows of ten are billed, as in a firm that bills each month.
+  // Nine of ten rows are billed, as in a firm that bills monthly.
   `insert into wip_entry (tenant_id, id, system_ref, wip_type, client_id, job_id, staff_id, work_date, amount, status, currency,
       billed_amount, invoice_id, posted_at)
     select ${tenantId}, r.id, r.id::text, 'FIXED_FEE', ${id('8000', 800)}, ${id('9000', 6_000)}, ${id('a000', 200)},
@@ -62,7 +62,7 @@ test.each([
   [{ workDate: { _gte: '2025-12-01' } }, 'workDate'],
   [{ status: { _eq: 'OPEN' } }, 'workDate'],
   [{ ageDays: { _gte: 90 }, status: { _eq: 'OPEN' } }, 'workDate'],
-] as const)('searchWip where %j by %s reads no table from end to end', async (where, key) => {
+] as const)('searchWip where %j by %s scans no table completely', async (where, key) => {
   const orderBy = key === 'id' ? [] : [{ [key]: 'asc' }];
   const scans = await scansOf(conditionOf(wipEntry, 'e', tenantId, where), orderBy);
   expect(scans.length).toBeGreaterThan(0);

@@ -8,11 +8,11 @@ import { Violation } from '../../entity/violation.ts';
 /** A code or an entry of a request. */
 interface RowItem extends RecordItem {
   readonly systemRef: string;
-  /** False deactivates the row, true activates it; otherwise it stays as it is. */
+  /** False deactivates the row, true activates it; otherwise it remains unchanged. */
   readonly active?: boolean;
 }
 
-/** Writes the codes or entries of a call in their order. One that fails changes nothing and stops no other. */
+/** Writes the codes or entries of a request in their order. One that fails changes nothing and does not affect others. */
 export function writeRows(context: Context, items: readonly RowItem[], types: ReadonlyMap<string, RecordType>) {
   return writeRecords(context, 'UPSERT', items, async () => types, writeRow);
 }
