@@ -24,7 +24,7 @@ The API is served at ${address} with the demo tenant "${tenant}".
   Contract    ${address}/openapi.yaml
   Mock        npx --yes pnpm@12 mock
 
-Paste this into another terminal for an access token (it lives for 15 minutes):
+Paste this into another terminal to get an access token, which is valid for 15 minutes:
 
   TOKEN=$(curl -s ${address}/v1/auth/token -H 'Content-Type: application/json' \\
     -d '{"apiKey":"${key}"}' | sed 's/.*"access_token":"\\([^"]*\\)".*/\\1/')
@@ -34,17 +34,17 @@ Then search the clients:
   curl -s ${address}/gql/v1/clients/search -H "Authorization: Bearer $TOKEN" -H 'Tenant: ${tenant}' \\
     -H 'Content-Type: application/json' -d '{"where":{"name":{"_ilike":"%harbor%"}},"orderBy":[{"name":"asc"}]}'
 
-To see events arrive, have a receiver listen in another terminal, and make a change in a third one:
+To see events arrive, start a receiver in another terminal, and make a change in a third one:
 
   npx --yes pnpm@12 operator webhook listen ${tenant}
   npx --yes pnpm@12 operator webhook trigger ${tenant} Client.CREATE
 ${
   service.config.webhookAllowLoopback
-    ? '\nWEBHOOK_ALLOW_LOOPBACK is on: subscribers can have events sent to any port of this machine. For development only.\n'
+    ? '\nWEBHOOK_ALLOW_LOOPBACK is on: events can be sent to any port of this machine. For development only.\n'
     : ''
 }
-Stop with Ctrl+C. What you write is kept in ${service.config.dataDir}, also when the process is killed. It does not outlive a
-power failure: the embedded database does not flush to disk. Run on PostgreSQL where that matters (README).`);
+Press Ctrl+C to stop. Data is stored in ${service.config.dataDir} and survives a killed process, but not a power failure:
+the embedded database does not flush to disk. Use PostgreSQL in production (see README).`);
 }
 
 /** Creates the firm of the contract's examples. The requests printed in the reference succeed for this tenant. */
