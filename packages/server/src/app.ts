@@ -10,7 +10,7 @@ import { checkRequest } from './http/check-request.ts';
 import { deprecationHeaders } from './http/deprecation.ts';
 import { checkAccept, hasTag } from './http/headers.ts';
 import { type Claim, claimKey, isReplay, type StoredResponse } from './http/idempotency.ts';
-import { bodyReader, cleanParameters } from './http/input.ts';
+import { bodyReader, cleanParameters, mayBeLarge } from './http/input.ts';
 import { checkLargeRequest, largeBody } from './http/large-bodies.ts';
 import { withPacedBodies } from './http/paced-body.ts';
 import { dataHeaders } from './http/pages.ts';
@@ -77,30 +77,30 @@ export function createApp(service: Service): RequestListener {
       // key.
       if (context.caller !== undefined) {
         tenant = context.tenant.name;
-        const user = `${context.tenant.id}/${context.caller.apiUserId}`;
-        Object.assign(headers, await service.rateLimit.take(operation, user));
+        const limited = `${context.tenant.id}/${context.caller.apiUserId}`;
+        Object.assign(headers, await service.rateLimit.take(operation, limited));
         authorize(operation, context.caller.roles);
       }
 
+      using places = new DisposableStack();
+      const user = context.caller?.apiUserId ?? address;
+      if (mayBeLarge(request, operation.bodyLimit ?? 0))
+        places.defer(await service.largeBodies.enter(tenant ?? '', user));
       const bytes = await readBody(operation, request, response);
       const path = cleanParameters('path', route.path);
       const query = cleanParameters('query', request.query);
       // Only complete requests wait for their turn: a slow sender must not occupy a place.
-      const leave = await service.shares.enter(tenant ?? '', context.caller?.apiUserId ?? address);
-      try {
-        const raw = { path, query, headers: request.headers, bytes };
-        const isLarge = bytes !== undefined && bytes.length >= largeBody;
-        const checked = await (isLarge
-          ? checkLargeRequest(operation, raw)
-          : checkRequest(service.validator, operation, raw));
+      places.defer(await service.shares.enter(tenant ?? '', user));
+      const raw = { path, query, headers: request.headers, bytes };
+      const isLarge = bytes !== undefined && bytes.length >= largeBody;
+      const checked = await (isLarge
+        ? checkLargeRequest(operation, raw)
+        : checkRequest(service.validator, operation, raw));
 
-        const input = { path, ...checked, bytes };
-        result = await (isKeyed(context, request)
-          ? handleOnce(context, request.get('idempotency-key') ?? '', input)
-          : handlerOf(operation)(context, input));
-      } finally {
-        leave();
-      }
+      const input = { path, ...checked, bytes };
+      result = await (isKeyed(context, request)
+        ? handleOnce(context, request.get('idempotency-key') ?? '', input)
+        : handlerOf(operation)(context, input));
     } catch (error) {
       const problem = toProblem(error, log());
       if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(request.ip ?? '');

@@ -114,7 +114,7 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
       CONNECT_TIMEOUT_MS: atLeast(50)({ default: standardLimits.firstConnect }),
       POOL_SIZE: atLeast(1)({ default: 10 }),
       READ_BUDGET_MS: atLeast(50)({ default: standardLimits.read }),
-      MAX_CONNECTIONS: atLeast(1)({ default: standardLimits.read }),
+      MAX_CONNECTIONS: atLeast(1)({ default: 2_000 }),
       MAX_CONNECTIONS_PER_ADDRESS: atLeast(1)({ default: 500 }),
       MASTER_KEY: str({ default: '' }),
       LOG_LEVEL: str({ choices: ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], default: 'info' }),

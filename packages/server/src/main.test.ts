@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { atEnd } from '../test/at-end.ts';
 import { engineName } from '../test/database.ts';
 import { freePort } from '../test/free-port.ts';
 import { processEnvironment, runCli, startServer, type TestProcess } from '../test/process.ts';
@@ -69,7 +70,7 @@ test('operator commands work with and without a running server, which notices th
 let running: TestProcess | undefined;
 
 test('a server that cannot start prints the reason in one sentence', async () => {
-  running = await startServer({ ...environment, MAX_CONNECTIONS_PER_ADDRESS: '5' });
+  running = await startServer({ ...environment, MAX_CONNECTIONS: '20', MAX_CONNECTIONS_PER_ADDRESS: '5' });
   const wrong = runCli({ ...environment, PORT: 'x', VALIDATE_RESPONSES: '2', READ_BUDGET_MS: '0' }, 'serve');
   if (engineName === 'pglite') {
     const { code, error } = await runCli({ ...environment, PORT: String(await freePort()) }, 'serve');
@@ -105,6 +106,27 @@ test('a server closes connections of an address beyond the limit, and serves tho
   for (const socket of left) {
     socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(await text(socket)).toMatch(/^HTTP\/1.1 200 /);
+  }
+});
+
+test('a server with many half-open and idle connections serves new ones', async () => {
+  const { hostname, port } = new URL(running?.address ?? '');
+  for (const start of ['GET /healthz HTTP/1.1\r\nHost:', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n']) {
+    const sockets = await Promise.all(
+      Array.from({ length: 100 }, async (_, index) => {
+        const socket = connect({ port: Number(port), host: hostname, localAddress: `127.0.0.${10 + (index % 25)}` });
+        atEnd(() => socket.destroy());
+        socket.on('error', () => socket.destroy());
+        await once(socket, 'connect');
+        socket.write(start);
+        return socket;
+      }),
+    );
+    for (const path of ['/readyz', '/metrics']) {
+      expect(await wire(running?.address ?? '', { path })).toMatchObject({ status: 200 });
+    }
+    expect(await wire(running?.address ?? '', { method: 'POST', path: '/gql/v1/orgs' })).toMatchObject({ status: 401 });
+    await expect.poll(() => sockets.filter(({ closed }) => !closed).length).toBeLessThanOrEqual(20);
   }
 });
 

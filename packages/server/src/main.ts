@@ -1,11 +1,9 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { pino } from 'pino';
-import { v7 as uuidv7 } from 'uuid';
 import type { BackgroundWork } from './background/background.ts';
 import { type Config, readConfig } from './config.ts';
-import { arrivalLimits } from './http/connections.ts';
-import { dataHeaders } from './http/pages.ts';
+import { arrivalLimits, Connections } from './http/connections.ts';
 import { listen } from './listen.ts';
 import { logOptions } from './log.ts';
 import type { Service } from './service.ts';
@@ -33,7 +31,16 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
   const config = readConfig(environment);
   const log = pino(logOptions(config.logLevel));
   let handle: RequestListener = rejectWhileStarting;
-  const server = createServer(arrivalLimits, (request, response) => handle(request, response));
+  const connections = new Connections({
+    total: config.maxConnections,
+    // Behind a proxy, all connections come from the proxy's address.
+    perAddress: config.trustProxy === 0 ? config.maxConnectionsPerAddress : undefined,
+  });
+  const server = createServer(
+    arrivalLimits,
+    connections.bounded((request, response) => handle(request, response)),
+  );
+  connections.watch(server);
   // First, because a port in use is detected at once, and the rest of the start takes a second.
   await listen(server, config.host, config.port, 'PORT');
   // Resources are closed in the opposite order.
@@ -48,7 +55,8 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
   try {
     // Loading the rest takes as long as opening the embedded database, which runs in its own thread.
     const { prepareServing } = await import('./serving.ts');
-    const { service, listener, startBackground } = await prepareServing(server, config, opening, log, opened, work);
+    const { service, listener, startBackground } = await prepareServing(config, opening, log, opened, work);
+    connections.measure(service.metrics.registry);
     handle = listener;
     log.info({ host: config.host, port: config.port, engine: service.store.engine }, 'Serving.');
     if (config.webhookAllowLoopback) log.warn(loopbackWarning);
@@ -81,11 +89,13 @@ export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWor
 
 /** Responds to requests while the service starts. */
 async function rejectWhileStarting(_request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { Problem, problemDocument } = await import('./http/problem.ts');
-  const problem = new Problem('SERVICE_UNAVAILABLE', 'The service is starting. Try again in a second.');
-  const headers = { ...dataHeaders, 'Content-Type': 'application/problem+json; charset=utf-8', 'Retry-After': '1' };
-  response.writeHead(problem.status, headers);
-  response.end(JSON.stringify(problemDocument(problem, uuidv7())));
+  const [{ Problem }, { sendProblem }] = await Promise.all([
+    import('./http/problem.ts'),
+    import('./http/send-problem.ts'),
+  ]);
+  const headers = { 'Retry-After': '1' };
+  const detail = 'The service is starting. Try again in a second.';
+  sendProblem(response, new Problem('SERVICE_UNAVAILABLE', detail, { headers }));
 }
 
 async function closeServer(server: Server): Promise<void> {

@@ -8,7 +8,7 @@ import { type ContractValidator, contractValidator } from './contract/validator.
 import { DeliveryAddresses } from './delivery/addresses.ts';
 import { createFailureLimit, type FailureLimit } from './http/failure-limit.ts';
 import { createRateLimit, type RateLimit } from './http/rate-limit.ts';
-import { measuredShares } from './http/share-metrics.ts';
+import { measuredLargeBodies, measuredShares } from './http/share-metrics.ts';
 import { type Shares, shareLimits } from './http/shares.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { openProcessor } from './pay/open-processor.ts';
@@ -31,6 +31,8 @@ export interface Service {
   readonly rateLimit: RateLimit;
   readonly failureLimit: FailureLimit;
   readonly shares: Shares;
+  /** Limits how many large bodies are in memory. */
+  readonly largeBodies: Shares;
   readonly metrics: Metrics;
   readonly deliveryAddresses: DeliveryAddresses;
   /** Undefined if payment links cannot be paid. */
@@ -65,6 +67,7 @@ export async function createService(
     rateLimit: createRateLimit(config.rateLimitFactor),
     failureLimit: createFailureLimit(config.rateLimitFactor),
     shares: measuredShares(shareLimits(connections), metrics.registry),
+    largeBodies: measuredLargeBodies(metrics.registry),
     metrics,
     deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),
     processor: await openProcessor(config, store, log),

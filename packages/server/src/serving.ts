@@ -1,4 +1,4 @@
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import { type BackgroundWork, queuesOf, startBackground } from './background/background.ts';
@@ -6,14 +6,14 @@ import { ensureQueues } from './background/queue.ts';
 import type { Config } from './config.ts';
 import { contractValidator } from './contract/validator.ts';
 import { startDelivery } from './delivery/delivery.ts';
-import { boundConnections, type ConnectionBounds } from './http/connections.ts';
+import { arrivalLimits } from './http/connections.ts';
 import { purgeExpiredKeys } from './http/idempotency.ts';
 import { listen } from './listen.ts';
 import { listenForCommands } from './operator/socket.ts';
 import { backgroundWork } from './resources/jobs.ts';
 import { createService, type Service } from './service.ts';
 import type { Store } from './store/store.ts';
-import { metricsApp } from './system-routes.ts';
+import { probesApp } from './system-routes.ts';
 
 /** How often expired idempotency keys are deleted, in milliseconds. */
 const purgeInterval = 3_600_000;
@@ -33,7 +33,6 @@ export interface Serving {
  * @param work background jobs; by default those of the service.
  */
 export async function prepareServing(
-  server: Server,
   config: Config,
   opening: Promise<Store>,
   log: Logger,
@@ -54,9 +53,8 @@ export async function prepareServing(
   const purging = setInterval(purge, purgeInterval);
   opened.defer(() => clearInterval(purging));
   void purge();
-  boundConnections(server, connectionBounds(config), service.metrics.registry);
   if (config.metricsPort !== undefined) {
-    const metrics = createServer(metricsApp(service));
+    const metrics = createServer(arrivalLimits, probesApp(service));
     await listen(metrics, config.host, config.metricsPort, 'METRICS_PORT');
     opened.defer(() => void metrics.close().closeAllConnections());
   }
@@ -68,9 +66,4 @@ export async function prepareServing(
       return (grace) => Promise.all(started.map(async (running) => (await running).stop(grace)));
     },
   };
-}
-
-/** Behind a proxy, all connections come from the proxy's address. */
-function connectionBounds({ maxConnections, maxConnectionsPerAddress, trustProxy }: Config): ConnectionBounds {
-  return { total: maxConnections, perAddress: trustProxy === 0 ? maxConnectionsPerAddress : undefined };
 }

@@ -3,11 +3,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
-import { v7 as uuidv7 } from 'uuid';
 import { bundleFiles } from './contract/contract.ts';
 import { unavailability } from './failure.ts';
 import { documentHeaders, pageHeaders } from './http/pages.ts';
-import { Problem, problemDocument } from './http/problem.ts';
+import { Problem } from './http/problem.ts';
+import { sendProblem } from './http/send-problem.ts';
 import type { Service } from './service.ts';
 import { sourceFile } from './source-file.ts';
 
@@ -23,8 +23,7 @@ type Page = (request: Request, response: Response) => Promise<void> | void;
 export function systemRoutes(service: Service): RequestHandler {
   return serve(
     {
-      '/healthz': (_request, response) => void current(response).json({ status: 'up' }),
-      '/readyz': (_request, response) => ready(service, response),
+      ...healthPages(service),
       ...(service.config.metricsPort === undefined ? metricsPages(service) : {}),
       '/openapi.json': (_request, response) => response.sendFile(bundleFiles.json),
       '/openapi.yaml': (_request, response) => response.type('application/yaml').sendFile(bundleFiles.yaml),
@@ -35,12 +34,14 @@ export function systemRoutes(service: Service): RequestHandler {
   );
 }
 
-/** Only the metrics, for a separate port. */
-export function metricsApp(service: Service): Express {
+/** Metrics and health, for a separate port that callers cannot reach. */
+export function probesApp(service: Service): Express {
   const app = express();
   app.disable('x-powered-by');
-  app.use(serve(metricsPages(service)));
-  app.use((_request, response) => reject(response, new Problem('NOT_FOUND', 'Only /metrics is served here.')));
+  app.use(serve({ ...healthPages(service), ...metricsPages(service) }));
+  app.use((_request, response) =>
+    sendProblem(response, new Problem('NOT_FOUND', 'Only /metrics, /healthz and /readyz are served here.')),
+  );
   return app;
 }
 
@@ -50,7 +51,7 @@ function serve(pages: Readonly<Record<string, Page>>, otherPage?: (path: string)
     if (page === undefined) return next();
     response.set(documentHeaders);
     if (request.method === 'GET' || request.method === 'HEAD') return page(request, response);
-    reject(
+    sendProblem(
       response,
       new Problem('METHOD_NOT_ALLOWED', 'This path supports only GET.', { headers: { Allow: 'GET, HEAD' } }),
     );
@@ -62,14 +63,28 @@ function current(response: Response): Response {
   return response.set('Cache-Control', 'no-store');
 }
 
-async function ready({ store, log }: Service, response: Response): Promise<void> {
-  try {
-    await store.ready();
-    current(response).json({ status: 'ready' });
-  } catch (error) {
-    log.warn({ err: error }, 'The service is not ready.');
-    reject(response, new Problem('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } }));
-  }
+function healthPages({ store, log }: Service): Readonly<Record<string, Page>> {
+  let check: Promise<void> | undefined;
+  // Concurrent requests share one check, so that none queues behind others.
+  const ready = () => {
+    check ??= store.ready().finally(() => {
+      check = undefined;
+    });
+    return check;
+  };
+  return {
+    '/healthz': (_request, response) => void current(response).json({ status: 'up' }),
+    '/readyz': async (_request, response) => {
+      try {
+        await ready();
+        current(response).json({ status: 'ready' });
+      } catch (error) {
+        log.warn({ err: error }, 'The service is not ready.');
+        const headers = { 'Retry-After': '5' };
+        sendProblem(response, new Problem('SERVICE_UNAVAILABLE', unavailability(error), { headers }));
+      }
+    },
+  };
 }
 
 function metricsPages({ config, metrics: { registry } }: Service): Readonly<Record<string, Page>> {
@@ -77,7 +92,10 @@ function metricsPages({ config, metrics: { registry } }: Service): Readonly<Reco
     '/metrics': async (request, response) => {
       if (config.metricsToken !== undefined && !isBearer(request, config.metricsToken)) {
         const headers = { 'WWW-Authenticate': 'Bearer realm="metrics"' };
-        return reject(response, new Problem('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers }));
+        return sendProblem(
+          response,
+          new Problem('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers }),
+        );
       }
       current(response)
         .type(registry.contentType)
@@ -103,7 +121,7 @@ function referencePage(): Page {
       () => undefined,
     );
     if (changedAt === undefined) {
-      return reject(response, new Problem('NOT_FOUND', 'The reference is not built. Run "pnpm reference".'));
+      return sendProblem(response, new Problem('NOT_FOUND', 'The reference is not built. Run "pnpm reference".'));
     }
     if (known?.changedAt !== changedAt) {
       known = { changedAt, headers: pageHeaders(await readFile(referenceFile, 'utf8')) };
@@ -120,13 +138,6 @@ function referencePage(): Page {
 function alternateFormat(request: Request, response: Response): void {
   response.sendFile(request.path, { root: referenceFolder }, (error) => {
     if (error === undefined || error === null || response.headersSent) return;
-    reject(response, new Problem('NOT_FOUND', 'This page does not exist. /llms.txt lists all pages.'));
+    sendProblem(response, new Problem('NOT_FOUND', 'This page does not exist. /llms.txt lists all pages.'));
   });
-}
-
-function reject(response: Response, problem: Problem): void {
-  current(response)
-    .status(problem.status)
-    .set({ ...problem.headers, 'Content-Type': 'application/problem+json; charset=utf-8' })
-    .send(JSON.stringify(problemDocument(problem, uuidv7())));
 }

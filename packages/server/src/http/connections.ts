@@ -1,13 +1,15 @@
-import type { Server, ServerOptions } from 'node:http';
+import type { IncomingMessage, RequestListener, Server, ServerOptions, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { Counter, Gauge, type Registry } from 'prom-client';
+import { networkOf } from './network.ts';
+import { SocketQueue } from './socket-queue.ts';
 
 /**
  * Time limits for the parts of a request to arrive, in milliseconds. The largest body takes 30 seconds at 35 kB/s; slower
  * requests would only occupy a connection and memory, and end with 408.
  */
 export const arrivalLimits = {
-  headersTimeout: 10_000,
+  headersTimeout: 5_000,
   requestTimeout: 30_000,
   connectionsCheckingInterval: 1_000,
   // Longer than clients and proxies keep an idle connection, usually a minute: the side that closes first must not be the
@@ -18,49 +20,171 @@ export const arrivalLimits = {
 /** Time that a connection may be idle in both directions, in milliseconds: longer than any request takes. */
 const silence = 120_000;
 
+/** Many clients that connect at once have this time to send their headers, in milliseconds. */
+const headerGrace = 100;
+
+/** Paths of probes, which are served when everything else is rejected. */
+const probes: ReadonlySet<string> = new Set(['/healthz', '/readyz', '/metrics']);
+
 export interface ConnectionBounds {
+  /** Connections with a request in progress, or idle after one. */
   readonly total: number;
   /** Limit per address; undefined behind a proxy, which all connections come from. */
   readonly perAddress: number | undefined;
 }
 
-/** Limits the connections of a server: further ones are closed before anything is read from them. */
-export function boundConnections(
-  server: Server,
-  { total, perAddress = total }: ConnectionBounds,
-  registry: Registry,
-): void {
-  const open = new Map<string, number>();
-  const rejected = new Counter({
+/** `new`: has not sent a complete header yet. `busy`: has a request in progress. `idle`: its requests have responses. */
+const states = ['new', 'busy', 'idle'] as const;
+type State = (typeof states)[number];
+
+interface Connection {
+  readonly network: string;
+  state: State;
+  /** Requests in progress; pipelining sends several. */
+  requests: number;
+}
+
+/**
+ * Limits the connections of a server. What a connection is for is only known when the header of its first request is
+ * complete, so connections without one have places of their own, of which the oldest makes room. Idle connections make
+ * room for requests. A connection with a request in progress is never closed: if all are busy, further requests are
+ * rejected, except for probes. If one has to go, it is one of the network that has the most, so that an attacker
+ * evicts its own.
+ */
+export class Connections {
+  readonly #bounds: ConnectionBounds;
+  readonly #mostNew: number;
+  readonly #connections = new WeakMap<Socket, Connection>();
+  readonly #queues = { new: new SocketQueue(), busy: new SocketQueue(), idle: new SocketQueue() };
+  readonly #closed = new Counter({
+    name: 'connections_closed_total',
+    help: 'Connections that were closed to make room for others: without a complete header, or idle.',
+    labelNames: ['state'],
+    registers: [],
+  });
+  readonly #rejected = new Counter({
     name: 'connections_rejected_total',
-    help: 'Connections that were closed because the service or their address had too many.',
+    help: 'Connections whose request was rejected because all connections of the service or of their address were busy.',
     labelNames: ['limit'],
-    registers: [registry],
+    registers: [],
   });
-  new Gauge({
-    name: 'connections_open',
-    help: 'Connections of callers.',
-    registers: [registry],
-    collect() {
-      this.set([...open.values()].reduce((sum, count) => sum + count, 0));
-    },
-  });
-  server.maxConnections = total;
-  server.timeout = silence;
-  server.on('drop', () => rejected.inc({ limit: 'service' }));
-  server.on('connection', (socket: Socket) => {
-    const address = socket.remoteAddress ?? '';
-    const count = (open.get(address) ?? 0) + 1;
-    if (count > perAddress) {
-      rejected.inc({ limit: 'address' });
-      socket.destroy();
-      return;
-    }
-    open.set(address, count);
-    socket.once('close', () => {
-      const left = (open.get(address) ?? 1) - 1;
-      if (left === 0) open.delete(address);
-      else open.set(address, left);
+
+  constructor(bounds: ConnectionBounds) {
+    this.#bounds = bounds;
+    this.#mostNew = Math.ceil(bounds.total / 4);
+  }
+
+  /** Limits the connections of this server, whose listener must come from `bounded`. */
+  watch(server: Server): void {
+    server.timeout = silence;
+    server.on('connection', (socket: Socket) => {
+      const connection: Connection = { network: networkOf(socket.remoteAddress ?? ''), state: 'new', requests: 0 };
+      this.#connections.set(socket, connection);
+      this.#queues.new.add(connection.network, socket);
+      socket.once('close', () => this.#queues[connection.state].delete(connection.network, socket));
+      this.#limitNew(connection.network);
     });
-  });
+  }
+
+  /** Rejects requests beyond the limits before the listener receives them. */
+  bounded(listener: RequestListener): RequestListener {
+    return (request, response) => {
+      const limit = this.#start(request, response);
+      if (limit === undefined) return listener(request, response);
+      this.#rejected.inc({ limit });
+      void reject(response, limit);
+    };
+  }
+
+  measure(registry: Registry): void {
+    registry.registerMetric(this.#closed);
+    registry.registerMetric(this.#rejected);
+    const queues = this.#queues;
+    new Gauge({
+      name: 'connections_open',
+      help: 'Connections of callers: without a complete header yet, with a request in progress, or idle.',
+      labelNames: ['state'],
+      registers: [registry],
+      collect() {
+        for (const state of states) this.set({ state }, queues[state].size);
+      },
+    });
+  }
+
+  #limitNew(network: string): void {
+    const unused = this.#queues.new;
+    const { perAddress = this.#mostNew } = this.#bounds;
+    if (unused.size <= this.#mostNew && unused.sizeOf(network) <= perAddress) return;
+    const close = () => {
+      while (unused.sizeOf(network) > perAddress) this.#close('new', unused.oldest(network));
+      while (unused.size > this.#mostNew) this.#close('new', unused.oldest());
+    };
+    // What arrived while this thread was busy is read first.
+    setTimeout(() => setImmediate(close), headerGrace).unref();
+  }
+
+  /** Starts a request. @returns the limit that rejects it */
+  #start(request: IncomingMessage, response: ServerResponse): 'service' | 'address' | undefined {
+    const { socket } = request;
+    const connection = this.#connections.get(socket);
+    if (connection === undefined) return undefined;
+    connection.requests += 1;
+    response.once('close', () => {
+      connection.requests -= 1;
+      if (connection.requests === 0) this.#move(socket, connection, 'idle');
+    });
+    if (connection.state !== 'busy') this.#move(socket, connection, 'busy');
+    const limit = this.#limitOf(connection.network);
+    return isProbe(request) && this.#queues.busy.size <= this.#bounds.total + this.#mostNew ? undefined : limit;
+  }
+
+  /** Closes idle connections to make room for one that is now busy. @returns the limit that is exceeded nevertheless */
+  #limitOf(network: string): 'service' | 'address' | undefined {
+    const { busy, idle } = this.#queues;
+    const { total, perAddress } = this.#bounds;
+    if (perAddress !== undefined) {
+      while (busy.sizeOf(network) + idle.sizeOf(network) > perAddress && idle.sizeOf(network) > 0)
+        this.#close('idle', idle.oldest(network));
+    }
+    while (busy.size + idle.size > total && idle.size > 0) this.#close('idle', idle.oldest());
+    if (busy.size > total) return 'service';
+    // No more than as many as are left: so some are always left for other addresses.
+    const most = perAddress === undefined ? total : Math.min(perAddress, total - busy.size + 1);
+    return busy.sizeOf(network) > most ? 'address' : undefined;
+  }
+
+  #move(socket: Socket, connection: Connection, state: State): void {
+    if (!this.#queues[connection.state].delete(connection.network, socket)) return;
+    connection.state = state;
+    this.#queues[state].add(connection.network, socket);
+  }
+
+  #close(state: State, socket: Socket | undefined): void {
+    const connection = socket === undefined ? undefined : this.#connections.get(socket);
+    if (socket === undefined || connection === undefined) return;
+    this.#queues[state].delete(connection.network, socket);
+    this.#closed.inc({ state });
+    socket.destroy();
+  }
+}
+
+function isProbe({ url = '' }: IncomingMessage): boolean {
+  const [path = ''] = url.split('?', 1);
+  return probes.has(path);
+}
+
+async function reject(response: ServerResponse, limit: 'service' | 'address'): Promise<void> {
+  // Loaded late, because the port is opened before everything else.
+  const [{ Problem }, { sendProblem }] = await Promise.all([import('./problem.ts'), import('./send-problem.ts')]);
+  const headers = { 'Retry-After': '1', Connection: 'close' };
+  sendProblem(
+    response,
+    limit === 'service'
+      ? new Problem('SERVICE_UNAVAILABLE', 'All connections are busy. Try again in 1 second.', { headers })
+      : new Problem(
+          'CONCURRENCY_LIMITED',
+          'Too many connections of your address are busy. Use fewer at the same time, and try again in 1 second.',
+          { headers },
+        ),
+  );
 }

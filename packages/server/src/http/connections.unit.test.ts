@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { Registry } from 'prom-client';
 import { afterEach, expect, test } from 'vitest';
-import { arrivalLimits, boundConnections, type ConnectionBounds } from './connections.ts';
+import { arrivalLimits, type ConnectionBounds, Connections } from './connections.ts';
 
 const closing: (() => void)[] = [];
 afterEach(() => {
@@ -19,10 +19,15 @@ const echo: RequestListener = async (request, response) => {
   }
 };
 
-async function serve(bounds: ConnectionBounds, limits: object = arrivalLimits) {
-  const server = createServer(limits, echo).listen(0, '127.0.0.1');
+async function serve(
+  bounds: ConnectionBounds,
+  { limits = arrivalLimits, listener = echo }: { limits?: object; listener?: RequestListener } = {},
+) {
+  const connections = new Connections(bounds);
+  const server = createServer(limits, connections.bounded(listener)).listen(0, '127.0.0.1');
   const registry = new Registry();
-  boundConnections(server, bounds, registry);
+  connections.watch(server);
+  connections.measure(registry);
   await once(server, 'listening');
   closing.push(() => server.close().closeAllConnections());
   const { port } = server.address() as AddressInfo;
@@ -45,21 +50,23 @@ async function serve(bounds: ConnectionBounds, limits: object = arrivalLimits) {
   };
 }
 
-const request = 'GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nok';
-async function isServed({ socket }: { socket: Socket }): Promise<boolean> {
-  socket.write(request);
+const request = (path: string, body = 'ok', length = body.length) =>
+  `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${body}`;
+
+/** Sends a request. @returns its status; undefined if the connection was closed */
+async function statusOf({ socket }: { socket: Socket }, path = '/'): Promise<number | undefined> {
+  socket.write(request(path));
   const [first] = await Promise.race([once(socket, 'data'), once(socket, 'close')]);
-  return String(first).startsWith('HTTP/1.1 200');
+  const [, status] = /^HTTP\/1\.1 (\d+)/.exec(String(first)) ?? [];
+  return status === undefined ? undefined : Number(status);
 }
 
 test.each([
   ['a body', 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n'],
   ['a header', 'POST / HTTP/1.1\r\nHost: x\r\nX-Long: '],
 ])('closes a connection whose %s trickles in, however steadily', async (_what, start) => {
-  const { open } = await serve(
-    { total: 10, perAddress: 10 },
-    { headersTimeout: 200, requestTimeout: 400, connectionsCheckingInterval: 50 },
-  );
+  const limits = { headersTimeout: 200, requestTimeout: 400, connectionsCheckingInterval: 50 };
+  const { open } = await serve({ total: 10, perAddress: 10 }, { limits });
   const { socket, received } = open();
   socket.write(start);
   const trickle = setInterval(() => socket.write('x'), 20);
@@ -67,29 +74,103 @@ test.each([
   expect(await received).toMatch(/^HTTP\/1\.1 408 /);
 });
 
-test('limits the connections of one address, and accepts a new one for each that closes', async () => {
-  const { open, registry } = await serve({ total: 10, perAddress: 2 });
-  const first = open();
-  const second = open();
-  expect([await isServed(first), await isServed(second)]).toEqual([true, true]);
-  expect(await isServed(open())).toBe(false);
-  expect(await isServed(open('127.0.0.2'))).toBe(true);
-  first.socket.destroy();
-  await expect.poll(() => isServed(open())).toBe(true);
+const isOpen = ({ socket }: { socket: Socket }) => !socket.closed && !socket.destroyed;
+const openTimes = <Value>(count: number, open: () => Value) => Array.from({ length: count }, open);
+
+test('the longest idle connection makes room for a request', async () => {
+  const { open, registry } = await serve({ total: 3, perAddress: undefined });
+  const idle: ReturnType<typeof open>[] = [];
+  for (let count = 0; count < 3; count++) {
+    const connection = open();
+    expect(await statusOf(connection)).toBe(200);
+    idle.push(connection);
+  }
+  // The first one is no longer the longest idle.
+  expect(await statusOf(idle[0] ?? open())).toBe(200);
+  expect(await statusOf(open())).toBe(200);
+  await expect.poll(() => idle.map(isOpen)).toEqual([true, false, true]);
   const metrics = await registry.metrics();
-  expect(metrics).toMatch(/^connections_rejected_total\{limit="address"\} [1-9]/m);
-  expect(metrics).toMatch(/^connections_open [234]$/m);
+  expect(metrics).toMatch(/^connections_closed_total\{state="idle"\} 1$/m);
+  expect(metrics).toMatch(/^connections_open\{state="idle"\} 3$/m);
 });
 
-test('limits the connections of all addresses together', async () => {
-  const { open, registry } = await serve({ total: 2, perAddress: undefined });
-  expect([await isServed(open()), await isServed(open('127.0.0.2'))]).toEqual([true, true]);
-  expect(await isServed(open('127.0.0.3'))).toBe(false);
-  expect(await registry.metrics()).toMatch(/^connections_rejected_total\{limit="service"\} 1$/m);
+test('an address with many idle connections loses its own, not those of others', async () => {
+  const { open } = await serve({ total: 6, perAddress: 5 });
+  const other = open('127.0.0.2');
+  expect(await statusOf(other)).toBe(200);
+  const many: ReturnType<typeof open>[] = [];
+  for (let count = 0; count < 20; count++) {
+    many.push(open());
+    expect(await statusOf(many.at(-1) ?? other)).toBe(200);
+  }
+  await expect.poll(() => many.filter(isOpen).length).toBe(5);
+  expect(many.slice(-5).every(isOpen)).toBe(true);
+  expect(await statusOf(other)).toBe(200);
+});
+
+test('connections without a complete header have few places, of which the oldest makes room', async () => {
+  const { open, registry } = await serve({ total: 8, perAddress: undefined });
+  const halfOpen: ReturnType<typeof open>[] = [];
+  for (let count = 0; count < 20; count++) {
+    const connection = open(`127.0.0.${10 + (count % 5)}`);
+    connection.socket.write('GET / HTTP/1.1\r\nHost: x\r\n');
+    halfOpen.push(connection);
+    await once(connection.socket, 'connect');
+    expect(await statusOf(open())).toBe(200);
+  }
+  await expect.poll(() => halfOpen.filter(isOpen).length).toBe(2);
+  expect(await registry.metrics()).toMatch(/^connections_closed_total\{state="new"\} 18$/m);
+});
+
+test('many connections that open at once and send their requests are all served', async () => {
+  const { open } = await serve({ total: 200, perAddress: undefined });
+  const statuses = await Promise.all(openTimes(200, async () => statusOf(open())));
+  expect(statuses.every((status) => status === 200)).toBe(true);
+});
+
+test('a connection with a request in progress is never closed: others are rejected, and probes are served', async () => {
+  const { open, registry } = await serve({ total: 4, perAddress: undefined });
+  const busy = openTimes(4, open);
+  for (const { socket } of busy) socket.write(request('/', 'par', 7));
+  await expect.poll(() => registry.metrics()).toMatch(/^connections_open\{state="busy"\} 4$/m);
+  const rejected = open();
+  rejected.socket.write(request('/'));
+  const text = await rejected.received;
+  expect(text).toMatch(/^HTTP\/1\.1 503 /);
+  expect(text).toMatch(/^Retry-After: 1\r$/m);
+  expect(text).toContain('"code":"SERVICE_UNAVAILABLE"');
+  for (const path of ['/healthz', '/readyz', '/metrics?x=1']) expect(await statusOf(open(), path)).toBe(200);
+  // The first request of a connection must not bring in others.
+  const pipelined = open();
+  pipelined.socket.write(request('/healthz') + request('/'));
+  expect((await pipelined.received).match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 503']);
+  for (const { socket } of busy) {
+    socket.write('tial');
+    const [response] = await once(socket, 'data');
+    expect(String(response)).toMatch(/^HTTP\/1\.1 200 [\s\S]*partial$/);
+  }
+  const metrics = await registry.metrics();
+  expect(metrics).toMatch(/^connections_rejected_total\{limit="service"\} 2$/m);
+});
+
+test('addresses with many requests in progress leave places for others', async () => {
+  const { open, registry } = await serve({ total: 12, perAddress: 10 });
+  const rejected: string[] = [];
+  for (let count = 0; count < 30; count++) {
+    const { socket, received } = open(`127.0.0.${10 + (count % 3)}`);
+    socket.write(request('/', '', 5));
+    void received.then((text) => rejected.push(text));
+    const done = async () => (await registry.metrics()).match(/^connections_open\{state="busy"\} (\d+)$/m)?.[1];
+    await expect.poll(async () => Number(await done()) + rejected.length).toBe(count + 1);
+  }
+  expect(rejected.length).toBeGreaterThan(15);
+  for (const text of rejected) expect(text).toMatch(/^HTTP\/1\.1 429 [\s\S]*"code":"CONCURRENCY_LIMITED"/);
+  expect(await statusOf(open('127.0.0.2'))).toBe(200);
+  expect(await registry.metrics()).toMatch(/^connections_rejected_total\{limit="address"\} \d/m);
 });
 
 test('closes connections whose request does not arrive within half a minute', () => {
   const server = createServer(arrivalLimits);
   expect(server.requestTimeout).toBe(30_000);
-  expect(server.headersTimeout).toBe(10_000);
+  expect(server.headersTimeout).toBe(5_000);
 });

@@ -1,6 +1,6 @@
 import { operations } from '@financial-automation/spec';
-import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
+import { networkOf } from './network.ts';
 import { Problem } from './problem.ts';
 
 /**
@@ -49,11 +49,4 @@ export function createFailureLimit(factor: number, clock: { now(): number } = pe
       counts.set(network, count, { ttl: Math.max(1, count.until - clock.now()) });
     },
   };
-}
-
-/** The IPv4 address, or the IPv6 network of one subscriber, which has more addresses than could be counted. */
-export function networkOf(address: string): string {
-  if (!ipaddr.isValid(address)) return address;
-  const parsed = ipaddr.process(address);
-  return parsed.kind() === 'ipv6' ? parsed.toNormalizedString().split(':').slice(0, 4).join(':') : parsed.toString();
 }

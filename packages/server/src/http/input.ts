@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http';
 import express, { type Request, type Response } from 'express';
 import type { Operation } from '../contract/contract.ts';
 import { cleanParameter } from './body.ts';
+import { largeBody } from './large-bodies.ts';
 import { paceBody } from './paced-body.ts';
 import { Problem } from './problem.ts';
 
@@ -47,6 +49,20 @@ export function bodyReader(): ReadBody {
       throw new Problem('UNSUPPORTED_MEDIA_TYPE', 'Send the header Content-Type: application/json.');
     return bytes;
   };
+}
+
+/**
+ * Whether a body within the limit, in bytes, may be large. The size is only known in advance of one that is neither compressed
+ * nor sent in chunks.
+ */
+export function mayBeLarge({ headers }: Pick<IncomingMessage, 'headers'>, limit: number): boolean {
+  const length = headers['content-length'];
+  const hasBody = headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0);
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
+  // The memory of a decompressor is as much as a large body takes, whatever the limit.
+  if (encoding !== 'identity') return hasBody;
+  if (length === undefined) return hasBody && limit >= largeBody;
+  return Number(length) >= largeBody && Number(length) <= limit;
 }
 
 function failure(error: unknown, limit: number): unknown {

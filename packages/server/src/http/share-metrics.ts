@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { type ShareLimits, Shares } from './shares.ts';
+import { largeBodyLimits, type ShareLimits, Shares } from './shares.ts';
 
 /**
  * Number of the busiest tenants with metrics of their own, labelled by rank. Labels by name would grow with the number of
@@ -59,6 +59,27 @@ export function measuredShares(limits: ShareLimits, registry: Registry): Shares 
     collect() {
       const { perTenant } = shares.usage();
       for (let rank = 1; rank <= ranks; rank++) this.set({ rank }, perTenant[rank - 1] ?? 0);
+    },
+  });
+  return shares;
+}
+
+/** Shares of the large bodies that are in memory, with metrics. */
+export function measuredLargeBodies(registry: Registry): Shares {
+  const registers = [registry];
+  const rejections = new Counter({
+    name: 'large_bodies_rejected_total',
+    help: 'Requests with large bodies that were rejected because their user, their tenant or the service had its limit in progress.',
+    labelNames: ['limit'],
+    registers,
+  });
+  const shares = new Shares(largeBodyLimits, { started() {}, rejected: (limit) => rejections.inc({ limit }) });
+  new Gauge({
+    name: 'large_bodies_in_progress',
+    help: 'Requests with large bodies that the service is receiving or working on.',
+    registers,
+    collect() {
+      this.set(shares.usage().inProgress);
     },
   });
   return shares;

@@ -9,6 +9,8 @@ export interface ShareLimits {
   readonly wait: number;
   /** Number of requests of one tenant that may wait. */
   readonly waiting: number;
+  /** What is limited, in the plural: all requests by default. */
+  readonly subject?: string;
 }
 
 export interface ShareObserver {
@@ -35,6 +37,19 @@ export function shareLimits(connections: number): ShareLimits {
   const perTenant = Math.ceil(total / 2);
   return { total, perTenant, perUser: Math.ceil((perTenant * 3) / 4), wait: 1_000, waiting: 100 };
 }
+
+/**
+ * Limits for large bodies, from the first byte that is read until the response: together, they take 64 MB at most, however slowly
+ * they arrive.
+ */
+export const largeBodyLimits: ShareLimits = {
+  total: 64,
+  perTenant: 32,
+  perUser: 24,
+  wait: 1_000,
+  waiting: 100,
+  subject: 'requests with large bodies',
+};
 
 /**
  * Admits a limited number of requests at a time, so that no tenant and no API user can occupy the service. A free place
@@ -136,18 +151,17 @@ export class Shares {
   }
 
   #rejection(tenant: Share, user: Share): Problem {
-    const { perTenant, perUser } = this.#limits;
+    const { perTenant, perUser, subject = 'requests' } = this.#limits;
     const headers = { 'Retry-After': '1' };
     const limit = user.inProgress >= perUser ? 'user' : tenant.inProgress >= perTenant ? 'tenant' : 'service';
     this.#observer.rejected(limit);
     if (limit === 'service') {
       return new Problem('SERVICE_UNAVAILABLE', 'The service is busy. Try again in 1 second.', { headers });
     }
-    const [subject, number] =
-      limit === 'user' ? ['Your API user', user.inProgress] : ['Your tenant', tenant.inProgress];
+    const [holder, number] = limit === 'user' ? ['Your API user', user.inProgress] : ['Your tenant', tenant.inProgress];
     return new Problem(
       'CONCURRENCY_LIMITED',
-      `${subject} already has ${number} ${number === 1 ? 'request' : 'requests'} in progress. Send fewer at the same time, and try again in 1 second.`,
+      `${holder} already has ${number} ${number === 1 ? subject.replace('requests', 'request') : subject} in progress. Send fewer at the same time, and try again in 1 second.`,
       { headers },
     );
   }

@@ -8,7 +8,7 @@ import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
 import { createApp } from '../app.ts';
 import { recordsOf } from '../resources/records/testing.ts';
-import { metricsApp } from '../system-routes.ts';
+import { probesApp } from '../system-routes.ts';
 
 const lines: string[] = [];
 const log = pino(
@@ -146,12 +146,13 @@ describe('/metrics', () => {
     expect(text).toContain('http_server_answer_seconds');
   });
 
-  test('is served only on its own port if one is configured, and that port serves nothing else', async () => {
+  test('is served only on its own port if one is configured, and that port serves nothing but probes', async () => {
     const config = { metricsPort: 9_464 };
-    const [shared, own] = [await served(config, createApp), await served(config, metricsApp)];
+    const [shared, own] = [await served(config, createApp), await served(config, probesApp)];
     expect(await wire(shared, { path: '/metrics' })).toMatchObject({ status: 404 });
-    expect(await wire(own, { path: '/metrics' })).toMatchObject({ status: 200 });
-    for (const path of ['/', '/healthz', '/gql/v1/orgs', '/openapi.json']) {
+    for (const path of ['/metrics', '/healthz', '/readyz'])
+      expect(await wire(own, { path })).toMatchObject({ status: 200 });
+    for (const path of ['/', '/gql/v1/orgs', '/openapi.json']) {
       expect(await wire(own, { path })).toMatchObject({ status: 404, json: { code: 'NOT_FOUND' } });
     }
   });

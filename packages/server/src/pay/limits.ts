@@ -1,5 +1,5 @@
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
-import { networkOf } from '../http/failure-limit.ts';
+import { networkOf } from '../http/network.ts';
 import { Problem } from '../http/problem.ts';
 
 /** Limits of requests, each with its own key. Each process counts separately. */

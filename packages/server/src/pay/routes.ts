@@ -2,6 +2,8 @@ import express, { type Request, type RequestHandler, type Response } from 'expre
 import { v7 as uuidv7 } from 'uuid';
 import type { Tenant } from '../auth/caller.ts';
 import { toProblem } from '../failure.ts';
+import { mayBeLarge } from '../http/input.ts';
+import { paceBody } from '../http/paced-body.ts';
 import { dataHeaders } from '../http/pages.ts';
 import type { Service } from '../service.ts';
 import { type Attempt, findAttempt } from './attempt.ts';
@@ -56,8 +58,8 @@ const pageHeaders = {
 } as const;
 
 /** Maximum size of a form, and of a notification, in bytes. */
-const largestForm = '16kb';
-const largestNotification = '1mb';
+const largestForm = 16 * 1024;
+const largestNotification = 1024 * 1024;
 
 type Step = 'page' | 'continue' | 'challenge' | 'cancel';
 
@@ -131,6 +133,8 @@ export function paymentPages(service: Service): RequestHandler {
     await limits.take('link', `${tenant.id}/${found.linkId}`);
 
     const isSubmission = request.method === 'POST';
+    using places = new DisposableStack();
+    if (isSubmission && mayBeLarge(request, largestForm)) places.defer(await service.largeBodies.enter('', address));
     const fields = isSubmission ? await readFields(request, response) : new URLSearchParams();
     if (fields === undefined) return { status: 415, page: failurePage(415, undefined, '') };
     if (isSubmission) {
@@ -285,6 +289,9 @@ export function paymentPages(service: Service): RequestHandler {
       return { status: 405, headers: { Allow: 'POST' }, page: failurePage(405, undefined, '') };
     const address = addressKey(request.ip);
     await limits.check('notification', address);
+    using places = new DisposableStack();
+    if (mayBeLarge(request, largestNotification)) places.defer(await service.largeBodies.enter('', address));
+    paceBody(request);
     const body = await parsed<Buffer>(readBytes, request, response);
     let about: Awaited<ReturnType<typeof processor.readNotification>>;
     try {

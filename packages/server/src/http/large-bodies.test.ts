@@ -1,0 +1,73 @@
+import { connect, type Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { expect, test } from 'vitest';
+import { atEnd } from '../../test/at-end.ts';
+import { testService } from '../../test/service.ts';
+import { largeBodyLimits, Shares } from './shares.ts';
+
+const largeBodies = new Shares(
+  { ...largeBodyLimits, total: 4, perTenant: 2, perUser: 2, wait: 50 },
+  { started() {}, rejected() {} },
+);
+const { address, call, token, tenant, signIn, addTenant } = await testService({ replace: () => ({ largeBodies }) });
+const other = await signIn({ roles: ['CNTCT_R'], tenant: await addTenant('other') });
+
+const search = JSON.stringify({ where: { displayName: { _in: ['x'.repeat(400), 'y'.repeat(400)] } } }).padEnd(100_000);
+const chunk = (bytes: Buffer) => [Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')];
+const whole = Buffer.from(search);
+const gzipped = gzipSync(whole);
+/** A body without its last byte, and what completes it. */
+const bodies = [
+  ['plain', [`Content-Length: ${whole.length}`], whole.subarray(0, -1), whole.subarray(-1)],
+  ['chunked', ['Transfer-Encoding: chunked'], Buffer.concat(chunk(whole)), Buffer.from('0\r\n\r\n')],
+  [
+    'compressed',
+    [`Content-Length: ${gzipped.length}`, 'Content-Encoding: gzip'],
+    gzipped.subarray(0, -1),
+    gzipped.subarray(-1),
+  ],
+] as const;
+
+/** Sends a search whose body is not complete yet. */
+function stall(headers: readonly string[], start: Buffer): { socket: Socket; status: Promise<string | undefined> } {
+  const { hostname, port } = new URL(address);
+  const socket = connect(Number(port), hostname);
+  atEnd(() => socket.destroy());
+  const all = [`Host: x`, `Authorization: Bearer ${token}`, `Tenant: ${tenant.name}`, 'Content-Type: application/json'];
+  socket.write(`POST /gql/v1/contacts/search HTTP/1.1\r\n${[...all, ...headers].join('\r\n')}\r\n\r\n`);
+  socket.write(start);
+  const status = new Promise<string | undefined>((resolve) => {
+    socket.once('data', (data) => resolve(/^HTTP\/1\.1 (\d+)/.exec(String(data))?.[1]));
+  });
+  return { socket, status };
+}
+
+test.each(bodies)(
+  'large bodies that stall are limited for each tenant, and finish: %s',
+  async (_how, headers, start, end) => {
+    const first = [stall(headers, start), stall(headers, start)];
+    await expect.poll(() => largeBodies.usage().inProgress).toBe(2);
+    // A further one is not read. It waits for a place, and is rejected.
+    expect(await stall(headers, start).status).toBe('429');
+    expect(await call('POST', '/gql/v1/contacts/search', search)).toMatchObject({
+      status: 429,
+      body: {
+        code: 'CONCURRENCY_LIMITED',
+        detail: expect.stringContaining('2 requests with large bodies in progress'),
+      },
+    });
+    expect(await call('POST', '/gql/v1/contacts/search', {})).toMatchObject({ status: 200 });
+    expect(await other.call('POST', '/gql/v1/contacts/search', search)).toMatchObject({ status: 200 });
+    for (const { socket } of first) socket.write(end);
+    expect(await Promise.all(first.map(({ status }) => status))).toEqual(['200', '200']);
+    await expect.poll(() => largeBodies.usage().inProgress).toBe(0);
+  },
+);
+
+test('a large body whose sender disconnects makes room', async () => {
+  const [, headers, start] = bodies[0];
+  const { socket } = stall(headers, start);
+  await expect.poll(() => largeBodies.usage().inProgress).toBe(1);
+  socket.destroy();
+  await expect.poll(() => largeBodies.usage().inProgress).toBe(0);
+});
