@@ -71,7 +71,8 @@ export function createApp(service: Service): RequestListener {
 
       const address = request.ip ?? '';
       const tenantName = request.get('tenant');
-      const open: PublicContext = { service, operation, requestId, traceparent, address, tenantName };
+      const clientId = request.get('x-client-id');
+      const open: PublicContext = { service, operation, requestId, traceparent, address, clientId, tenantName };
       const context: PublicContext | Context = isPublic(operation) ? open : await signIn(open, credentials(request));
       // A request without a caller has no user to limit yet: the operation applies the limit once it has verified the
       // key.

@@ -13,6 +13,8 @@ interface Call {
   readonly traceparent?: string | undefined;
   /** IP address of the caller, taken from `X-Forwarded-For` if the proxy is trusted. */
   readonly address: string;
+  /** Value of the `X-Client-Id` header, if present. */
+  readonly clientId?: string | undefined;
   /** Value of the `Tenant` header, if present. */
   readonly tenantName: string | undefined;
 }

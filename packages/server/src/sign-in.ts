@@ -1,4 +1,5 @@
 import { hasRole } from '@financial-automation/spec/roles';
+import { checkAccess } from './auth/access.ts';
 import type { Caller, Tenant } from './auth/caller.ts';
 import type { Context, PublicContext } from './context.ts';
 import { transact } from './entity/transact.ts';
@@ -13,12 +14,13 @@ export interface Credentials {
 /**
  * Authenticates the caller and its tenant by the access token.
  *
- * @throws Problem `UNAUTHENTICATED`, `TENANT_MISMATCH`, or `RATE_LIMITED` if the address has failed too often.
+ * @throws Problem `UNAUTHENTICATED`, `TENANT_MISMATCH`, `ACCESS_RESTRICTED`, or `RATE_LIMITED` if the address has failed too often.
  */
 export async function signIn(open: PublicContext, { authorization, ifMatch }: Credentials): Promise<Context> {
   const { tokens, directory, failureLimit } = open.service;
   const claims = await tokens.verifyAccessToken(readBearer(authorization), () => failureLimit.check(open.address));
   const { tenant, caller } = await directory.callerOf(claims, open.tenantName);
+  checkAccess(tenant, open);
   return contextOf(open, tenant, caller, readIfMatch(ifMatch));
 }
 

@@ -61,7 +61,7 @@ const tenantProperties = {
     maxItems: 200,
     default: [],
     description:
-      'a list of IP addresses and networks from which calls are accepted, such as 203.0.113.7,2001:db8::/32, or none to accept all',
+      'a list of IP addresses and networks from which calls are accepted, such as 203.0.113.7,2001:db8::/32, or none to accept all. Payment pages and download URLs remain open to everyone who has the link',
   },
   allowedClientIds: {
     type: 'array',
@@ -69,7 +69,8 @@ const tenantProperties = {
     uniqueItems: true,
     maxItems: 200,
     default: [],
-    description: 'a list of accepted values of X-Client-Id, separated by commas, or none to accept all',
+    description:
+      'a list of accepted values of X-Client-Id, separated by commas, or none to accept all. They are no secret: whoever knows one can send it',
   },
 } satisfies JSONSchemaType<TenantSettings>['properties'];
 

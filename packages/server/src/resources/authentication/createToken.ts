@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
+import { checkAccess } from '../../auth/access.ts';
 import { tenantMismatch } from '../../auth/directory.ts';
 import { accessTokenLifetime, unauthenticated } from '../../auth/tokens.ts';
 import type { Handler } from '../../context.ts';
@@ -14,6 +15,8 @@ export const createToken: Handler<'createToken'> = async (context, { body }) => 
   const key = tenant && (await service.directory.key(tenant.id, jti));
   if (tenant === undefined || key === undefined || !key.usable)
     throw unauthenticated('The API key has been revoked or has expired.');
+  // Before the rate limit: calls from elsewhere with a stolen key must not use up the limit of its owner.
+  checkAccess(tenant, context);
   const limits = await service.rateLimit.take(operation, `${tenant.id}/${jti}`);
   const claims = { sub: key.apiUserId, client_id: jti, tenant: tenant.name, roles: key.roles, staffId: key.staffId };
   const token = await service.tokens.signAccessToken(claims, uuidv7());
