@@ -211,6 +211,21 @@ export const extensionTable: Record<string, Extension> = {
     },
     why: 'how large a where clause may be, and what its parts count towards its cost',
   },
+  'x-json-limits': {
+    on: ['Root'],
+    schema: {
+      ...closed,
+      required: ['depth', 'values', 'digits', 'nameLength', 'combiningMarks'],
+      properties: {
+        depth: oneOrMore,
+        values: oneOrMore,
+        digits: oneOrMore,
+        nameLength: oneOrMore,
+        combiningMarks: oneOrMore,
+      },
+    },
+    why: 'how much a JSON body may have of what takes time to read',
+  },
   'x-rate-limit-policies': {
     on: ['Root'],
     schema: {

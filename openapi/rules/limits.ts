@@ -6,6 +6,7 @@ import { isPublic, operationsOf, type Place, type Report, wholeContract } from '
 
 export const limits = wholeContract((root, report) => {
   checkCosts(root, report);
+  checkJsonLimits(root, report);
   const policies = root.get('x-rate-limit-policies')?.keys() ?? [];
   const bodyLimits = root.get('x-body-limits')?.keys() ?? [];
   for (const operation of operationsOf(root)) {
@@ -32,6 +33,19 @@ export const limits = wholeContract((root, report) => {
     }
   }
 });
+
+/** The text and the server must agree here, too. */
+function checkJsonLimits(root: Place, report: Report): void {
+  const declared = root.get('x-json-limits');
+  if (declared === undefined) return;
+  const text = (root.text('info', 'description') ?? '').replaceAll(/\s+/g, ' ');
+  const shown = ['levels', 'values', 'digits', 'characters', 'combining'].map((noun) =>
+    Number(new RegExp(`([\\d,]+) ${noun}`).exec(text.split('A body has at most ')[1] ?? '')?.[1]?.replaceAll(',', '')),
+  );
+  const values = ['depth', 'values', 'digits', 'nameLength', 'combiningMarks'].map((name) => declared.get(name)?.value);
+  if (String(shown) !== String(values))
+    report(declared, `Say in \`info.description\` that "A body has at most" these limits: ${values.join(', ')}.`);
+}
 
 /** Callers read what a search costs in a table, and the server reads it as data: they must agree. */
 function checkCosts(root: Place, report: Report): void {

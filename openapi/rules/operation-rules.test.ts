@@ -361,6 +361,18 @@ const cases: Record<string, Case[]> = {
       (files) => set(files, 'openapi.yaml', ['x-search-limits', 'cost'], 90),
       /costs more than 90/,
     ],
+    [
+      'limits of JSON bodies that the text does not say',
+      (files) =>
+        set(files, 'openapi.yaml', ['x-json-limits'], {
+          depth: 1,
+          values: 2,
+          digits: 3,
+          nameLength: 4,
+          combiningMarks: 5,
+        }),
+      /these limits: 1, 2, 3, 4, 5/,
+    ],
   ],
   repetition: [
     [

@@ -5899,7 +5899,7 @@ export interface components {
          *
          *     | code | reason |
          *     |---|---|
-         *     | `MALFORMED_REQUEST` | the body is not JSON, not UTF-8, or has characters that are not allowed in text |
+         *     | `MALFORMED_REQUEST` | the body is not JSON or not UTF-8, has a property twice, exceeds a limit of JSON bodies, or has characters that are not allowed in text |
          *     | `MISSING_BODY` | a body is required but missing; some proxies drop the body of a DELETE request |
          *     | `VALIDATION_ERROR` | a value is invalid; see `errors` |
          *     | `INVALID_CURSOR` | the cursor is invalid, or belongs to another query or tenant |

@@ -80,7 +80,11 @@ export interface Contract {
   };
   readonly webhooks: Readonly<Record<string, Webhook>>;
   readonly 'x-search-limits': SearchLimits;
+  readonly 'x-json-limits': JsonLimits;
 }
+
+/** Limits of JSON bodies: levels, values and names, digits of a number, characters of a name, combining marks in a row. */
+type JsonLimits = Readonly<Record<'depth' | 'values' | 'digits' | 'nameLength' | 'combiningMarks', number>>;
 
 /** Limits of a where clause. Its cost is the sum of the weights of its parts. */
 export interface SearchLimits {

@@ -1,7 +1,8 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { contract } from '../contract/contract.ts';
-import { escapePointer, findUnstorable } from '../http/body.ts';
+import { findUnstorable } from '../http/body.ts';
+import { escapePointer } from '../http/pointer.ts';
 import type { AnyEntity } from './entity.ts';
 import type { Plan } from './plan.ts';
 import { entityNamed } from './registry.ts';

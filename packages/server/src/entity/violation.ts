@@ -1,5 +1,5 @@
 import type { components } from '@financial-automation/spec';
-import { escapePointer } from '../http/body.ts';
+import { escapePointer } from '../http/pointer.ts';
 import { Problem } from '../http/problem.ts';
 
 export type ViolationCode = components['schemas']['ItemErrorCode'];

@@ -214,7 +214,7 @@ describe('properties', () => {
 
   test('can have any name and number, and the response remains a problem document', async () => {
     const long = 'x'.repeat(5_000);
-    expect(await post(JSON.stringify({ [long]: 1 }))).toMatchObject({ status: 400, code: 'VALIDATION_ERROR' });
+    expect(await post(JSON.stringify({ [long]: 1 }))).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
     expect(await post(`{"${long}":`)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
     expect(await post(`{"${long}\\u0000":1}`)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
     const many = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`p${index}`, index]));
@@ -233,6 +233,39 @@ describe('nesting', () => {
     ['endless arrays', '['.repeat(levels)],
   ])('is limited: %s', async (_name, body) => {
     expect(await post(body)).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+  });
+});
+
+describe('what takes more than linear time to read', () => {
+  const marks = '\u0301'.repeat(31);
+  test.each([
+    ['a number with many zeros', `{"page":1${'0'.repeat(120_000)}}`, '/page'],
+    ['many combining marks', `{"where":{"name":{"_eq":"${'\u0301\u0323'.repeat(40_000)}"}}}`, '/where/name/_eq'],
+    ['a long name', `{"${'/'.repeat(120_000)}":1}`, `/${'~1'.repeat(500)}`.slice(0, 1_000)],
+    ['a property twice', '{"where":{"name":{"_eq":"x","_eq":"y"}}}', '/where/name/_eq'],
+  ])('is malformed, in all bodies: %s', async (_name, body, pointer) => {
+    for (const encoded of [post(body, {}, search), post(gzipSync(body), { 'Content-Encoding': 'gzip' }, search)]) {
+      const { response } = await encoded;
+      expect(response.json).toMatchObject({
+        status: 400,
+        code: 'MALFORMED_REQUEST',
+        errors: [{ in: 'body', pointer }],
+      });
+    }
+    const withoutToken = await wire(address, {
+      method: 'POST',
+      path: '/v1/auth/token',
+      headers: { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' },
+      body: gzipSync(body.slice(0, 8_000)),
+    });
+    expect(withoutToken).toMatchObject({ status: 400 });
+  });
+
+  test('is malformed in path and query', async () => {
+    const inPath = await call<ProblemBody>('GET', `/gql/v1/client/${encodeURIComponent(marks)}`);
+    expect(inPath.body).toMatchObject({ errors: [{ in: 'path', pointer: '/id', code: 'COMBINING_MARKS' }] });
+    const inQuery = await call<ProblemBody>('GET', `/gql/v1/client_types?cursor=${encodeURIComponent(marks)}`);
+    expect(inQuery.body).toMatchObject({ errors: [{ in: 'query', pointer: '/cursor', code: 'COMBINING_MARKS' }] });
   });
 });
 

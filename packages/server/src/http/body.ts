@@ -1,7 +1,9 @@
+import { contract } from '../contract/contract.ts';
+import { duplicateOrEnd, scanJson } from './json-scan.ts';
+import { escapePointer } from './pointer.ts';
 import { Problem } from './problem.ts';
 
-/** Deeper bodies only serve to exhaust the stack; the deepest legitimate one, a where clause, has about 40 levels. */
-const maximumDepth = 100;
+const limits = contract['x-json-limits'];
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
@@ -37,8 +39,10 @@ export function findUnstorable(value: unknown, pointer = ''): { pointer: string;
  * Parses a JSON body. All text is converted to Unicode normalization form C, so that equal words are equal bytes. Numbers
  * that JavaScript cannot represent exactly and properties named `__proto__` are replaced by an `Unstorable`.
  *
+ * The limits of the contract are checked before the work that they limit, so that its time is linear.
+ *
  * @throws Problem `MALFORMED_REQUEST` if the bytes are not UTF-8 or not JSON, if a text contains NUL or an unpaired
- * surrogate (neither can be stored), or if it is nested too deeply.
+ * surrogate (neither can be stored), if an object has a name twice, or if a limit is exceeded.
  */
 export function parseBody(bytes: Uint8Array): unknown {
   let text: string;
@@ -47,22 +51,25 @@ export function parseBody(bytes: Uint8Array): unknown {
   } catch {
     throw malformed('The body is not UTF-8.');
   }
+  const { names, isPlain, mayBeInexact, excess } = scanJson(bytes);
+  if (excess !== undefined) {
+    const { code, detail, offset } = excess;
+    throw malformed(detail, { pointer: duplicateOrEnd(utf8.decode(bytes.subarray(0, offset))), code, detail });
+  }
   let value: unknown;
   try {
     // Inspecting the source of each number is slow, and hardly any body requires it.
-    value = mayHaveInexactNumber.test(text) ? JSON.parse(text, keepExact) : JSON.parse(text);
+    value = mayBeInexact ? JSON.parse(text, keepExact) : JSON.parse(text);
   } catch (error) {
     throw malformed(`The body is not valid JSON: ${error instanceof Error ? error.message : 'it cannot be parsed'}.`);
   }
   // Pure ASCII without escapes is normalized and contains nothing to reject. Most bodies are, and need no copy.
-  const isPlain = !needsCleaning(text);
-  if (!isPlain || text.includes('"__proto__"')) return cleanText(value, '', 0, !isPlain);
-  checkDepth(value, 0);
-  return value;
+  const reader = new Reader(!isPlain);
+  const read = isPlain && !text.includes('"__proto__"') ? reader.check(value) : reader.clean(value);
+  // JSON.parse keeps the last of several properties with the same name.
+  if (reader.names !== names) throw duplicate(duplicateOrEnd(text));
+  return read;
 }
-
-/** Up to 15 digits always fit a double; more digits, or an exponent, may not. */
-const mayHaveInexactNumber = /\d(?:\.?\d){15}|\d[eE]/;
 
 function keepExact(_name: string, value: unknown, { source }: { source?: string } = {}): unknown {
   if (typeof value !== 'number' || source === undefined || isSameNumber(source, String(value))) return value;
@@ -81,9 +88,12 @@ function isSameNumber(left: string, right: string): boolean {
 function partsOf(numeral: string): { sign: string; digits: string; exponent: number } {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(numeral) ?? [];
-  const digits = (whole + fraction).replace(/^0+/, '');
-  const significant = digits.replace(/0+$/, '');
-  const power = Number(exponent) - fraction.length + (digits.length - significant.length);
+  const digits = whole + fraction;
+  let [start, end] = [0, digits.length];
+  while (digits[start] === '0') start += 1;
+  while (end > start && digits[end - 1] === '0') end -= 1;
+  const significant = digits.slice(start, end);
+  const power = Number(exponent) - fraction.length + (digits.length - end);
   return { sign: significant === '' ? '' : sign, digits: significant, exponent: power };
 }
 
@@ -91,69 +101,110 @@ function partsOf(numeral: string): { sign: string; digits: string; exponent: num
 export function cleanParameter(name: string, place: 'path' | 'query', text: string): string {
   const fault = faultOf(text);
   if (fault === undefined) return text.normalize('NFC');
-  throw new Problem('MALFORMED_REQUEST', 'A parameter contains a character that is not allowed in text.', {
-    errors: [{ in: place, pointer: `/${name}`, code: 'CHARACTER', detail: fault }],
+  throw new Problem('MALFORMED_REQUEST', 'A parameter contains characters that are not allowed in text.', {
+    errors: [{ in: place, pointer: `/${name}`, ...fault }],
   });
 }
 
-function needsCleaning(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is the range of ASCII that is meant.
-  return /[^\x00-\x7f]|\\u/.test(text);
-}
+/** Reads a parsed body: its property names are counted and limited in length, and its texts are normalized. */
+class Reader {
+  readonly #cleans: boolean;
+  readonly #path: (string | number)[] = [];
+  names = 0;
 
-function cleanText(value: unknown, pointer: string, depth: number, clean: boolean): unknown {
-  if (typeof value === 'string') return clean ? cleanOne(value, pointer) : value;
-  if (typeof value !== 'object' || value === null || value instanceof Unstorable) return value;
-  if (depth >= maximumDepth) throw tooDeep();
-  if (Array.isArray(value)) return value.map((item, index) => cleanText(item, `${pointer}/${index}`, depth + 1, clean));
-  const cleaned: Record<string, unknown> = {};
-  for (const [name, item] of Object.entries(value)) {
-    const key = clean ? cleanOne(name, pointer) : name;
-    // An assignment would set the prototype.
-    if (key === '__proto__') defineProperty(cleaned, key, new Unstorable('A property cannot be called __proto__.'));
-    else cleaned[key] = cleanText(item, `${pointer}/${escapePointer(key)}`, depth + 1, clean);
+  constructor(cleans: boolean) {
+    this.#cleans = cleans;
   }
-  return cleaned;
+
+  /** Returns the value itself: none of its texts needs to be normalized. */
+  check(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null || value instanceof Unstorable) return value;
+    const isList = Array.isArray(value);
+    for (const name in value) {
+      this.#path.push(name);
+      if (!isList) this.#count(name);
+      const item: unknown = Reflect.get(value, name);
+      if (typeof item === 'object') this.check(item);
+      this.#path.pop();
+    }
+    return value;
+  }
+
+  clean(value: unknown): unknown {
+    if (typeof value === 'string') return this.#cleanText(value);
+    if (typeof value !== 'object' || value === null || value instanceof Unstorable) return value;
+    if (Array.isArray(value)) return value.map((item, index) => this.#at(index, () => this.clean(item)));
+    const cleaned: Record<string, unknown> = {};
+    for (const [name, item] of Object.entries(value)) {
+      const key = this.#cleanText(name);
+      this.#at(key, () => {
+        this.#count(key);
+        if (Object.hasOwn(cleaned, key)) throw duplicate(this.#pointer());
+        // An assignment would set the prototype.
+        if (key === '__proto__') {
+          this.clean(item);
+          defineProperty(cleaned, key, new Unstorable('A property cannot be called __proto__.'));
+        } else cleaned[key] = this.clean(item);
+      });
+    }
+    return cleaned;
+  }
+
+  #at<Result>(step: string | number, work: () => Result): Result {
+    this.#path.push(step);
+    const result = work();
+    this.#path.pop();
+    return result;
+  }
+
+  #count(name: string): void {
+    this.names += 1;
+    if (name.length <= limits.nameLength) return;
+    const detail = `The name of a property has more than ${limits.nameLength} characters.`;
+    throw malformed(detail, { pointer: this.#pointer(), code: 'NAME_LENGTH', detail });
+  }
+
+  #cleanText(text: string): string {
+    if (!this.#cleans) return text;
+    const fault = faultOf(text);
+    if (fault === undefined) return text.normalize('NFC');
+    const detail = 'A string in the body contains characters that are not allowed in text.';
+    throw malformed(detail, { pointer: this.#pointer(), ...fault });
+  }
+
+  #pointer(): string {
+    return this.#path.map((step) => `/${escapePointer(String(step))}`).join('');
+  }
 }
 
-function checkDepth(value: unknown, depth: number): void {
-  if (typeof value !== 'object' || value === null || value instanceof Unstorable) return;
-  if (depth >= maximumDepth) throw tooDeep();
-  if (Array.isArray(value)) for (const item of value) checkDepth(item, depth + 1);
-  else for (const name in value) checkDepth(Reflect.get(value, name), depth + 1);
-}
-
-function tooDeep(): Problem {
-  return malformed(`The body is nested more than ${maximumDepth} levels deep.`);
+function duplicate(pointer: string): Problem {
+  const detail = 'The object has several properties with this name. Names are compared in normalization form C.';
+  return malformed('An object in the body has several properties with the same name.', {
+    pointer,
+    code: 'DUPLICATE_KEY',
+    detail,
+  });
 }
 
 function defineProperty(object: object, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
 }
 
-function cleanOne(text: string, pointer: string): string {
-  const fault = faultOf(text);
-  if (fault === undefined) return text.normalize('NFC');
-  throw malformed('A string in the body contains a character that is not allowed in text.', pointer, fault);
-}
+/** Normalization takes quadratic time in the number of combining marks in a row. All of them are in the category M. */
+const tooManyMarks = new RegExp(`\\p{M}{${limits.combiningMarks + 1}}`, 'u');
 
-function faultOf(text: string): string | undefined {
-  if (text.includes('\0')) return 'NUL (U+0000) is not allowed in text.';
+export function faultOf(text: string): { readonly code: string; readonly detail: string } | undefined {
+  const character = (detail: string) => ({ code: 'CHARACTER', detail });
+  if (text.includes('\0')) return character('NUL (U+0000) is not allowed in text.');
   // The embedded database interprets it as an encoding mark, and returns the text without it.
-  if (text.startsWith('\uFEFF')) return 'A byte order mark (U+FEFF) is not allowed at the start of a string.';
-  if (!text.isWellFormed()) return 'Unpaired surrogates are not allowed in text.';
-  return undefined;
+  if (text.startsWith('\uFEFF'))
+    return character('A byte order mark (U+FEFF) is not allowed at the start of a string.');
+  if (!text.isWellFormed()) return character('Unpaired surrogates are not allowed in text.');
+  if (!tooManyMarks.test(text)) return undefined;
+  const detail = `The text has more than ${limits.combiningMarks} combining marks in a row.`;
+  return { code: 'COMBINING_MARKS', detail };
 }
 
-function malformed(detail: string, pointer?: string, fault?: string): Problem {
-  return new Problem('MALFORMED_REQUEST', detail, {
-    ...(pointer === undefined || fault === undefined
-      ? {}
-      : { errors: [{ in: 'body' as const, pointer, code: 'CHARACTER', detail: fault }] }),
-  });
-}
-
-/** One segment of a JSON Pointer (RFC 6901). */
-export function escapePointer(segment: string): string {
-  return segment.replaceAll('~', '~0').replaceAll('/', '~1');
+function malformed(detail: string, error?: { pointer: string; code: string; detail: string }): Problem {
+  return new Problem('MALFORMED_REQUEST', detail, error && { errors: [{ in: 'body', ...error }] });
 }

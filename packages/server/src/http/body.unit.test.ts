@@ -48,3 +48,94 @@ test('a property named __proto__ changes no prototype, and is detected', () => {
     expect(() => JSON.stringify(parsed)).toThrow('was not rejected');
   }
 });
+
+function problemOf(text: string) {
+  try {
+    parse(text);
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
+
+const rejected = (code: string, pointer: string) => ({
+  code: 'MALFORMED_REQUEST',
+  errors: [expect.objectContaining({ in: 'body', pointer, code })],
+});
+
+test('reads all JSON that has no limit exceeded as JSON.parse does', () => {
+  const anyJson = fc
+    .jsonValue({ stringUnit: 'binary', maxDepth: 5 })
+    .filter((value) => findUnstorable(value) === undefined);
+  fc.assert(
+    fc.property(anyJson, fc.constantFrom(0, 1, '\t'), (value, space) => {
+      const json = JSON.stringify(value, undefined, space).normalize('NFC');
+      let expected: unknown;
+      try {
+        expected = JSON.parse(json);
+      } catch {
+        return;
+      }
+      const problem = problemOf(json);
+      if (problem !== undefined) {
+        // Text that cannot be stored, and names that are equal when they are normalized.
+        expect(problem).toMatchObject({ errors: [{ code: expect.stringMatching(/^(CHARACTER|DUPLICATE_KEY)$/) }] });
+        return;
+      }
+      expect(JSON.stringify(parse(json))).toBe(JSON.stringify(expected).normalize('NFC'));
+    }),
+  );
+});
+
+test.each([
+  ['{"a":1,"a":2}', '/a'],
+  ['{"a":1,"\\u0061":2}', '/a'],
+  ['{"b":[0,{"c/d":{}, "x":"}{,:", "c/d":[]}]}', '/b/1/c~1d'],
+  ['{"é":1,"e\u0301":2}', '/é'],
+  ['{"a":{"\\u00e9":1,"e\\u0301":2}}', '/a/é'],
+  ['{"__proto__":1,"__proto__":2}', '/__proto__'],
+  ['{"__proto__":{"a":1,"a":2}}', '/__proto__/a'],
+  ['{"1":0,"1":0}', '/1'],
+  ['{"n":1e400,"n":2}', '/n'],
+])('rejects an object with a property twice: %s', (json, pointer) => {
+  expect(problemOf(json)).toMatchObject(rejected('DUPLICATE_KEY', pointer));
+});
+
+test('finds the duplicate in any JSON, and none where there is none', () => {
+  const name = fc.constantFrom('a', 'b', '"', '\\', '{', 'é', 'e\u0301', '~/');
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof({ maxDepth: 4 }, fc.constantFrom('1', '"x:,"', 'null', '[]', '{}'), tie('list'), tie('object')),
+    list: fc.array(tie('tree'), { maxLength: 4 }).map((items) => `[${items.join(' , ')}]`),
+    object: fc
+      .array(fc.tuple(name, tie('tree')), { maxLength: 4 })
+      .map((entries) => `{${entries.map(([key, value]) => `${JSON.stringify(key)} : ${value}`).join(',')}}`),
+  }));
+  fc.assert(
+    fc.property(tree, (json) => {
+      const names = (String(json).match(/ : /g) ?? []).length;
+      let kept = 0;
+      JSON.parse(String(json), (_name, value) => {
+        if (typeof value === 'object' && value !== null && !Array.isArray(value))
+          kept += new Set(Object.keys(value).map((key) => key.normalize('NFC'))).size;
+        return value;
+      });
+      // JSON.parse drops what a duplicate held, too; then fewer are kept, as well.
+      expect(problemOf(String(json)) === undefined).toBe(kept === names);
+    }),
+  );
+});
+
+const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
+const marks = (length: number) => '\u0301'.repeat(length);
+test.each([
+  ['DEPTH', nested(100), `{"a":${nested(100)}}`, `/a${'/0'.repeat(99)}`],
+  ['TOO_MANY_VALUES', `[${'1,'.repeat(99_998)}1]`, `[${'1,'.repeat(99_999)}1]`, '/99999'],
+  ['DIGITS', `["${'9'.repeat(101)}",1${'0'.repeat(99)}]`, `[0,1${'0'.repeat(100)}]`, '/1'],
+  ['NAME_LENGTH', `{"${'n'.repeat(255)}":1}`, `{"a":{"${'n'.repeat(256)}":1}}`, `/a/${'n'.repeat(256)}`],
+  ['COMBINING_MARKS', `["x${marks(30)}y${marks(30)}"]`, `{"a":["x${marks(31)}"]}`, '/a/0'],
+])('limits what takes time to read: %s', (code, within, beyond, pointer) => {
+  expect(problemOf(within)).toBeUndefined();
+  expect(problemOf(beyond)).toMatchObject(rejected(code, pointer));
+  // What is cut off is not valid JSON, but is not worked on either.
+  expect(problemOf(beyond.slice(0, -1))).toBeInstanceOf(Error);
+});

@@ -1,6 +1,6 @@
 import type { Operation } from '../contract/contract.ts';
 import type { Finding } from '../contract/validator.ts';
-import { escapePointer } from './body.ts';
+import { escapePointer } from './pointer.ts';
 import { Problem, type ProblemDetail } from './problem.ts';
 
 /** Errors of these keywords only repeat the error of the relevant branch. */

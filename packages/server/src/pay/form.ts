@@ -1,4 +1,5 @@
 import { type Decimal, parseDecimal, zero } from '../entity/decimal.ts';
+import { faultOf } from '../http/body.ts';
 import { placesOf } from './format.ts';
 import type { PayDetails, PayMethod } from './processor.ts';
 
@@ -49,7 +50,10 @@ export function readForm(
   today: Temporal.PlainDate,
 ): { readonly entered: Entered; readonly errors: readonly FieldError[]; readonly submitted: Submitted | undefined } {
   const errors: FieldError[] = [];
-  const text = (field: FieldName) => (fields.get(field) ?? '').normalize('NFC').trim();
+  const text = (field: FieldName) => {
+    const value = fields.get(field) ?? '';
+    return faultOf(value) === undefined ? value.normalize('NFC').trim() : '';
+  };
   const check = <T>(field: FieldName, result: T | Mistake): T | undefined => {
     if (!(result instanceof Mistake)) return result;
     errors.push({ field, message: result.message });

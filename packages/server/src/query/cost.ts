@@ -1,6 +1,6 @@
 import { contract } from '../contract/contract.ts';
 import type { Searchable } from '../entity/entity.ts';
-import { escapePointer } from '../http/body.ts';
+import { escapePointer } from '../http/pointer.ts';
 import { Problem } from '../http/problem.ts';
 import type { Where } from './clause.ts';
 
