@@ -118,6 +118,7 @@ test('a server with many half-open and idle connections serves new ones', async 
         atEnd(() => socket.destroy());
         socket.on('error', () => socket.destroy());
         await once(socket, 'connect');
+        socket.resume();
         socket.write(start);
         return socket;
       }),
