@@ -15412,8 +15412,9 @@ export interface components {
         /**
          * Delivery URL
          * Format: uri
-         * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port that
-         *     the operator allows, without a user name or password. Only a development server accepts loopback addresses, also with `http`.
+         * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
+         *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
+         *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
          */
         DeliveryUrl: string;
         /**

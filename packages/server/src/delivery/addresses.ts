@@ -1,4 +1,5 @@
 import { Resolver } from 'node:dns/promises';
+import { domainToUnicode } from 'node:url';
 import ipaddr from 'ipaddr.js';
 
 /** The IP addresses of a host name, such as `203.0.113.7`; none where it has none. */
@@ -26,8 +27,27 @@ export class NameNotResolved extends Error {
   override readonly name = 'NameNotResolved';
 }
 
-/** Names that only private networks resolve. */
-const privateSuffixes = ['.local', '.internal', '.localhost', '.home.arpa'];
+/**
+ * Names that public DNS never resolves: reserved ones (RFC 6761, 6762, 7686, 8375 and 9476, `.internal` by ICANN), and
+ * `.localdomain`, which many machines use for themselves. Documentation uses `.example`, so it is accepted; deliveries fail.
+ */
+const privateSuffixes = [
+  '.alt',
+  '.home.arpa',
+  '.internal',
+  '.invalid',
+  '.local',
+  '.localdomain',
+  '.localhost',
+  '.onion',
+  '.test',
+];
+
+/** One part of a host name (RFC 1123). `URL` has changed it to lower case and Punycode. */
+const label = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+
+/** Characters of a host name without the dot that may end it (RFC 1035). */
+const longestName = 253;
 
 /** Services of cloud providers that every machine there reaches at these addresses, public as they look. */
 const platformAddresses: ReadonlySet<string> = new Set(['168.63.129.16']);
@@ -107,14 +127,18 @@ export class DeliveryAddresses {
       const detail = 'deliveryUrl must not contain a user name or a password. Verify the signature instead.';
       return { code: 'CREDENTIALS', detail };
     }
+    const isName = !ipaddr.isValid(host);
+    if (isName && !isHostName(host)) {
+      const detail =
+        'The host name is invalid. Each part must have 1 to 63 letters, digits or hyphens, with no hyphen at its ends.';
+      return { code: 'FORMAT', detail };
+    }
     if (isLocal) return undefined;
     if (url.port !== '' && !ports.includes(Number(url.port))) {
       const detail = `Port ${url.port} is not allowed. Use port 443, or ask the operator to allow this one.`;
       return { code: 'PORT_NOT_ALLOWED', detail };
     }
-    const isName = !ipaddr.isValid(host);
-    const isPrivateName = !host.includes('.') || privateSuffixes.some((suffix) => host.endsWith(suffix));
-    return (isName ? isPrivateName : !isPublic(host)) ? notPublic(host) : undefined;
+    return (isName ? isPrivateName(host) : !isPublic(host)) ? notPublic(host) : undefined;
   }
 
   async #addressesOf(host: string): Promise<readonly string[]> {
@@ -126,6 +150,18 @@ export class DeliveryAddresses {
 /** The host without the brackets of IPv6 and the dot that may end a name. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
+}
+
+function isHostName(host: string): boolean {
+  if (host.length > longestName || !host.split('.').every((part) => label.test(part))) return false;
+  // A label that is not valid Punycode remains as it is.
+  return !domainToUnicode(host)
+    .split('.')
+    .some((part) => part.startsWith('xn--'));
+}
+
+function isPrivateName(host: string): boolean {
+  return !host.includes('.') || privateSuffixes.some((suffix) => `.${host}`.endsWith(suffix));
 }
 
 function isLocalName(host: string): boolean {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { AddressBlocked, DeliveryAddresses } from './addresses.ts';
 
@@ -114,6 +115,22 @@ const blocked: readonly (readonly [code: string, url: string])[] = [
   ['ADDRESS_NOT_PUBLIC', 'https://printer.local./'],
   ['ADDRESS_NOT_PUBLIC', 'https://db.prod.internal/'],
   ['ADDRESS_NOT_PUBLIC', 'https://nas.home.arpa/'],
+  ['ADDRESS_NOT_PUBLIC', 'https://localhost.localdomain/'],
+  ['ADDRESS_NOT_PUBLIC', 'https://home.arpa/'],
+  ['ADDRESS_NOT_PUBLIC', 'https://hooks.test/'],
+  ['ADDRESS_NOT_PUBLIC', 'https://hooks.invalid./'],
+  ['ADDRESS_NOT_PUBLIC', 'https://hooks.onion/'],
+  ['ADDRESS_NOT_PUBLIC', 'https://hooks.alt/'],
+  // Names that no host can have.
+  ['FORMAT', 'https://-example-.com/'],
+  ['FORMAT', 'https://.example.com/'],
+  ['FORMAT', 'https://example..com/'],
+  ['FORMAT', 'https://example.com../'],
+  ['FORMAT', 'https://my_hooks.example.com/'],
+  ['FORMAT', `https://${'a'.repeat(64)}.com/`],
+  ['FORMAT', `https://${'a.'.repeat(126)}com/`],
+  ['FORMAT', 'https://xn--a.example.com/'],
+  ['FORMAT', 'https://*.example.com/'],
   // Public names of addresses that are not.
   ['ADDRESS_NOT_PUBLIC', 'https://rebound.example.com/'],
   ['ADDRESS_NOT_PUBLIC', 'https://mixed.example.com/'],
@@ -149,6 +166,28 @@ describe('what is not public', () => {
     expect(await production.faultOf(url, [])).toMatchObject({ code });
     if (URL.canParse(url)) await expect(connectable(production, url)).rejects.toThrow(AddressBlocked);
   });
+});
+
+test('a host name is accepted if and only if each part and the whole have valid lengths and characters', () => {
+  const inner = fc.string({ unit: fc.constantFrom(...'abz019-'), maxLength: 66 });
+  const part = fc.tuple(inner, fc.constantFrom('', '-', '_'), fc.constantFrom('', 'x')).map((parts) => parts.join(''));
+  const names = fc.array(part, { minLength: 1, maxLength: 6 }).map((parts) => [...parts, 'com'].join('.'));
+  fc.assert(
+    fc.property(names, (name) => {
+      // The URL parser has its own rules for labels in Punycode.
+      fc.pre(!/(?:^|\.)..--/.test(name));
+      const isValid =
+        name.length <= 253 &&
+        name.split('.').every((text) => {
+          const isWithin = text.length >= 1 && text.length <= 63;
+          return isWithin && !text.includes('_') && !text.startsWith('-') && !text.endsWith('-');
+        });
+      const check = () => production.checkForm(`https://${name}/`, []);
+      if (isValid) expect(check).not.toThrow();
+      else expect(check).toThrow(AddressBlocked);
+    }),
+    { numRuns: 500 },
+  );
 });
 
 test('a name that resolved to a public address, and resolves to another one when it is sent, is blocked', async () => {
