@@ -21,7 +21,7 @@ export function createRouter(): (method: string, path: string) => Route {
   const router = findMyWay({ caseSensitive: true, maxParamLength: 500 });
   for (const [path, operations] of Map.groupBy(allOperations, (operation) => operation.path)) {
     const byMethod = new Map<string, Operation>(operations.map((operation) => [operation.method, operation]));
-    router.on(anyMethod, path.replaceAll(/\{([^}]+)\}/g, ':$1'), () => {}, byMethod);
+    router.on(anyMethod, path.replaceAll(/\{([^{}]+)\}/g, ':$1'), () => {}, byMethod);
   }
 
   return (method, path) => {

@@ -84,8 +84,9 @@ function isAnyOf(column: RawBuilder<unknown>, operands: unknown): Condition {
 /** Checks that a pattern does not end in a single backslash, which the database rejects. */
 function pattern(operand: unknown, pointer: string): string {
   const text = String(operand);
-  const backslashes = /\\*$/.exec(text)?.[0].length ?? 0;
-  if (backslashes % 2 === 1) {
+  let end = text.length;
+  while (text[end - 1] === '\\') end -= 1;
+  if ((text.length - end) % 2 === 1) {
     throw invalid(
       pointer,
       'PATTERN',
