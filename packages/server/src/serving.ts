@@ -1,8 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
-import { type BackgroundWork, queuesOf, startBackground } from './background/background.ts';
-import { ensureQueues } from './background/queue.ts';
+import { type BackgroundWork, startBackground } from './background/background.ts';
 import type { Config } from './config.ts';
 import { contractValidator } from './contract/validator.ts';
 import { startDelivery } from './delivery/delivery.ts';
@@ -46,8 +45,6 @@ export async function prepareServing(
     const commands = await listenForCommands(config.dataDir, { service });
     opened.defer(() => void commands.close());
   }
-  // Also if no jobs run here, because requests enqueue them.
-  await ensureQueues(store, queuesOf(work), log);
   const purge = () =>
     purgeExpiredKeys(store).catch((error: unknown) => log.warn({ err: error }, 'Expired keys were not deleted.'));
   const purging = setInterval(purge, purgeInterval);

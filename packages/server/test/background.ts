@@ -7,9 +7,8 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { Directory } from '../src/auth/directory.ts';
 import { Vault } from '../src/auth/vault.ts';
-import { type Background, type BackgroundWork, queuesOf, startBackground } from '../src/background/background.ts';
+import { type Background, type BackgroundWork, startBackground } from '../src/background/background.ts';
 import type { BackgroundService } from '../src/background/job.ts';
-import { ensureQueues } from '../src/background/queue.ts';
 import { createMetrics } from '../src/metrics.ts';
 import { LocalStorage } from '../src/storage/local-storage.ts';
 import type { Store } from '../src/store/store.ts';
@@ -42,7 +41,6 @@ export async function runBackground(
 ): Promise<TestBackground> {
   const service = backgroundService(store);
   const all = { jobs: [], clockTasks: [], ...work };
-  await ensureQueues(store, queuesOf(all), service.log);
   const background = await startBackground(service, all, now);
   atEnd(() => background.stop(0));
   return { ...background, service };
@@ -57,13 +55,13 @@ export async function counted(store: Store, tenantId: number, prefix: string): P
   return Object.fromEntries(rows.map(({ name, value }) => [name.slice(prefix.length), value]));
 }
 
-/** Returns the number of jobs of a queue by state. */
-export async function jobStates(store: Store, queue: string): Promise<Record<string, number>> {
+/** Returns the number of jobs with a name by status. */
+export async function jobStates(store: Store, job: string): Promise<Record<string, number>> {
   const { rows } = await store.ownerStatements(
-    'select state, count(*)::integer as jobs from pgboss.job where name = $1 group by state order by state',
-    [queue],
+    'select status, count(*)::integer as jobs from background_job where name = $1 group by status order by status',
+    [job],
   );
-  return Object.fromEntries(rows.map(({ state, jobs }) => [String(state), Number(jobs)]));
+  return Object.fromEntries(rows.map(({ status, jobs }) => [String(status), Number(jobs)]));
 }
 
 /** Waits until the time has passed or the signal is aborted. */

@@ -8,8 +8,6 @@ import { type Logger, pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
 import { createApp } from '../src/app.ts';
 import type { Caller, Tenant } from '../src/auth/caller.ts';
-import { queuesOf } from '../src/background/background.ts';
-import { ensureQueues } from '../src/background/queue.ts';
 import type { Context } from '../src/context.ts';
 import { allOperations } from '../src/contract/contract.ts';
 import type { Input, OperationId, Result } from '../src/contract/handler.ts';
@@ -18,7 +16,6 @@ import { arrivalLimits } from '../src/http/connections.ts';
 import { createApiKey } from '../src/operator/api-keys.ts';
 import { createTenant } from '../src/operator/tenants.ts';
 import { type AnyHandler, handlers } from '../src/resources/handlers.ts';
-import { backgroundWork } from '../src/resources/jobs.ts';
 import { createService, type Service } from '../src/service.ts';
 import { contextOf } from '../src/sign-in.ts';
 import type { Store, StoreOptions } from '../src/store/store.ts';
@@ -79,7 +76,6 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   const { store } = await testStore({ ...options.database, poolSize: config.poolSize });
   const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' });
   // Requests enqueue jobs, also if no process runs them.
-  await ensureQueues(store, queuesOf(backgroundWork), log);
   const created = await createService(config, store, log);
   // Tests must not query the DNS servers of the machine.
   const deliveryAddresses = new DeliveryAddresses({

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Clock, type ClockTask, clockQueue } from './clock.ts';
+import { Clock, type ClockTask } from './clock.ts';
+import { takeTurn } from './clock-turn.ts';
 import type { BackgroundService, Job } from './job.ts';
-import { openBoss, type Queue } from './queue.ts';
+import { JobTable } from './job-table.ts';
 import { runJob } from './run-job.ts';
 import { Watch } from './watch.ts';
 import { type Outcome, type RunObserver, Worker } from './worker.ts';
@@ -20,57 +21,54 @@ export interface Background {
 /** How often leases are renewed, in milliseconds: more than twice within the shortest one. */
 const renewEvery = 4_000;
 
-/** The queues that the work needs. @throws Error if two jobs have the same name */
-export function queuesOf({ jobs, clockTasks }: BackgroundWork): Queue[] {
-  const names = jobs.map(({ name }) => name);
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined) throw new Error(`Two jobs have the name ${twice}.`);
-  return [...jobs, ...(clockTasks.length === 0 ? [] : [clockQueue])];
-}
-
 /**
  * Runs jobs and the clock in this process. Processes on the same database share the work.
  *
  * @param now the time for clock tasks.
+ * @throws Error if two jobs have the same name
  */
 export async function startBackground(
   service: BackgroundService,
-  work: BackgroundWork,
+  { jobs, clockTasks }: BackgroundWork,
   now: () => Temporal.Instant = () => Temporal.Now.instant(),
 ): Promise<Background> {
   const { store, log } = service;
-  const { jobs, clockTasks } = work;
-  if (queuesOf(work).length === 0) return { stop: async () => {} };
-  const boss = await openBoss(store, log);
+  const names = jobs.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) throw new Error(`Two jobs have the name ${twice}.`);
+  if (jobs.length === 0 && clockTasks.length === 0) return { stop: async () => {} };
+  const table = new JobTable(store);
   const observer = observe(service, () => watch.lookSoon());
-  const workers = jobs.map((job) => new Worker(boss, job, (claim) => runJob(service, job, claim), observer));
-  let everyMinute: (() => Promise<void>) | undefined;
-  if (clockTasks.length > 0) {
-    const clock = new Clock(service, clockTasks, now);
-    const worker = new Worker(boss, clockQueue, (claim) => clock.tick(claim), observer);
-    workers.push(worker);
-    everyMinute = async () => {
-      // Every process adds the job; the database accepts one per minute.
-      await boss.send(clockQueue.name, {}, { singletonSeconds: 60 });
-      worker.wake();
-    };
-  }
+  const workers = jobs.map((job) => new Worker(table, job, (claim) => runJob(service, job, claim), observer));
+  const clock = new Clock(service, clockTasks, now);
+  const stopping = new AbortController();
+  let ticking: Promise<void> | undefined;
+  const tick = (minute: number) => {
+    // A tick ends before the next minute. One that does not is followed by the next one after it.
+    ticking ??= takeTurn(store, minute, stopping.signal, (turn) => clock.tick(turn))
+      .catch((error: unknown) => log.warn({ err: error }, 'The clock did not tick. It ticks again in a minute.'))
+      .finally(() => {
+        ticking = undefined;
+      });
+  };
   // The embedded database has no other process: what it lists as running was interrupted when the last process ended.
-  if (store.engine === 'pglite') {
-    await store.ownerStatements(`update pgboss.job set heartbeat_on = '-infinity' where state = 'active'`);
-  }
-  const watch: Watch = new Watch(store, boss, log, workers, everyMinute);
+  if (store.engine === 'pglite') await table.expireLeases();
+  const watch: Watch = new Watch(table, log, workers, clockTasks.length === 0 ? undefined : tick);
   await watch.start();
   const renewals = setInterval(() => {
     for (const worker of workers) {
-      worker.renewLeases().catch((error) => observer.failed(worker.queue.name, error));
+      worker.renewLeases().catch((error) => observer.failed(worker.job.name, error));
     }
   }, renewEvery);
   return {
     async stop(graceMilliseconds) {
       await watch.stop();
       const deadline = pause(graceMilliseconds, undefined, { ref: false });
-      await Promise.all(workers.map((worker) => worker.stop(deadline)));
+      const clockStopped = Promise.race([ticking, deadline]).then(() => {
+        stopping.abort(new Error('The process stops. The next tick continues.'));
+        return ticking;
+      });
+      await Promise.all([clockStopped, ...workers.map((worker) => worker.stop(deadline))]);
       clearInterval(renewals);
     },
   };
@@ -83,8 +81,8 @@ function observe({ log, metrics }: BackgroundService, onRetry: () => void): RunO
     ended(claim, outcome, seconds, error) {
       metrics.jobEnded(claim.name, outcome);
       if (outcome === 'retried') onRetry();
-      const line = { job: claim.name, jobId: claim.id, attempt: claim.attempt + 1, outcome, seconds };
-      if (outcome === 'completed') log[claim.name === clockQueue.name ? 'debug' : 'info'](line, 'A job ended.');
+      const line = { job: claim.name, jobId: claim.id, attempt: claim.attempt, outcome, seconds };
+      if (outcome === 'completed') log.info(line, 'A job ended.');
       else log[levels[outcome]]({ ...line, err: error }, messages[outcome]);
     },
     failed: (queue, error) => log.warn({ job: queue, err: error }, 'The job queue is unavailable.'),

@@ -1,11 +1,12 @@
 import { sql } from 'kysely';
 import { expect, test } from 'vitest';
-import { backgroundService, counted, jobStates, runBackground, wait } from '../../test/background.ts';
+import { backgroundService, counted, runBackground, wait } from '../../test/background.ts';
 import { addTenant, testStore } from '../../test/database.ts';
 import { count } from '../../test/rows.ts';
-import { Clock, type ClockTask, clockQueue, defineClockTask, type Tick } from './clock.ts';
+import { newId } from '../store/new-id.ts';
+import { Clock, type ClockTask, defineClockTask, type Tick } from './clock.ts';
+import { type ClockTurn, takeTurn } from './clock-turn.ts';
 import { JobLost } from './job.ts';
-import type { Claim } from './worker.ts';
 
 const { store, tenantId, otherTenantId } = await testStore();
 const other = await testStore();
@@ -22,30 +23,16 @@ function clockOf(...tasks: ClockTask[]) {
   return {
     tickAt: (instant: Temporal.Instant) => {
       now = instant;
-      return clock.tick(claim);
+      return clock.tick(turn);
     },
   };
 }
 
-/** The job of the minute, which this process holds during the tests. */
-const claim: Claim = await (async () => {
-  const background = await runBackground(store, {
-    clockTasks: [defineClockTask({ name: 'none', every: 'minute', run: async () => {} })],
-  });
-  await background.stop(10_000);
-  const { rows } = await store.ownerStatements(
-    `insert into pgboss.job (name, state, policy, singleton_key, started_on, heartbeat_on)
-     values ('clock', 'active', 'exclusive', 'held by the tests', now(), 'infinity') returning id, retry_count`,
-  );
-  return {
-    name: 'clock',
-    id: String(rows[0]?.id),
-    attempt: 0,
-    data: {},
-    signal: new AbortController().signal,
-    completed: false,
-  };
-})();
+/** The turn of the clock, which this process holds during the tests. */
+const turn: ClockTurn = { id: newId(), signal: new AbortController().signal };
+const holdTurn = (id: string) =>
+  store.ownerStatements(`update clock_turn set run_id = $1, leased_until = 'infinity'`, [id]);
+await holdTurn(turn.id);
 
 const midnight = (day: string, zone: string) => Temporal.PlainDate.from(day).toZonedDateTime(zone).toInstant();
 
@@ -146,11 +133,11 @@ test('a failing or hanging tenant or task does not delay others', async () => {
   expect(hanging).toBe(1);
 
   // Another process has taken over the clock.
-  await store.ownerStatements(`update pgboss.job set retry_count = 1 where id = $1`, [claim.id]);
+  await holdTurn(newId());
   hang.resolve();
   await expect.poll(() => late).toEqual([expect.any(JobLost)]);
   expect(await counted(store, tenantId, 'late')).toEqual({});
-  await store.ownerStatements(`update pgboss.job set retry_count = 0 where id = $1`, [claim.id]);
+  await holdTurn(turn.id);
   await ticking;
 });
 
@@ -167,7 +154,7 @@ test('a closed tenant is skipped', async () => {
 });
 
 test('of two processes only one ticks, once per minute', async () => {
-  await store.ownerStatements(`delete from pgboss.job where name = 'clock'`);
+  await store.ownerStatements('update clock_turn set minute = 0, run_id = null, leased_until = null');
   const task = defineClockTask({
     name: 'shared',
     every: 'minute',
@@ -179,17 +166,39 @@ test('of two processes only one ticks, once per minute', async () => {
   const processes = await Promise.all([1, 2, 3].map(() => runBackground(store, { clockTasks: [task] })));
   await expect.poll(() => counted(store, tenantId, 'shared ')).toMatchObject({ tick: expect.any(Number) });
   await Promise.all(processes.map((background) => background.stop(10_000)));
+  // A minute may have started meanwhile.
   const { tick } = await counted(store, tenantId, 'shared ');
-  expect(await jobStates(store, clockQueue.name)).toEqual({ completed: tick });
-  const { rows } = await store.ownerStatements(
-    `select count(*) = count(distinct singleton_on) as once from pgboss.job where name = 'clock'`,
-  );
-  expect(rows).toEqual([{ once: true }]);
+  expect(tick).toBeLessThanOrEqual(2);
 });
 
-test('without tasks there is neither a queue nor a tick', async () => {
+test('takeTurn › gives each minute to one process, never two at the same time, and not an earlier minute', async () => {
+  await store.ownerStatements('update clock_turn set minute = 0, run_id = null, leased_until = null');
+  const stopping = new AbortController().signal;
+  const ticks: string[] = [];
+  const held = Promise.withResolvers<void>();
+  const take = (process: string, minute: number, until?: Promise<void>) =>
+    takeTurn(store, minute, stopping, async () => {
+      ticks.push(`${process} ${minute}`);
+      await until;
+    });
+  const first = take('a', 100, held.promise);
+  await expect.poll(() => ticks).toEqual(['a 100']);
+  await take('b', 100);
+  await take('b', 101);
+  expect(ticks).toEqual(['a 100']);
+  held.resolve();
+  await first;
+  await take('b', 100);
+  await take('b', 101);
+  // Its process died.
+  await store.ownerStatements(`update clock_turn set run_id = gen_random_uuid(), leased_until = '-infinity'`);
+  await take('c', 102);
+  expect(ticks).toEqual(['a 100', 'b 101', 'c 102']);
+});
+
+test('without tasks there is no tick', async () => {
   const background = await runBackground(other.store, {});
-  const { rows } = await other.store.ownerStatements('select name from pgboss.queue');
-  expect(rows).toEqual([]);
+  const { rows } = await other.store.ownerStatements('select minute from clock_turn');
+  expect(rows.map(({ minute }) => Number(minute))).toEqual([0]);
   await background.stop(0);
 });

@@ -4,10 +4,8 @@ import type { Logger } from 'pino';
 import type { Tenant } from '../auth/caller.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import type { Session } from '../store/store.ts';
+import { type ClockTurn, holdTurn } from './clock-turn.ts';
 import type { BackgroundService } from './job.ts';
-import type { Queue } from './queue.ts';
-import { holdClaim } from './run-job.ts';
-import type { Claim } from './worker.ts';
 import { writeAsSystem } from './write-as-system.ts';
 
 /**
@@ -43,21 +41,6 @@ export function defineClockTask(task: ClockTask): ClockTask {
   return task;
 }
 
-/** One job per minute, which runs the tasks of all tenants in whichever process takes it. */
-export const clockQueue: Queue = {
-  name: 'clock',
-  single: true,
-  settings: {
-    concurrency: 1,
-    concurrencyPerTenant: 1,
-    retries: 1,
-    retryDelaySeconds: 1,
-    longestRetryDelaySeconds: 1,
-    timeoutSeconds: 120,
-    leaseSeconds: 20,
-  },
-};
-
 /** How many runs of tasks start at the same time. */
 const lanes = 4;
 /** After this time, in milliseconds, a run no longer keeps others from starting. */
@@ -84,17 +67,17 @@ export class Clock {
   }
 
   /** Runs every task for every open tenant. A run that fails or is slow does not affect others. */
-  async tick(claim: Claim): Promise<void> {
+  async tick(turn: ClockTurn): Promise<void> {
     const now = this.#now();
     const tenants = await this.#service.directory.tenantNames();
     const ended = new AbortController();
-    const signal = AbortSignal.any([claim.signal, ended.signal]);
+    const signal = AbortSignal.any([turn.signal, ended.signal]);
     const runs: Promise<void>[] = [];
     const queue = this.#tasks.flatMap((task) => tenants.map((tenant) => ({ task, tenant }))).values();
     const lane = async (): Promise<void> => {
       for (const { task, tenant } of queue) {
         if (signal.aborted) return;
-        const run = this.#runOnce(task, tenant, now, claim, signal);
+        const run = this.#runOnce(task, tenant, now, turn, signal);
         runs.push(run);
         await within(slowAfter, run);
       }
@@ -109,19 +92,19 @@ export class Clock {
     task: ClockTask,
     name: string,
     now: Temporal.Instant,
-    claim: Claim,
+    turn: ClockTurn,
     signal: AbortSignal,
   ): Promise<void> {
     const { store, metrics, directory } = this.#service;
     const key = `${task.name}/${name}`;
     if (this.#running.has(key)) return;
     this.#running.add(key);
-    const log = this.#service.log.child({ task: task.name, tenant: name, jobId: claim.id });
+    const log = this.#service.log.child({ task: task.name, tenant: name, turnId: turn.id });
     try {
       const tenant = await directory.tenant(name);
       // The tenant has just been closed.
       if (tenant === undefined) return;
-      const origin = { operation: `clock ${task.name}`, requestId: claim.id };
+      const origin = { operation: `clock ${task.name}`, requestId: turn.id };
       const tick: Tick = {
         tenant,
         now,
@@ -131,7 +114,7 @@ export class Clock {
         service: this.#service,
         read: (work) => store.read(tenant.id, work),
         write: (work) =>
-          writeAsSystem(this.#service, tenant, origin, work, (transaction) => holdClaim(transaction, claim)),
+          writeAsSystem(this.#service, tenant, origin, work, (transaction) => holdTurn(transaction, turn)),
       };
       if (task.every === 'minute') await task.run(tick);
       else await this.#runDaily(task, tick, key);

@@ -4,9 +4,9 @@ import { counted, jobStates, runBackground, type TestBackground, wait } from '..
 import { testStore } from '../../test/database.ts';
 import { count, insertOrg } from '../../test/rows.ts';
 import { listJobs, retryJob } from '../operator/jobs.ts';
-import type { Store } from '../store/store.ts';
+import { newId } from '../store/new-id.ts';
+import type { Transaction } from '../store/store.ts';
 import { defineJob, enqueue, type Job, JobLost } from './job.ts';
-import { ensureQueues } from './queue.ts';
 
 const { store, tenantId, otherTenantId } = await testStore();
 const own = await testStore();
@@ -82,6 +82,8 @@ const hasty = defineJob({
     );
   },
 });
+/** Not run by any worker. */
+const waiting = defineJob({ name: 'waiting', data: { key: 'string' }, run: async () => {} });
 const jobs: readonly Job[] = [plain, shared, failing, gated, hasty];
 
 let background: TestBackground;
@@ -127,27 +129,31 @@ describe('enqueue', () => {
     expect(Temporal.Instant.compare(Temporal.Now.instant(), at)).toBeGreaterThan(0);
   });
 
-  test('fails for a job whose queue does not exist, and in a transaction of the system, which has no tenant', async () => {
-    const unknown = defineJob({ name: 'unknown', data: {}, run: async () => {} });
-    await expect(add(tenantId, unknown, {})).rejects.toThrow('the queue of the job unknown does not exist');
+  test('fails in a transaction of the system, which has no tenant', async () => {
     const write = store.system((transaction) => enqueue(transaction, plain, { key: 'system' }));
     await expect(write).rejects.toThrow();
   });
 });
 
-test('the role of requests can only access the queue through its functions', async () => {
-  const statements = [
-    sql`select * from pgboss.job`,
-    sql`insert into pgboss.job (name) values ('plain')`,
-    sql`update pgboss.job set state = 'completed'`,
-    sql`delete from pgboss.job`,
-    sql`select * from pgboss.queue`,
-    sql`select pgboss.delete_queue('plain')`,
-  ];
-  for (const statement of statements) {
-    const write = store.write(tenantId, (transaction) => transaction.all(statement));
-    await expect(write).rejects.toMatchObject({ sqlState: '42501' });
-  }
+test('jobs of another tenant can neither be read nor changed nor added', async () => {
+  await add(otherTenantId, waiting, { key: 'foreign' });
+  const within = <T>(work: (transaction: Transaction) => Promise<T>) => store.write(tenantId, work);
+  expect(
+    await within((transaction) => transaction.all(sql`select from background_job where name = 'waiting'`)),
+  ).toEqual([]);
+  expect(
+    await within((transaction) =>
+      transaction.all(sql`update background_job set data = '{}' where name = 'waiting' returning id`),
+    ),
+  ).toEqual([]);
+  const insertion = within((transaction) =>
+    transaction.all(
+      sql`insert into background_job (tenant_id, id, name, data) values (${otherTenantId}, ${newId()}, 'waiting', '{}')`,
+    ),
+  );
+  await expect(insertion).rejects.toMatchObject({ sqlState: '42501' });
+  const deletion = within((transaction) => transaction.all(sql`delete from background_job`));
+  await expect(deletion).rejects.toMatchObject({ sqlState: '42501' });
 });
 
 test('a job has the rights of requests, and cannot access other tenants', async () => {
@@ -241,14 +247,15 @@ test('jobs of one tenant do not block those of another', async () => {
   await expect.poll(() => counted(store, otherTenantId, 'gated b')).toEqual({ '1 begun': 1 });
   expect(await counted(store, tenantId, 'gated a')).toEqual({ '1 begun': 1, '2 begun': 1 });
   for (const key of ['a1', 'a2', 'a3', 'a4', 'a5', 'b1']) gate(`${key} 1`).resolve();
-  await expect.poll(() => jobStates(store, 'gated')).toEqual({ completed: 6 });
+  await expect.poll(() => jobStates(store, 'gated')).toEqual({ COMPLETED: 6 });
 });
 
 test('a run that has lost its job can no longer write, and its successor completes it once', async () => {
   await add(tenantId, gated, { key: 'lost' });
   await expect.poll(() => counted(store, tenantId, 'gated lost ')).toEqual({ begun: 1 });
   // Simulates another process that takes over after the lease has expired.
-  await store.ownerStatements(`update pgboss.job set state = 'retry' where name = 'gated' and state = 'active'`);
+  await store.ownerStatements(`
+    update background_job set status = 'WAITING', run_id = null, leased_until = null where name = 'gated' and status = 'RUNNING'`);
   await expect.poll(() => counted(store, tenantId, 'gated lost ')).toEqual({ begun: 2 });
   gate('lost 1').resolve();
   await expect.poll(() => errors.get('lost 1')).toBeInstanceOf(JobLost);
@@ -259,7 +266,7 @@ test('a run that has lost its job can no longer write, and its successor complet
 
 test('a run that exceeds its timeout fails, frees its place and can no longer write', async () => {
   for (const key of ['slow 1', 'slow 2', 'slow 3', 'slow 4', 'slow 5']) await add(tenantId, hasty, { key });
-  await expect.poll(() => jobStates(store, 'hasty')).toEqual({ failed: 5 });
+  await expect.poll(() => jobStates(store, 'hasty')).toEqual({ DEAD: 5 });
   for (const key of ['slow 1', 'slow 2', 'slow 3', 'slow 4', 'slow 5']) {
     gate(key).resolve();
     await expect.poll(() => errors.get(key)).toBeInstanceOf(JobLost);
@@ -276,7 +283,7 @@ test('a stop lets a job finish within the grace period, and starts no other', as
   await stopped;
   expect(await counted(own.store, own.tenantId, 'gated ends ')).toEqual({ begun: 1, written: 1, finished: 1 });
   await own.store.write(own.tenantId, (transaction) => enqueue(transaction, plain, { key: 'after the stop' }));
-  expect(await jobStates(own.store, 'plain')).toEqual({ created: 1 });
+  expect(await jobStates(own.store, 'plain')).toEqual({ WAITING: 1 });
 });
 
 test('a stop returns an unfinished job: another process runs it at once, and no retry is used up', async () => {
@@ -285,10 +292,9 @@ test('a stop returns an unfinished job: another process runs it at once, and no 
   await expect.poll(() => counted(own.store, own.tenantId, 'gated stays ')).toEqual({ begun: 1 });
   await stopping.stop(0);
   const { rows } = await own.store.ownerStatements(
-    `select retry_limit - retry_count as left from pgboss.job where name = 'gated' and state = 'retry'`,
+    `select failures from background_job where name = 'gated' and status = 'WAITING'`,
   );
-  // The next run increments the count.
-  expect(rows).toEqual([{ left: gated.settings.retries + 1 }]);
+  expect(rows).toEqual([{ failures: 0 }]);
   gate('stays 1').resolve();
   await expect.poll(() => errors.get('stays 1')).toBeInstanceOf(JobLost);
   await runBackground(own.store, { jobs });
@@ -298,27 +304,7 @@ test('a stop returns an unfinished job: another process runs it at once, and no 
     .toEqual({ begun: 2, written: 1, finished: 1 });
 });
 
-test('ensureQueues › takes one statement if nothing has changed, and applies changed settings', async () => {
-  let statements = 0;
-  const counting: Store = {
-    ...store,
-    ownerStatements: (text, values) => {
-      statements += 1;
-      return store.ownerStatements(text, values);
-    },
-  };
-  const { log } = background.service;
-  await ensureQueues(counting, jobs, log);
-  expect(statements).toBe(1);
-  const patient = { ...plain, settings: { ...plain.settings, retries: 9 } };
-  await ensureQueues(counting, [patient, shared], log);
-  statements = 0;
-  await ensureQueues(counting, [patient, shared], log);
-  expect(statements).toBe(1);
-  await ensureQueues(store, jobs, log);
-});
-
-test.each(['No Name', 'x', 'clock', 'dead-letter'])('defineJob › rejects the name %j', (name) => {
+test.each(['No Name', 'x'])('defineJob › rejects the name %j', (name) => {
   expect(() => defineJob({ name, data: {}, run: async () => {} })).toThrow(`"${name}" is not a valid job name.`);
 });
 

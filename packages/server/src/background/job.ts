@@ -88,8 +88,6 @@ export class JobLost extends Error {
 }
 
 const jobName = /^[a-z][a-z0-9-]{1,62}$/;
-/** Queues with a special purpose. */
-const reservedNames: readonly string[] = ['clock', 'dead-letter'];
 
 /**
  * Declares a job. It runs if it is listed in `resources/jobs.ts`.
@@ -101,7 +99,7 @@ export function defineJob<const Shape extends DataShape>(
   definition: Pick<Job<Shape>, 'name' | 'data' | 'run'> & Partial<JobSettings>,
 ): Job<Shape> {
   const { name, data, run, ...settings } = definition;
-  if (!jobName.test(name) || reservedNames.includes(name)) throw new Error(`"${name}" is not a valid job name.`);
+  if (!jobName.test(name)) throw new Error(`"${name}" is not a valid job name.`);
   const { concurrency = defaults.concurrency } = settings;
   const concurrencyPerTenant = Math.max(1, concurrency - 1);
   return { name, data, run, settings: { ...defaults, concurrencyPerTenant, ...settings } };
@@ -120,8 +118,14 @@ export async function enqueue<Shape extends DataShape>(
   at?: Temporal.Instant,
 ): Promise<string> {
   const id = newId();
+  // The notification is sent when the transaction commits: with an empty name if the job is not due yet.
   await transaction.all(sql`
-    select enqueue_job(${id}, ${job.name}, ${JSON.stringify(data)}::jsonb, ${at?.toString() ?? null}::timestamptz)`);
+    with added as (
+      insert into background_job (tenant_id, id, name, data, due_at)
+      values (current_setting('app.tenant_id')::integer, ${id}, ${job.name}, ${JSON.stringify(data)}::jsonb,
+        coalesce(${at?.toString() ?? null}::timestamptz, now()))
+      returning due_at)
+    select pg_notify('background_job', case when due_at > now() then '' else ${job.name} end) from added`);
   return id;
 }
 

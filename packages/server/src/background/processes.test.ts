@@ -45,7 +45,7 @@ test('a job whose process is killed is taken over and finished once', async () =
   await inspect(environment, async (store, tenantId) => {
     expect(await counted(store, tenantId, 'begun ')).toEqual({ 1: 2 });
     expect(await counted(store, tenantId, 'finished ')).toEqual({ 1: 1 });
-    expect(await jobStates(store, 'work')).toEqual({ completed: 1 });
+    expect(await jobStates(store, 'work')).toEqual({ COMPLETED: 1 });
   });
 });
 
@@ -59,7 +59,7 @@ test('a stopping server returns an unfinished job, and a later one completes it'
   expect(out).toContain('"outcome":"returned"');
   expect(out.trim().split('\n').at(-1)).toContain('"Stopped."');
   await inspect(environment, async (store) => {
-    expect(await jobStates(store, 'work')).toEqual({ retry: 1 });
+    expect(await jobStates(store, 'work')).toEqual({ WAITING: 1 });
   });
   const successor = await startBackgroundServer(environment);
   await successor.wrote('begun 1 2');

@@ -7,8 +7,7 @@ import { writeAsSystem } from './write-as-system.ts';
 
 /** Runs a job for its tenant. @throws Error with a message for the operator */
 export async function runJob(service: BackgroundService, job: Job, claim: Claim): Promise<void> {
-  const { id, signal } = claim;
-  const { tenantName, data } = readEnvelope(claim.data);
+  const { id, tenantName, data, attempt, signal } = claim;
   const tenant = await service.directory.tenant(tenantName);
   if (tenant === undefined) throw new Error(`The tenant ${tenantName} does not exist or is closed.`);
   if (!isDataOf(job.data, data)) throw new Error(`The data of the job does not have the fields of ${job.name}.`);
@@ -20,35 +19,33 @@ export async function runJob(service: BackgroundService, job: Job, claim: Claim)
     id,
     tenant,
     data,
-    attempt: claim.attempt + 1,
+    attempt,
     signal,
     log: service.log.child({ job: job.name, jobId: id, tenant: tenant.name }),
     service,
     read: (work) => service.store.read(tenant.id, work),
-    write: (work) => write(work, (transaction) => holdClaim(transaction, claim)),
+    write: (work) => write(work, (transaction) => holdJob(transaction, claim)),
     finish: async (work) => {
-      const result = await write(work, (transaction) => finishClaim(transaction, claim));
+      const result = await write(work, (transaction) => completeJob(transaction, claim));
       claim.completed = true;
       return result;
     },
   });
 }
 
-/** Parses the data that `enqueue_job` stores. */
-function readEnvelope(stored: unknown): { tenantName: string; data: unknown } {
-  if (typeof stored !== 'object' || stored === null || !('tenant' in stored) || !('data' in stored)) {
-    throw new Error('The job has no tenant.');
-  }
-  return { tenantName: String(stored.tenant), data: stored.data };
-}
-
 /** Verifies that the run holds the job until the transaction ends. @throws JobLost */
-export async function holdClaim(transaction: Transaction, { name, id, attempt }: Claim): Promise<void> {
-  const row = await transaction.first(sql<{ held: boolean }>`select hold_job(${name}, ${id}, ${attempt}) as held`);
-  if (row?.held !== true) throw new JobLost();
+async function holdJob(transaction: Transaction, { id, runId }: Claim): Promise<void> {
+  const held = await transaction.first(sql`select from background_job where ${isHeld(id, runId)} for share`);
+  if (held === undefined) throw new JobLost();
 }
 
-async function finishClaim(transaction: Transaction, { name, id, attempt }: Claim): Promise<void> {
-  const row = await transaction.first(sql<{ held: boolean }>`select finish_job(${name}, ${id}, ${attempt}) as held`);
-  if (row?.held !== true) throw new JobLost();
+/** Completes the job with the transaction, so that what it writes happens once. @throws JobLost */
+async function completeJob(transaction: Transaction, { id, runId }: Claim): Promise<void> {
+  const completed = await transaction.first(sql`
+    update background_job set status = 'COMPLETED', ended_at = now(), run_id = null, leased_until = null, failure = null
+    where ${isHeld(id, runId)} returning id`);
+  if (completed === undefined) throw new JobLost();
 }
+
+const isHeld = (id: string, runId: string) =>
+  sql`tenant_id = current_setting('app.tenant_id')::integer and id = ${id} and status = 'RUNNING' and run_id = ${runId}`;

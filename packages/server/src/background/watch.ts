@@ -1,53 +1,24 @@
-import type { PgBoss } from 'pg-boss';
 import type { Logger } from 'pino';
-import type { Store } from '../store/store.ts';
+import type { JobTable } from './job-table.ts';
 import type { Worker } from './worker.ts';
 
-/** The channel that `enqueue_job` notifies. */
-const channel = 'background_job';
 /**
  * Maximum pause between two checks, in milliseconds. A job whose notification was missed starts late by up to this much.
  */
 const longestPause = 5_000;
 const shortestPause = 100;
-/** Pause before checking for due jobs of dead processes, in milliseconds. */
-const untilRetry = 1_000;
-/** Interval at which old finished jobs are deleted, in milliseconds. */
+/** Interval at which old jobs are deleted, in milliseconds. */
 const upkeepEvery = 3_600_000;
-
-interface State {
-  readonly name: string;
-  /** Milliseconds until the next job is due; negative if one is waiting, null if there is none. */
-  readonly dueIn: number | null;
-  /** Whether the lease or the timeout of a run has expired. */
-  readonly lapsed: boolean;
-  readonly now: number;
-}
-
-/** Uses an index for each queue, so that its cost does not depend on the number of jobs. */
-const look = `
-  select q.name, lapsed.found as lapsed, date_part('epoch', now()) * 1000 as now,
-    date_part('epoch', least(created.start_after, retry.start_after) - now()) * 1000 as "dueIn"
-  from pgboss.queue q
-  left join lateral (select start_after from pgboss.job_common where name = q.name and state = 'created' and not blocked
-    order by start_after limit 1) created on true
-  left join lateral (select start_after from pgboss.job_common where name = q.name and state = 'retry' and not blocked
-    order by start_after limit 1) retry on true
-  cross join lateral (select exists (select from pgboss.job_common where name = q.name and state = 'active'
-    and (heartbeat_on + heartbeat_seconds * interval '1 second' < now()
-      or started_on + expire_seconds * interval '1 second' < now())) as found) lapsed
-  where q.name = any ($1::text[])`;
 
 /**
  * Wakes workers when their jobs are due. The transaction that adds a job sends a notification; for jobs with a later
- * start, and for missed notifications, the database is checked every few seconds.
+ * start, and for missed notifications, the database is checked every few seconds, with one statement.
  */
 export class Watch {
-  readonly #store: Store;
-  readonly #boss: PgBoss;
+  readonly #table: JobTable;
   readonly #log: Logger;
   readonly #workers: ReadonlyMap<string, Worker>;
-  readonly #everyMinute: (() => Promise<void>) | undefined;
+  readonly #everyMinute: ((minute: number) => void) | undefined;
   #minute: number | undefined;
   #upkeepAt = performance.now() + 60_000;
   #timer: NodeJS.Timeout | undefined;
@@ -59,21 +30,19 @@ export class Watch {
 
   /** @param everyMinute called at the start of a minute on the clock of the database, which all processes share. */
   constructor(
-    store: Store,
-    boss: PgBoss,
+    table: JobTable,
     log: Logger,
     workers: readonly Worker[],
-    everyMinute: (() => Promise<void>) | undefined,
+    everyMinute: ((minute: number) => void) | undefined,
   ) {
-    this.#store = store;
-    this.#boss = boss;
+    this.#table = table;
     this.#log = log;
-    this.#workers = new Map(workers.map((worker) => [worker.queue.name, worker]));
+    this.#workers = new Map(workers.map((worker) => [worker.job.name, worker]));
     this.#everyMinute = everyMinute;
   }
 
   async start(): Promise<void> {
-    this.#listener = await this.#store.listen(channel, (name) => {
+    this.#listener = await this.#table.listen((name) => {
       if (name === '') this.lookSoon();
       else this.#workers.get(name)?.wake();
     });
@@ -108,44 +77,31 @@ export class Watch {
   async #look(): Promise<number> {
     this.#hurried = false;
     try {
-      const { rows } = await this.#store.ownerStatements(look, [[...this.#workers.keys()]]);
-      return await this.#act(rows.map(toState));
+      return await this.#act(await this.#table.due([...this.#workers.keys()]));
     } catch (error) {
       this.#log.warn({ err: error }, 'The job queue is unavailable. It is read again in seconds.');
       return longestPause;
     }
   }
 
-  async #act(states: readonly State[]): Promise<number> {
-    for (const { name, dueIn } of states) {
-      if (dueIn !== null && dueIn <= 0) this.#workers.get(name)?.wake();
-    }
-    const now = states[0]?.now ?? Date.now();
+  async #act({ jobs, now }: Awaited<ReturnType<JobTable['due']>>): Promise<number> {
     const minute = Math.floor(now / 60_000);
-    if (minute !== this.#minute) {
-      await this.#everyMinute?.();
-      this.#minute = minute;
-    }
-    if (states.some(({ lapsed }) => lapsed)) {
-      this.#log.warn('Jobs of a process that died, or jobs that take too long, run again.');
-      await this.#boss.supervise();
-      return untilRetry;
+    if (minute !== this.#minute) this.#everyMinute?.(minute);
+    this.#minute = minute;
+    for (const { name, dueIn, lapsed } of jobs) {
+      const worker = this.#workers.get(name);
+      if (worker !== undefined && lapsed) {
+        this.#log.warn({ job: name }, 'Jobs of a process that died, or that was interrupted for too long, run again.');
+        await this.#table.failLapsed(worker.job);
+      }
+      if (lapsed || (dueIn !== null && dueIn <= 0)) worker?.wake();
     }
     if (performance.now() >= this.#upkeepAt) {
-      await this.#boss.supervise();
+      await this.#table.removeOld();
       this.#upkeepAt = performance.now() + upkeepEvery;
     }
-    const dueIn = states.flatMap((state) => (state.dueIn !== null && state.dueIn > 0 ? [state.dueIn] : []));
+    const dueIn = jobs.flatMap((job) => (job.dueIn !== null && job.dueIn > 0 ? [job.dueIn] : []));
     const untilMinute = this.#everyMinute === undefined ? longestPause : (minute + 1) * 60_000 - now;
     return Math.max(shortestPause, Math.min(longestPause, untilMinute, ...dueIn));
   }
-}
-
-function toState({ name, dueIn, lapsed, now }: Record<string, unknown>): State {
-  return {
-    name: String(name),
-    dueIn: dueIn === null ? null : Number(dueIn),
-    lapsed: lapsed === true,
-    now: Number(now),
-  };
 }

@@ -1,14 +1,10 @@
-import type { JobWithMetadata, PgBoss } from 'pg-boss';
+import type { Job } from './job.ts';
 import { JobLost } from './job.ts';
-import type { Queue } from './queue.ts';
+import type { JobTable, TakenJob } from './job-table.ts';
 
 /** A job that this process holds for one run. */
-export interface Claim {
+export interface Claim extends TakenJob {
   readonly name: string;
-  readonly id: string;
-  /** The number of earlier runs, which identifies this run among all runs of the job. */
-  readonly attempt: number;
-  readonly data: unknown;
   readonly signal: AbortSignal;
   /** Whether the run has completed the job in its own transaction. */
   completed: boolean;
@@ -35,7 +31,6 @@ export interface RunObserver {
 }
 
 interface Run {
-  readonly job: JobWithMetadata<unknown>;
   readonly claim: Claim;
   readonly abort: AbortController;
   ended: Promise<void>;
@@ -49,92 +44,80 @@ class Returned extends Error {
   }
 }
 
-/** Runs the jobs of one queue, a limited number at a time. */
+/** Runs the jobs with one name, a limited number at a time. */
 export class Worker {
-  readonly queue: Queue;
-  readonly #boss: PgBoss;
+  readonly job: Job;
+  readonly #table: JobTable;
   readonly #run: (claim: Claim) => Promise<void>;
   readonly #observer: RunObserver;
+  /** By their ID. */
   readonly #runs = new Map<string, Run>();
-  #fetching: Promise<void> | undefined;
-  /** Whether jobs may have become due since the last fetch started. */
+  #taking: Promise<void> | undefined;
+  /** Whether jobs may have become due since the last attempt to take one started. */
   #woken = false;
   #stopping = false;
 
-  constructor(boss: PgBoss, queue: Queue, run: (claim: Claim) => Promise<void>, observer: RunObserver) {
-    this.#boss = boss;
-    this.queue = queue;
+  constructor(table: JobTable, job: Job, run: (claim: Claim) => Promise<void>, observer: RunObserver) {
+    this.#table = table;
+    this.job = job;
     this.#run = run;
     this.#observer = observer;
   }
 
-  /** Fetches due jobs while there is room. Can be called at any time. */
+  /** Takes due jobs while there is room. Can be called at any time. */
   wake(): void {
     this.#woken = true;
-    if (this.#fetching !== undefined || this.#stopping) return;
-    this.#fetching = this.#fetch().finally(() => {
-      this.#fetching = undefined;
-      // It may have been woken between its last fetch and this line.
+    if (this.#taking !== undefined || this.#stopping) return;
+    this.#taking = this.#takeDue().finally(() => {
+      this.#taking = undefined;
+      // It may have been woken between its last attempt and this line.
       if (this.#woken && this.#room > 0) this.wake();
     });
   }
 
   get #room(): number {
-    return this.queue.settings.concurrency - this.#runs.size;
+    return this.job.settings.concurrency - this.#runs.size;
   }
 
-  async #fetch(): Promise<void> {
+  async #takeDue(): Promise<void> {
     while (this.#woken && this.#room > 0 && !this.#stopping) {
       this.#woken = false;
-      const [job] = await this.#take();
-      if (job === undefined) continue;
+      const taken = await this.#take();
+      if (taken === undefined) continue;
       this.#woken = true;
-      if (this.#stopping) await this.#returnJobs([job]);
-      else this.#start(job);
+      if (this.#stopping) await this.#release([taken.runId]);
+      else this.#start(taken);
     }
   }
 
-  /** Fetches one job of a tenant that has room. */
-  async #take(): Promise<JobWithMetadata<unknown>[]> {
-    const { name, settings } = this.queue;
-    const perTenant = Map.groupBy(this.#runs.values(), ({ job }) => job.groupId);
-    const full = [...perTenant].flatMap(([tenant, runs]) =>
-      typeof tenant === 'string' && runs.length >= settings.concurrencyPerTenant ? [tenant] : [],
-    );
+  /** Takes one job of a tenant that has room. */
+  async #take(): Promise<TakenJob | undefined> {
+    const { concurrencyPerTenant } = this.job.settings;
+    const perTenant = Map.groupBy(this.#runs.values(), ({ claim }) => claim.tenantName);
+    const full = [...perTenant].flatMap(([tenant, runs]) => (runs.length >= concurrencyPerTenant ? [tenant] : []));
     try {
-      return await this.#boss.fetch<unknown>(name, { includeMetadata: true, ignoreGroups: full });
+      return await this.#table.take(this.job, full);
     } catch (error) {
-      this.#observer.failed(name, error);
-      return [];
+      this.#observer.failed(this.job.name, error);
+      return undefined;
     }
   }
 
-  #start(job: JobWithMetadata<unknown>): void {
+  #start(taken: TakenJob): void {
     const abort = new AbortController();
-    const claim = {
-      name: job.name,
-      id: job.id,
-      attempt: job.retryCount,
-      data: job.data,
-      signal: abort.signal,
-      completed: false,
-    };
-    const run: Run = { job, claim, abort, ended: Promise.resolve() };
-    // This process sent no heartbeat for too long, and has now fetched the job that it had lost.
-    this.#runs.get(job.id)?.abort.abort(new JobLost());
-    this.#runs.set(job.id, run);
+    const claim: Claim = { ...taken, name: this.job.name, signal: abort.signal, completed: false };
+    const run: Run = { claim, abort, ended: Promise.resolve() };
+    this.#runs.set(claim.runId, run);
     run.ended = this.#perform(run).finally(() => {
-      if (this.#runs.get(job.id) === run) this.#runs.delete(job.id);
+      this.#runs.delete(claim.runId);
       this.wake();
     });
   }
 
-  async #perform({ job, claim, abort }: Run): Promise<void> {
-    const { timeoutSeconds } = this.queue.settings;
+  async #perform({ claim, abort }: Run): Promise<void> {
+    const { timeoutSeconds } = this.job.settings;
     const begun = performance.now();
-    // The library declares a Date; connections of the store return text.
-    const dueAt = new Date(job.startAfter).getTime();
-    this.#observer.started(claim, Math.max(0, (Date.now() - dueAt) / 1000));
+    this.#observer.started(claim, claim.lagSeconds);
     const timeout = setTimeout(
       () => abort.abort(new Error(`The job did not end within ${timeoutSeconds} seconds.`)),
       timeoutSeconds * 1000,
@@ -144,34 +127,32 @@ export class Worker {
     try {
       // A run that ignores its signal must not keep its place. It can no longer write.
       await Promise.race([this.#run(claim), rejection(claim.signal)]);
-      outcome = await this.#complete(job, claim);
+      outcome = await this.#complete(claim);
     } catch (error) {
       failure = error;
-      outcome = await this.#fail(job, error);
+      outcome = await this.#fail(claim, error);
     }
     clearTimeout(timeout);
     this.#observer.ended(claim, outcome, (performance.now() - begun) / 1000, failure);
   }
 
-  async #complete(job: JobWithMetadata<unknown>, claim: Claim): Promise<Outcome> {
+  async #complete(claim: Claim): Promise<Outcome> {
     if (claim.completed) return 'completed';
     try {
-      const settled = settledBy(await this.#boss.complete(job.name, job));
-      return settled.has(job.id) ? 'completed' : 'lost';
+      return (await this.#table.complete(this.job, claim.runId)) ? 'completed' : 'lost';
     } catch {
       return 'unsettled';
     }
   }
 
-  async #fail(job: JobWithMetadata<unknown>, error: unknown): Promise<Outcome> {
+  async #fail(claim: Claim, error: unknown): Promise<Outcome> {
     if (error instanceof JobLost) return 'lost';
     if (error instanceof Returned) return 'returned';
     try {
       // Shown to the operator. Other properties of the error may contain data.
       const message = error instanceof Error ? error.message : String(error);
-      const settled = settledBy(await this.#boss.fail(job.name, job, { message }));
-      if (!settled.has(job.id)) return 'lost';
-      return job.retryCount < job.retryLimit ? 'retried' : 'dead';
+      if (!(await this.#table.fail(this.job, claim, message))) return 'lost';
+      return claim.failures < this.job.settings.retries ? 'retried' : 'dead';
     } catch {
       return 'unsettled';
     }
@@ -181,52 +162,36 @@ export class Worker {
   async renewLeases(): Promise<void> {
     const runs = [...this.#runs.values()].filter(({ claim }) => !claim.completed);
     if (runs.length === 0) return;
-    const jobs = runs.map(({ job }) => job);
-    const held = settledBy(await this.#boss.touch(this.queue.name, jobs));
+    const held = await this.#table.renew(
+      this.job,
+      runs.map(({ claim }) => claim.runId),
+    );
     for (const { claim, abort } of runs) {
-      if (!held.has(claim.id) && !claim.completed) abort.abort(new JobLost());
+      if (!held.has(claim.runId) && !claim.completed) abort.abort(new JobLost());
     }
   }
 
-  /** Stops fetching jobs, waits for runs until `deadline`, and returns unfinished jobs to the queue. */
+  /** Stops taking jobs, waits for runs until `deadline`, and returns unfinished jobs to the queue. */
   async stop(deadline: Promise<unknown>): Promise<void> {
     this.#stopping = true;
-    await this.#fetching;
+    await this.#taking;
     await Promise.race([Promise.all([...this.#runs.values()].map(({ ended }) => ended)), deadline]);
     const left = [...this.#runs.values()];
     // Returned before the run ends, so that its end does not count as a failure.
-    await this.#returnJobs(left.map(({ job }) => job));
+    await this.#release(left.map(({ claim }) => claim.runId));
     for (const { abort } of left) abort.abort(new Returned());
     await Promise.all(left.map(({ ended }) => ended));
   }
 
-  /** Returns jobs to the queue at once, without using up a retry. */
-  async #returnJobs(jobs: readonly JobWithMetadata<unknown>[]): Promise<void> {
-    if (jobs.length === 0) return;
-    const { name } = this.queue;
-    const attempts = jobs.map(({ id, retryCount }) => `${id}:${retryCount}`);
+  async #release(runIds: readonly string[]): Promise<void> {
+    if (runIds.length === 0) return;
     try {
-      // The attempt number detects late writes of this run, so it increases, and the retry limit with it.
-      await this.#boss.getDb().executeSql(
-        `with returned as (
-           update pgboss.job set state = 'retry', retry_limit = retry_limit + 1, start_after = now()
-           where name = $1 and state = 'active' and (id::text || ':' || retry_count) = any ($2::text[])
-           returning 1)
-         select pg_notify('background_job', $1) where exists (select from returned)`,
-        [name, attempts],
-      );
+      await this.#table.release(this.job, runIds);
     } catch (error) {
       // Their leases expire, which uses up a retry.
-      this.#observer.failed(name, error);
+      this.#observer.failed(this.job.name, error);
     }
   }
-}
-
-/** The IDs of the jobs that a call has changed. The library returns them but does not declare them. */
-function settledBy(response: object): ReadonlySet<unknown> {
-  const ids: unknown = Reflect.get(response, 'settled');
-  if (!Array.isArray(ids)) throw new Error('The queue library did not return the jobs that it changed.');
-  return new Set(ids);
 }
 
 function rejection(signal: AbortSignal): Promise<never> {

@@ -1,5 +1,3 @@
-import { pino } from 'pino';
-import { deadLetters, openBoss } from '../background/queue.ts';
 import type { Operator } from './tenants.ts';
 
 /** Jobs that wait or run, by name, and dead jobs. */
@@ -25,18 +23,14 @@ type JobOperator = { readonly service: Pick<Operator['service'], 'store'> };
 
 export async function listJobs({ service: { store } }: JobOperator): Promise<JobOverview> {
   const queues = await store.ownerStatements(
-    `select queue.name as job, count(*) filter (where state in ('created', 'retry'))::integer as waiting,
-       count(*) filter (where state = 'active')::integer as running
-     from pgboss.queue left join pgboss.job on job.name = queue.name and state in ('created', 'retry', 'active')
-     where queue.name <> $1 group by queue.name order by queue.name`,
-    [deadLetters],
+    `select name as job, count(*) filter (where status = 'WAITING')::integer as waiting,
+       count(*) filter (where status = 'RUNNING')::integer as running
+     from background_job where status in ('WAITING', 'RUNNING') group by name order by name`,
   );
   const dead = await store.ownerStatements(
-    `select id, source_name as job, data->>'tenant' as tenant, source_retry_count + 1 as attempts,
-       to_char(created_on at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "diedAt",
-       coalesce(source_output->>'message', source_output->'value'->>'message', '') as reason
-     from pgboss.job where name = $1 and state = 'created' order by created_on desc limit 100`,
-    [deadLetters],
+    `select job.id, job.name as job, tenant.name as tenant, failures as attempts,
+       to_char(ended_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as "diedAt", coalesce(failure, '') as reason
+     from background_job job join tenant on tenant.id = job.tenant_id where status = 'DEAD' order by ended_at desc limit 100`,
   );
   return {
     queues: queues.rows.map(({ job, waiting, running }) => ({
@@ -61,11 +55,12 @@ export async function listJobs({ service: { store } }: JobOperator): Promise<Job
  * @throws Error with a sentence if no dead job has this ID.
  */
 export async function retryJob({ service: { store } }: JobOperator, id: string): Promise<void> {
-  const known = await store.ownerStatements(
-    `select from pgboss.job where name = $1 and id::text = $2 and state = 'created'`,
-    [deadLetters, id],
+  const { rows } = await store.ownerStatements(
+    `with retried as (
+       update background_job set status = 'WAITING', due_at = now(), runs = 0, failures = 0, ended_at = null
+       where status = 'DEAD' and id::text = $1 returning name)
+     select pg_notify('background_job', name) from retried`,
+    [id],
   );
-  if (known.rows.length === 0) throw new Error(`No dead job has the id ${id}. "job list" shows them.`);
-  const boss = await openBoss(store, pino({ level: 'silent' }));
-  await boss.redrive(deadLetters, { ids: [id] });
+  if (rows.length === 0) throw new Error(`No dead job has the id ${id}. "job list" shows them.`);
 }

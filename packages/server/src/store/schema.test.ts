@@ -14,19 +14,17 @@ const rules = {
     where relkind = 'r' and relnamespace = 'public'::regnamespace
       and relname not in (select tenant_table from tenant_tables)
       and has_table_privilege('financial_automation_service', oid, 'select, insert, update, delete')`,
-  'the tenant is the first column of every index of its table': `
+  'the tenant is the first column of every index of its table, unless the owner works on the rows of all tenants': `
     select i.indexrelid::regclass::text from pg_index i
     join pg_class c on c.oid = i.indrelid and c.relnamespace = 'public'::regnamespace
       and c.relname in (select tenant_table from tenant_tables)
     join pg_attribute a on a.attrelid = i.indrelid and a.attnum = i.indkey[0]
-    where a.attname <> 'tenant_id'`,
+    where a.attname <> 'tenant_id'
+      and not exists (select from pg_policy where polrelid = c.oid and polname = c.relname || '_owner')`,
   'the tenant is the first column of every reference': `
     select conname from pg_constraint
     join pg_attribute a on a.attrelid = conrelid and a.attnum = conkey[1]
     where connamespace = 'public'::regnamespace and contype = 'f' and a.attname <> 'tenant_id'`,
-  'requests can only access the job queue through functions': `
-    select nspname from pg_namespace
-    where nspname = 'pgboss' and has_schema_privilege('financial_automation_service', oid, 'usage, create')`,
   'text sorts by code point': `
     select table_name || '.' || column_name from information_schema.columns
     where table_schema = 'public' and data_type = 'text' and collation_name is distinct from 'C'`,

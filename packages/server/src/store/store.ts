@@ -10,7 +10,6 @@ import type { Listener } from './listener.ts';
 import { migrate, readMigrations } from './migrate.ts';
 import { openPglite } from './pglite.ts';
 import { openPostgres } from './postgres.ts';
-import { ensureQueueSchema } from './queue-schema.ts';
 import { ensureServiceRole } from './role.ts';
 import { firstSavepoint, OpenSession, OpenTransaction, type Session, type Transaction } from './session.ts';
 import { StatementNames } from './statement-names.ts';
@@ -109,7 +108,6 @@ async function prepare(engine: Engine, log: StoreLog): Promise<void> {
   };
   await asOwner(ensureServiceRole);
   await migrate(engine.pool, await readMigrations());
-  await asOwner(ensureQueueSchema);
   await asOwner((client) => declareLeakproof(client, log));
 }
 

@@ -118,7 +118,7 @@ describe('the letter of an engagement', () => {
     await expect
       .poll(async () => {
         const { rows } = await service.store.ownerStatements(
-          `select state from pgboss.job where name = 'write-letter' and state <> 'completed'`,
+          `select status from background_job where name = 'write-letter' and status <> 'COMPLETED'`,
         );
         return rows;
       })

@@ -1,0 +1,193 @@
+import pRetry from 'p-retry';
+import { DatabaseUnavailable, TransactionConflict } from '../store/errors.ts';
+import { newId } from '../store/new-id.ts';
+import type { Store } from '../store/store.ts';
+import type { Job } from './job.ts';
+
+/** A job that this process holds for one run. */
+export interface TakenJob {
+  readonly tenantName: string;
+  readonly id: string;
+  readonly data: unknown;
+  /** Identifies this run among all runs of the job. */
+  readonly runId: string;
+  /** 1 for the first run. */
+  readonly attempt: number;
+  /** Number of earlier runs that failed. */
+  readonly failures: number;
+  /** Time between when the job was due and now. */
+  readonly lagSeconds: number;
+}
+
+/** When a worker has something to do. */
+export interface DueJobs {
+  readonly name: string;
+  /** Milliseconds until the next job is due; negative if one is waiting, null if there is none. */
+  readonly dueIn: number | null;
+  /** Whether the lease of a run has expired. */
+  readonly lapsed: boolean;
+}
+
+const channel = 'background_job';
+/** Retention of completed and of dead jobs, for diagnosis. */
+const retention = { COMPLETED: '1 day', DEAD: '365 days' };
+
+/**
+ * Statements of the queue, which apply to the jobs of all tenants. Adding and completing a job belong to the tenant's
+ * transactions: `enqueue` and `run-job.ts`.
+ */
+export class JobTable {
+  readonly #store: Store;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Calls the function with the name of a job that has been added, or an empty name if it is not due yet. */
+  listen(onAdded: (name: string) => void): Promise<{ close(): Promise<void> }> {
+    return this.#store.listen(channel, onAdded);
+  }
+
+  /** When jobs with these names are due. Uses an index for each, so the cost does not depend on the number of jobs. */
+  async due(names: readonly string[]): Promise<{ readonly jobs: readonly DueJobs[]; readonly now: number }> {
+    const { rows } = await this.#store.ownerStatements(
+      `select worker.name, date_part('epoch', next.due_at - now()) * 1000 as "dueIn",
+         exists (select from background_job where name = worker.name and status = 'RUNNING' and leased_until < now()) as lapsed,
+         date_part('epoch', now()) * 1000 as now
+       from unnest(array_append($1::text[], '')) as worker(name)
+       left join lateral (select due_at from background_job where name = worker.name and status = 'WAITING'
+         order by due_at, id limit 1) next on true`,
+      [names],
+    );
+    return {
+      jobs: rows.map(({ name, dueIn, lapsed }) => ({
+        name: String(name),
+        dueIn: dueIn === null ? null : Number(dueIn),
+        lapsed: lapsed === true,
+      })),
+      now: Number(rows[0]?.now),
+    };
+  }
+
+  /** Takes the job that is due longest, of a tenant that is not full. Never repeated, because it may have taken effect. */
+  async take({ name, settings }: Job, fullTenants: readonly string[]): Promise<TakenJob | undefined> {
+    const { rows } = await this.#store.ownerStatements(
+      `with next as materialized (
+         select job.tenant_id, job.id, tenant.name as tenant from background_job job join tenant on tenant.id = job.tenant_id
+         where job.name = $1 and job.status = 'WAITING' and job.due_at <= now() and tenant.name <> all ($2::text[])
+         order by job.due_at, job.id limit 1 for update of job skip locked)
+       update background_job job set status = 'RUNNING', runs = runs + 1, run_id = $3, leased_until = now() + $4 * interval '1 second'
+       from next where job.tenant_id = next.tenant_id and job.id = next.id
+       returning next.tenant, job.id, job.data, job.run_id, job.runs, job.failures, date_part('epoch', now() - job.due_at) as lag`,
+      [name, fullTenants, newId(), settings.leaseSeconds],
+    );
+    const [row] = rows;
+    if (row === undefined) return undefined;
+    return {
+      tenantName: String(row.tenant),
+      id: String(row.id),
+      data: row.data,
+      runId: String(row.run_id),
+      attempt: Number(row.runs),
+      failures: Number(row.failures),
+      lagSeconds: Math.max(0, Number(row.lag)),
+    };
+  }
+
+  /** Renews the leases of runs. @returns the IDs of the runs that still hold their job */
+  renew({ name, settings }: Job, runIds: readonly string[]): Promise<ReadonlySet<string>> {
+    return this.#change(
+      `update background_job job set leased_until = now() + $3 * interval '1 second'
+       where name = $1 and status = 'RUNNING' and run_id = any ($2::uuid[]) returning run_id as changed`,
+      [name, runIds, settings.leaseSeconds],
+    );
+  }
+
+  /** Ends a run that has not completed the job in a transaction of its own. @returns whether it still held the job */
+  async complete({ name }: Job, runId: string): Promise<boolean> {
+    const changed = await this.#change(
+      `with ended as (select tenant_id, id, run_id from background_job where name = $1 and status = 'RUNNING' and run_id = $2 for update)
+       update background_job job set status = 'COMPLETED', ended_at = now(), run_id = null, leased_until = null, failure = null
+       from ended where job.tenant_id = ended.tenant_id and job.id = ended.id returning ended.run_id as changed`,
+      [name, runId],
+    );
+    return changed.size > 0;
+  }
+
+  /**
+   * Records that a run failed: the job runs again after a pause, or is dead.
+   *
+   * @returns whether the run still held the job.
+   */
+  async fail(job: Job, { runId, failures }: TakenJob, reason: string): Promise<boolean> {
+    const isLast = failures >= job.settings.retries;
+    const changed = await this.#change(
+      `with failed as (select tenant_id, id, run_id from background_job where name = $1 and status = 'RUNNING' and run_id = $2 for update)
+       update background_job job set failures = failures + 1, failure = $3, run_id = null, leased_until = null,
+         status = case when $4 then 'DEAD' else 'WAITING' end, ended_at = case when $4 then now() end,
+         due_at = now() + $5 * interval '1 second'
+       from failed where job.tenant_id = failed.tenant_id and job.id = failed.id returning failed.run_id as changed`,
+      [job.name, runId, reason, isLast, retryDelay(job, failures)],
+    );
+    return changed.size > 0;
+  }
+
+  /** Returns jobs to the queue at once. Their runs do not count as failures. */
+  async release({ name }: Job, runIds: readonly string[]): Promise<void> {
+    await this.#change(
+      `with released as (
+         update background_job job set status = 'WAITING', due_at = now(), run_id = null, leased_until = null
+         where name = $1 and status = 'RUNNING' and run_id = any ($2::uuid[]) returning 1)
+       select pg_notify('${channel}', $1) where exists (select from released)`,
+      [name, runIds],
+    );
+  }
+
+  /** Fails runs whose process has not renewed their lease: the jobs run again at once, or are dead. */
+  async failLapsed({ name, settings }: Job): Promise<void> {
+    await this.#change(
+      `with lapsed as (select tenant_id, id from background_job where name = $1 and status = 'RUNNING' and leased_until < now()
+         for update skip locked)
+       update background_job job set failures = failures + 1, failure = 'The process that ran the job ended, or was interrupted for too long.',
+         run_id = null, leased_until = null, due_at = now(),
+         status = case when failures >= $2 then 'DEAD' else 'WAITING' end, ended_at = case when failures >= $2 then now() end
+       from lapsed where job.tenant_id = lapsed.tenant_id and job.id = lapsed.id`,
+      [name, settings.retries],
+    );
+  }
+
+  /** Lets all leases expire. For the embedded database: its earlier process has ended. */
+  async expireLeases(): Promise<void> {
+    await this.#store.ownerStatements(
+      `update background_job job set leased_until = '-infinity' where status = 'RUNNING'`,
+    );
+    await this.#store.ownerStatements('update clock_turn set run_id = null, leased_until = null');
+  }
+
+  /** Deletes jobs that ended long ago. */
+  async removeOld(): Promise<void> {
+    for (const [status, age] of Object.entries(retention)) {
+      await this.#store.ownerStatements(
+        'delete from background_job where status = $1 and ended_at < now() - $2::interval',
+        [status, age],
+      );
+    }
+  }
+
+  /** Runs a statement that can be repeated, for about as long as a lease while the database is unavailable. */
+  async #change(text: string, values: readonly unknown[]): Promise<ReadonlySet<string>> {
+    const { rows } = await pRetry(() => this.#store.ownerStatements(text, values), {
+      retries: 4,
+      minTimeout: 500,
+      shouldRetry: ({ error }) => error instanceof DatabaseUnavailable || error instanceof TransactionConflict,
+    });
+    return new Set(rows.map(({ changed }) => String(changed)));
+  }
+}
+
+/** Seconds until the next run after this many earlier failures. Doubles each time, with jitter, up to the maximum. */
+function retryDelay({ settings }: Job, failures: number): number {
+  const { retryDelaySeconds, longestRetryDelaySeconds } = settings;
+  const delay = retryDelaySeconds * 2 ** Math.min(failures, 30);
+  return Math.min(longestRetryDelaySeconds, delay) * (0.75 + Math.random() / 4);
+}
