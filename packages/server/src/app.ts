@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { authorize, checkRoles, isPublic } from './auth/roles.ts';
 import type { Context, PublicContext } from './context.ts';
 import type { Operation } from './contract/contract.ts';
+import { rowsBeyondBounds } from './contract/row-findings.ts';
 import { toProblem } from './failure.ts';
 import { findUnstorable } from './http/body.ts';
 import { checkRequest } from './http/check-request.ts';
@@ -156,7 +157,10 @@ export function createApp(service: Service): RequestListener {
     }
   }
 
-  /** Replaces a response that violates the contract with an `INTERNAL_ERROR` problem, and logs the findings. */
+  /**
+   * Replaces a response that violates the contract with an `INTERNAL_ERROR` problem, and logs the findings. If stored
+   * values only exceed a bound, it is sent: one row must not prevent the others from being read.
+   */
   async function checkResult(
     operation: Operation,
     result: HandlerResult,
@@ -168,6 +172,15 @@ export function createApp(service: Service): RequestListener {
     const findings = await service.validator.response(operation, result.status, mediaType(result.status), result.body);
     if (findings.length === 0) return result;
     service.metrics.invalidResponses.inc({ operation: operation.id, status: result.status });
+    const rows = rowsBeyondBounds(findings, result.body);
+    if (rows !== undefined && !isProblem) {
+      for (const row of rows)
+        log().error(
+          { operation: operation.id, ...row },
+          'A row exceeds a bound of the contract. It was sent as it is stored.',
+        );
+      return result;
+    }
     log().error(
       { operation: operation.id, status: result.status, findings },
       'A response violates the contract and was not sent.',

@@ -23,6 +23,7 @@ export interface Schema {
   readonly maxLength?: number;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly maxItems?: number;
   readonly default?: unknown;
   readonly pattern?: string;
   readonly const?: unknown;

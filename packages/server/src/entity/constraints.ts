@@ -1,8 +1,9 @@
-import { type CheckViolation, ForeignKeyViolation, UniqueViolation } from '../store/errors.ts';
+import { type CheckViolation, ForeignKeyViolation, NumericOverflow, UniqueViolation } from '../store/errors.ts';
 import type { AnyEntity } from './entity.ts';
+import { describeRange } from './row-bounds.ts';
 import { Violation } from './violation.ts';
 
-export type ConstraintError = UniqueViolation | CheckViolation | ForeignKeyViolation;
+export type ConstraintError = UniqueViolation | CheckViolation | ForeignKeyViolation | NumericOverflow;
 
 /** Meanings of the last word of a check constraint's name. */
 const meanings: Readonly<Record<string, string>> = {
@@ -19,6 +20,10 @@ const meanings: Readonly<Record<string, string>> = {
 export function explain(entity: AnyEntity, error: ConstraintError): Violation {
   const known = entity.rules.constraints?.[error.constraint];
   if (known !== undefined) return new Violation(known.code, known.detail, `/${known.field}`);
+  if (error instanceof NumericOverflow)
+    return new Violation('VALIDATION_ERROR', 'The sum of these values exceeds the range of the contract.');
+  const exceeded = rangeOfColumn(error);
+  if (exceeded !== undefined) return new Violation('VALIDATION_ERROR', exceeded);
   const name = fieldOf(entity, error.constraint);
   const pointer = name === undefined ? undefined : `/${name}`;
   if (error instanceof UniqueViolation) {
@@ -33,6 +38,12 @@ export function explain(entity: AnyEntity, error: ConstraintError): Violation {
     meanings[rule] ?? 'The value conflicts with other values of the row.',
     pointer,
   );
+}
+
+/** Describes the range of a sum that the database updates with the row, such as a balance of the client. */
+function rangeOfColumn({ constraint, table }: ConstraintError): string | undefined {
+  const column = constraint.slice(table.length + 1, -'_bound'.length);
+  return constraint === `${table}_${column}_bound` ? describeRange(table, column) : undefined;
 }
 
 /**

@@ -74,7 +74,10 @@ export function embedValue<Type extends EntityType>(
   return { to: () => entityNamed(type), by, shape: 'value', field, activeOnly: false, onChange, embeds: {} };
 }
 
-/** Embeds the rows whose field `by` refers to this one, as a list in the order of creation. */
+/**
+ * Embeds the rows whose field `by` refers to this one, as a list in the order of creation. If there are more than the
+ * contract allows, it includes the newest.
+ */
 export function embedMany<Type extends EntityType>(
   type: Type,
   by: FieldName<Type>,
@@ -131,8 +134,15 @@ export function embedded(embed: Embed, field: Field, row: string): RawBuilder<un
     case 'object':
       return sql`(select ${objectOf(embed, field, other)} ${rows})`;
     case 'list':
-      return sql`(select coalesce(json_agg(${objectOf(embed, field, other)} order by ${sql.ref(`${other}.id`)}), '[]') ${rows})`;
+      return sql`(select coalesce(json_agg(${objectOf(embed, field, other)} order by ${sql.ref(`${other}.id`)}), '[]')
+        from (select * ${rows} order by ${sql.ref(`${other}.id`)} desc limit ${mostEmbedded(field)}) ${sql.id(other)})`;
   }
+}
+
+/** SQL of the number of rows that a list includes: the newest ones, as many as the contract allows. */
+export function mostEmbedded({ name, schema }: Field): RawBuilder<unknown> {
+  if (schema.maxItems === undefined) throw new Error(`The contract does not limit the list ${name}.`);
+  return sql.lit(schema.maxItems);
 }
 
 function objectOf(embed: Embed, field: Field, row: string): RawBuilder<unknown> {

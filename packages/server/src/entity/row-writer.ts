@@ -5,6 +5,7 @@ import type { Plan } from './plan.ts';
 import type { PlannedRows } from './planned-rows.ts';
 import { entityOf } from './registry.ts';
 import type { AnyInput, AnyRow } from './row.ts';
+import { checkBounds } from './row-bounds.ts';
 import { isChanged } from './row-changes.ts';
 import { checkComplete, checkProvided, checkReferences, checkUnique, checkWriteRoles } from './row-checks.ts';
 import { emptyRow, readInput, shownAmong } from './row-input.ts';
@@ -61,6 +62,7 @@ export class RowWriter {
     checkProvided(entity, values);
     entity.rules.complete?.(change, this.#plan);
     checkComplete(entity, values);
+    checkBounds(entity, values, undefined, provided);
     this.#checkUnique(change);
     if (entity.machine !== undefined) checkInitialState(entity.machine, values[entity.machine.field]);
     this.#put(change);
@@ -76,6 +78,7 @@ export class RowWriter {
     const change = pendingChange({ entity, id, previous, values, input: provided });
     this.#checkReferences(change);
     entity.rules.complete?.(change, this.#plan);
+    checkBounds(entity, values, previous, provided);
     this.#checkUnique(change);
     this.#checkTransition(change, event);
     const isOnPrivate = Object.keys(change.privateColumns).length > 0;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { fieldsOf, membersOf } from '../../contract/fields.ts';
 import { type Decimal, zero } from '../../entity/decimal.ts';
-import { embedValue, jsonObject } from '../../entity/embed.ts';
+import { embedValue, jsonObject, mostEmbedded } from '../../entity/embed.ts';
 import { defineEntity, manyIn, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
@@ -20,8 +20,6 @@ import { invalidateLinks } from './payment-link.ts';
 import { returnWork } from './void-invoice.ts';
 
 type InvoiceChange = PendingChange<'Invoice'>;
-
-const allocationFields = fieldsOf('Invoice').flatMap((field) => (field.name === 'allocations' ? membersOf(field) : []));
 
 /** An invoice to a client. It is created from an approved draft, or imported. */
 export const invoice = defineEntity('Invoice', {
@@ -251,10 +249,13 @@ function openSince(row: string) {
   return sql`(case when ${status} in ('POSTED', 'PARTIALLY_PAID') then greatest(today() - ${dueDate}, 0) else 0 end)`;
 }
 
-/** SQL of the payments that cover an invoice. */
+/** SQL of the newest payments that cover an invoice. */
 function allocations(row: string) {
-  const object = jsonObject(allocationFields.map((field) => [field, sql.ref(`a.${field.column}`)]));
-  return sql`(select coalesce(json_agg(${object} order by a.allocated_at, a.payment_id), '[]')
-    from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
-    where a.tenant_id = ${sql.ref(`${row}.tenant_id`)} and a.invoice_id = ${sql.ref(`${row}.id`)} and counts(p.status))`;
+  const list = fieldsOf('Invoice').find(({ name }) => name === 'allocations');
+  if (list === undefined) throw new Error('The contract declares no allocations of an Invoice.');
+  const object = jsonObject(membersOf(list).map((field) => [field, sql.ref(`a.${field.column}`)]));
+  return sql`(select coalesce(json_agg(${object} order by a.allocated_at, a.payment_id), '[]') from (
+    select a.* from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
+    where a.tenant_id = ${sql.ref(`${row}.tenant_id`)} and a.invoice_id = ${sql.ref(`${row}.id`)} and counts(p.status)
+    order by a.allocated_at desc, a.payment_id desc limit ${mostEmbedded(list)}) a)`;
 }

@@ -1,0 +1,164 @@
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { testService } from '../test/service.ts';
+import { firm } from './resources/billing/testing.ts';
+
+const lines: Record<string, unknown>[] = [];
+const log = pino({ level: 'error' }, { write: (line: string) => lines.push(JSON.parse(line)) });
+const service = await testService({ log });
+const { jobId, newClient, preparer, records, staffId } = await firm(service);
+
+const most = '9999999999999.99';
+const bound = (field: string) => `${field} must be between 0 and ${most}.`;
+const line = (unitAmount: string, more: object = {}) => ({
+  lineType: 'OTHER',
+  description: 'Work',
+  quantity: '1',
+  unitAmount,
+  taxable: false,
+  ...more,
+});
+const huge = [line('99999999999.99', { quantity: '100' })];
+let imported = 0;
+const invoiceOf = (clientId: string, lines: readonly object[], more: object = {}) => ({
+  type: 'Invoice',
+  attributes: { clientId, pmsRef: `I-${++imported}`, invoiceDate: '2026-01-31', dueDate: '2026-03-02', lines, ...more },
+});
+const paymentOf = (clientId: string, amount: string, allocations: readonly object[] = []) => ({
+  type: 'Payment',
+  attributes: {
+    clientId,
+    paymentDate: '2026-02-01',
+    amount,
+    currency: 'USD',
+    method: 'CHECK',
+    source: 'MANUAL',
+    allocations,
+  },
+});
+const write = async (...items: Readonly<Record<string, unknown>>[]) =>
+  (await records.upsert(items)).map(({ status, error }) => error ?? status);
+
+/** Reads every list of rows that the tests write. */
+async function readAll(): Promise<void> {
+  for (const path of ['clients', 'invoices', 'payments', 'projects', 'contacts', 'jobs', 'engagements', 'wip']) {
+    const { status } = await preparer.call('POST', `/gql/v1/${path}`, { pageSize: 1000 });
+    expect({ path, status }).toEqual({ path, status: 200 });
+  }
+}
+
+describe('upsertRecords › rejects what a response cannot hold', () => {
+  test('the total credit of a client', async () => {
+    const { id } = await newClient();
+    expect(await write(paymentOf(id, most), paymentOf(id, most))).toEqual([
+      'CREATED',
+      { code: 'VALIDATION_ERROR', detail: bound('unappliedCredit of the Client'), pointer: null },
+    ]);
+    await readAll();
+  });
+
+  test('the amount of a line, and its tax', async () => {
+    const { id } = await newClient();
+    const signed = `must be between -${most} and ${most}.`;
+    expect(await write(invoiceOf(id, [line('99999999999.99', { quantity: '101' })]))).toEqual([
+      { code: 'VALIDATION_ERROR', pointer: '/records/0/attributes/lines/0', detail: `amount of the Invoice ${signed}` },
+    ]);
+    const taxed = line('99999999999.99', { quantity: '60', taxable: true, taxRatePercent: '100' });
+    const [error] = await write(invoiceOf(id, [taxed]));
+    expect(error).toEqual({ code: 'VALIDATION_ERROR', detail: bound('total of the Invoice'), pointer: null });
+    await readAll();
+  });
+
+  test('the balance of a client, also where the sum exceeds the column of the database', async () => {
+    const { id } = await newClient();
+    const items = Array.from({ length: 11 }, () => invoiceOf(id, huge));
+    const rejected = { code: 'VALIDATION_ERROR', detail: bound('outstandingBalance of the Client'), pointer: null };
+    expect(await write(...items)).toEqual(['CREATED', ...Array.from({ length: 10 }, () => rejected)]);
+    await readAll();
+  });
+});
+
+test('createQuickPaymentLink › rejects an amount that a response cannot hold, and stores nothing', async () => {
+  const { id, ref } = await newClient();
+  const made = await records.upsert([1, 2, 3].map(() => invoiceOf(id, huge, { currency: 'EUR' })));
+  const invoiceIds = made.map((item) => item.id);
+  const { status, body } = await preparer.call('POST', '/api/v1/clients/v1/link/payment', {
+    clientRef: ref,
+    invoiceIds,
+  });
+  expect({ status, body }).toMatchObject({
+    status: 400,
+    body: { code: 'VALIDATION_ERROR', detail: bound('amount of the QuickPaymentLink') },
+  });
+  expect((await records.lookup('QuickPaymentLink')).body.data).toEqual([]);
+});
+
+test('every list that embeds more rows than it may include returns the newest', async () => {
+  const { id: clientId } = await newClient();
+  const { id: contactId } = await records.make('Contact', { firstName: 'Ada', lastName: 'Moreno' });
+  const [item] = await records.upsert([invoiceOf(clientId, [line('5000.00')])]);
+  const invoiceId = item?.id ?? '';
+  const { id: tenantId } = service.tenant;
+  const rows = sql`select md5(random()::text || n)::uuid as id, n from generate_series(1, 1001) n`;
+  await service.store.write(tenantId, async (transaction) => {
+    await transaction.all(sql`
+      with added as (
+        insert into staff (tenant_id, id, system_ref, staff_ref, first_name, last_name, display_name, email, staff_type_id,
+          is_billable)
+        select ${tenantId}, r.id, r.id::text, r.id::text, 'Ada', 'Okoye', 'Ada Okoye', r.id::text || '@firm.example',
+          s.staff_type_id, true from (${rows}) r join staff s on s.tenant_id = ${tenantId} and s.id = ${staffId}
+        returning id)
+      insert into staff_job_assignment (tenant_id, id, system_ref, staff_id, job_id, role)
+      select ${tenantId}, id, id::text, id, ${jobId}, 'PREPARER' from added`);
+    await transaction.all(sql`
+      with added as (
+        insert into client (tenant_id, id, system_ref, client_ref, pms_ref, name, status, org_id, currency)
+        select ${tenantId}, r.id, r.id::text, r.id::text, r.id::text, 'Harbor', 'ACTIVE', org.id, 'USD' from (${rows}) r
+        join org on org.tenant_id = ${tenantId} returning id)
+      insert into contact_client (tenant_id, id, system_ref, contact_id, client_id, roles)
+      select ${tenantId}, id, id::text, ${contactId}, id, '{OTHER}' from added`);
+  });
+  const part = paymentOf(clientId, '1.00', [{ invoiceId, amount: '1.00' }]);
+  for (let written = 0; written < 1001; written += 91)
+    expect(new Set(await write(...Array.from({ length: 91 }, () => part)))).toEqual(new Set(['CREATED']));
+  const lengths = await Promise.all(
+    [
+      [`project/${jobId}`, 'staffAssignments'],
+      [`contact/${contactId}`, 'clients'],
+      [`invoice/${invoiceId}`, 'allocations'],
+    ].map(async ([path, list = '']) => {
+      const { status, body } = await preparer.call<Record<string, unknown[]>>('GET', `/gql/v1/${path}`);
+      return { status, list, length: body[list]?.length };
+    }),
+  );
+  expect(lengths).toEqual(
+    ['staffAssignments', 'clients', 'allocations'].map((list) => ({ status: 200, list, length: 1000 })),
+  );
+  await readAll();
+});
+
+test('listClients and getClient › send a row that exceeds a bound as it is stored, and log and count it', async () => {
+  const { id } = await newClient();
+  await service.store.ownerStatements(
+    [
+      'alter table client drop constraint client_unapplied_credit_bound',
+      'alter table client no force row level security',
+      `update client set unapplied_credit = 10000000000000 where id = '${id}'`,
+      'alter table client force row level security',
+    ].join(';'),
+  );
+  const page = await preparer.call<{ data: { id: string; unappliedCredit: string }[] }>('POST', '/gql/v1/clients', {
+    pageSize: 1000,
+  });
+  const stored = { id, unappliedCredit: '10000000000000.00' };
+  expect(page.status).toBe(200);
+  expect(page.body.data.find((row) => row.id === id)).toMatchObject(stored);
+  expect(await preparer.call('GET', `/gql/v1/client/${id}`)).toMatchObject({ status: 200, body: stored });
+  expect((await service.metrics.invalidResponses.get()).values).toEqual(
+    ['listClients', 'getClient'].map((operation) => ({ labels: { operation, status: 200 }, value: 1 })),
+  );
+  expect(lines.map(({ operation, entityId }) => ({ operation, entityId }))).toEqual(
+    ['listClients', 'getClient'].map((operation) => ({ operation, entityId: id })),
+  );
+});
