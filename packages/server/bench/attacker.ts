@@ -1,6 +1,6 @@
 /** A process that attacks until it is told to stop, and then tells what it was answered. */
 
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
 import { type Attack, attacks } from './attacks.ts';
@@ -26,8 +26,7 @@ process.on('message', (order: AttackOrder | 'stop') => {
   }
   const attack = attacks.find(({ name }) => name === order.attack);
   if (attack === undefined) throw new Error(`There is no attack ${order.attack}.`);
-  const send = attack.pace === undefined ? quickly(attack, order) : slowly(attack, attack.pace, order);
-  for (let index = 0; index < attack.connections; index += 1) void repeat(send);
+  for (let index = 0; index < attack.connections; index += 1) void repeat(sender(attack, order, index));
   process.send?.('started');
 });
 
@@ -36,44 +35,71 @@ async function repeat(send: () => Promise<string>): Promise<void> {
     const outcome = await send().catch(() => 'broken');
     seen[outcome] = (seen[outcome] ?? 0) + 1;
     // A flood of refused connections would measure the kernel.
-    if (outcome === 'broken') await pause(100);
+    if (outcome === 'broken') await pause(1_000);
   }
 }
 
-function quickly({ path, body, connections }: Attack, { address, token, tenant }: AttackOrder): () => Promise<string> {
-  const agent = new Agent({ connections, headersTimeout: 0, bodyTimeout: 0 });
-  const headers = { authorization: `Bearer ${token}`, tenant, 'content-type': 'application/json' };
+function sender(attack: Attack, order: AttackOrder, index: number): () => Promise<string> {
+  if (attack.kind === 'requests') return quickly(attack, order);
+  if (attack.kind === 'bodies') return stalling(attack, order);
+  if (attack.kind === 'connections') return () => holding(attack.text, order, `127.0.0.${10 + (index % 25)}`);
+  throw new Error('A mixture has an attacker for each of its attacks.');
+}
+
+const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
+
+function quickly(
+  { path, body, headers: more }: Extract<Attack, { kind: 'requests' }>,
+  { address, token, tenant }: AttackOrder,
+): () => Promise<string> {
+  const headers = { authorization: `Bearer ${token}`, tenant, 'content-type': 'application/json', ...more };
   return async () => {
-    const answer = await agent.request({ origin: address, path, method: 'POST', headers, body: body() });
-    const text = await answer.body.text();
-    const code = /"code":"([A-Z_]+)"/.exec(text)?.[1];
-    return answer.statusCode === 200 ? '200' : `${answer.statusCode} ${code}`;
+    const response = await agent.request({ origin: address, path, method: 'POST', headers, body: body() });
+    const text = await response.body.text();
+    const code = /"code":"([A-Z_]+)"/.exec(text)?.[1] ?? '';
+    return response.statusCode === 200 ? '200' : `${response.statusCode} ${code}`;
   };
 }
 
-/** The body a few bytes a second, on a connection of its own. */
-function slowly({ path, body }: Attack, pace: number, { address, token, tenant }: AttackOrder): () => Promise<string> {
-  const { hostname, port } = new URL(address);
+/** A body on a connection of its own that never ends: a few bytes a second, or nothing more after its start. */
+function stalling(
+  { path, body, pace, headers }: Extract<Attack, { kind: 'bodies' }>,
+  { address, token, tenant }: AttackOrder,
+): () => Promise<string> {
   return async () => {
-    const text = body();
-    const socket = connect(Number(port), hostname);
-    let received = '';
-    socket.on('data', (data) => {
-      received += data;
-    });
-    const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()));
-    socket.on('error', () => socket.destroy());
-    socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\nTenant: ${tenant}\r\n` +
-        `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(text)}\r\n\r\n`,
-    );
+    const { socket, closed } = open(address);
+    const all = { Authorization: `Bearer ${token}`, Tenant: tenant, 'Content-Type': 'application/json', ...headers };
+    const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}\r\n`);
+    if (pace === undefined) socket.write(body());
     let sent = 0;
     const trickle = setInterval(() => {
-      if (socket.writable) socket.write(text.slice(sent, sent + pace));
+      if (pace === undefined || !socket.writable) return;
+      socket.write(body().subarray(sent, sent + pace));
       sent += pace;
     }, 1_000);
-    await closed;
+    const received = await closed;
     clearInterval(trickle);
     return /^HTTP\/1.1 (\d+)/.exec(received)?.[1] ?? 'broken';
   };
+}
+
+/** A connection that sends a text, and stays open. */
+async function holding(text: string, { address }: AttackOrder, localAddress: string): Promise<string> {
+  const { socket, closed } = open(address, localAddress);
+  socket.write(text);
+  await closed;
+  await pause(1_000);
+  return 'closed';
+}
+
+function open(address: string, localAddress = '127.0.0.2'): { socket: Socket; closed: Promise<string> } {
+  const { hostname, port } = new URL(address);
+  const socket = connect({ port: Number(port), host: hostname, localAddress });
+  let received = '';
+  socket.on('data', (data) => {
+    received += data;
+  });
+  socket.on('error', () => socket.destroy());
+  return { socket, closed: new Promise((resolve) => socket.on('close', () => resolve(received))) };
 }

@@ -1,14 +1,44 @@
+import { gzipSync } from 'node:zlib';
+
 /** What an attacker sends, over and over again, on each of its connections. */
-export interface Attack {
+interface Sent {
   readonly name: string;
   readonly connections: number;
   /** The only role of the API user that attacks. */
   readonly role: string;
+}
+
+/** Whole requests. */
+interface Requests extends Sent {
+  readonly kind: 'requests';
   readonly path: string;
-  body(): string;
-  /** Bytes a second on each connection; as fast as it goes, if left out. */
+  body(): string | Buffer;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Connections that send a text and then nothing more, from 25 addresses. They are opened again when they are closed. */
+interface Connections extends Sent {
+  readonly kind: 'connections';
+  readonly text: string;
+}
+
+/** Bodies without their end. */
+interface Bodies extends Sent {
+  readonly kind: 'bodies';
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  body(): Buffer;
+  /** Bytes a second on each connection; all at once if left out. */
   readonly pace?: number;
 }
+
+/** Several attacks at the same time. */
+interface Mixture extends Sent {
+  readonly kind: 'mixture';
+  readonly of: readonly string[];
+}
+
+export type Attack = Requests | Connections | Bodies | Mixture;
 
 const alternatives = (length: number, one: (index: number) => object) => ({
   where: { _or: Array.from({ length }, (_, index) => one(index)) },
@@ -16,8 +46,8 @@ const alternatives = (length: number, one: (index: number) => object) => ({
 });
 const megabyte = 1024 * 1024;
 /** A body that is created once: what creating it costs is no part of the measurement. */
-const fixed = (create: () => string) => {
-  let body: string | undefined;
+const fixed = <Body>(create: () => Body) => {
+  let body: Body | undefined;
   return () => {
     body ??= create();
     return body;
@@ -25,39 +55,60 @@ const fixed = (create: () => string) => {
 };
 let numbers = 0;
 
+const contactUpsert = '/api/v1/contacts/upsert';
+const contactSearch = '/gql/v1/contacts/search';
+const worstSearch = () =>
+  JSON.stringify(
+    alternatives(6, (index) => ({
+      active: { _neq: false },
+      contactClients: { clientRef: { _ilike: `%${index}%` } },
+    })),
+  );
+const almostMegabyte = fixed(() => Buffer.alloc(megabyte - 1, '{"contacts":['.padEnd(1024)));
+const megabyteChunk = fixed(() =>
+  Buffer.concat([Buffer.from(`${almostMegabyte().length.toString(16)}\r\n`), almostMegabyte(), Buffer.from('\r\n')]),
+);
+const compressedWithoutEnd = fixed(() => gzipSync(almostMegabyte()).subarray(0, -8));
+
 export const attacks: readonly Attack[] = [
   {
+    kind: 'requests',
     name: 'search beyond the limits',
     connections: 12,
     role: 'CNTCT_R',
-    path: '/gql/v1/contacts/search',
+    path: contactSearch,
     body: () => JSON.stringify(alternatives(64, () => ({ contactClients: { clientRef: { _ilike: '%zz0%' } } }))),
   },
   {
+    kind: 'requests',
     name: 'costly search within the limits',
     connections: 12,
     role: 'CNTCT_R',
-    path: '/gql/v1/contacts/search',
-    body: () =>
-      JSON.stringify(
-        alternatives(6, (index) => ({
-          active: { _neq: false },
-          contactClients: { clientRef: { _ilike: `%${index}%` } },
-        })),
-      ),
+    path: contactSearch,
+    body: worstSearch,
   },
   {
+    kind: 'requests',
+    name: '100 costly searches at a time',
+    connections: 100,
+    role: 'CNTCT_R',
+    path: contactSearch,
+    body: worstSearch,
+  },
+  {
+    kind: 'requests',
     name: '1 MB bodies, invalid',
     connections: 200,
     role: 'API_ADMIN',
-    path: '/api/v1/contacts/upsert',
+    path: contactUpsert,
     body: fixed(() => padded('{"contacts":[', '{"a":1}', ']}')),
   },
   {
+    kind: 'requests',
     name: '1 MB bodies, valid until the end',
     connections: 200,
     role: 'API_ADMIN',
-    path: '/api/v1/contacts/upsert',
+    path: contactUpsert,
     body: fixed(() => {
       const contact = {
         firstName: 'Noor',
@@ -70,14 +121,90 @@ export const attacks: readonly Attack[] = [
     }),
   },
   {
+    kind: 'requests',
+    name: 'number with 120,000 zeros',
+    connections: 4,
+    role: 'CNTCT_R',
+    path: contactSearch,
+    headers: { 'content-encoding': 'gzip' },
+    body: fixed(() => gzipSync(`{"pageSize":1.${'0'.repeat(120_000)}1}`)),
+  },
+  {
+    kind: 'requests',
+    name: 'unsorted combining marks',
+    connections: 4,
+    role: 'API_ADMIN',
+    path: contactUpsert,
+    body: fixed(() => {
+      const text = `a${'\u0301\u0316'.repeat(65_000)}`;
+      return JSON.stringify({ contacts: [{ firstName: 'Noor', lastName: text }] });
+    }),
+  },
+  {
+    kind: 'requests',
+    name: 'forged notifications of payments',
+    connections: 50,
+    role: 'API_ADMIN',
+    path: '/pay/webhook',
+    headers: { 'stripe-signature': `t=1,v1=${'0'.repeat(64)}` },
+    body: fixed(() => JSON.stringify({ id: 'evt_1', object: 'event', data: 'x'.repeat(20_000) })),
+  },
+  {
+    kind: 'bodies',
     name: 'slow bodies',
     connections: 200,
     role: 'API_ADMIN',
-    path: '/api/v1/contacts/upsert',
-    body: fixed(() => padded('{"contacts":[', '{}', ']}')),
+    path: contactUpsert,
+    headers: { 'Content-Length': String(megabyte) },
+    body: almostMegabyte,
     pace: 100,
   },
   {
+    kind: 'bodies',
+    name: 'stalled bodies, plain',
+    connections: 500,
+    role: 'API_ADMIN',
+    path: contactUpsert,
+    headers: { 'Content-Length': String(megabyte) },
+    body: almostMegabyte,
+  },
+  {
+    kind: 'bodies',
+    name: 'stalled bodies, chunked',
+    connections: 500,
+    role: 'API_ADMIN',
+    path: contactUpsert,
+    headers: { 'Transfer-Encoding': 'chunked' },
+    body: megabyteChunk,
+  },
+  {
+    kind: 'bodies',
+    name: 'stalled bodies, gzip',
+    connections: 500,
+    role: 'API_ADMIN',
+    path: contactUpsert,
+    headers: { 'Transfer-Encoding': 'chunked', 'Content-Encoding': 'gzip' },
+    body: fixed(() => {
+      const bytes = compressedWithoutEnd();
+      return Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
+    }),
+  },
+  {
+    kind: 'connections',
+    name: 'half-open connections',
+    connections: 2_000,
+    role: 'CNTCT_R',
+    text: 'GET /healthz HTTP/1.1\r\nHost: x\r\n',
+  },
+  {
+    kind: 'connections',
+    name: 'idle connections',
+    connections: 2_000,
+    role: 'CNTCT_R',
+    text: 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n',
+  },
+  {
+    kind: 'requests',
     name: 'bulk writes, 100 records a call',
     connections: 12,
     role: 'API_ADMIN',
@@ -90,6 +217,23 @@ export const attacks: readonly Attack[] = [
       });
       return JSON.stringify({ records });
     },
+  },
+  {
+    kind: 'mixture',
+    name: 'mixture',
+    connections: 0,
+    role: 'API_ADMIN',
+    of: [
+      '100 costly searches at a time',
+      '1 MB bodies, invalid',
+      'stalled bodies, plain',
+      'stalled bodies, gzip',
+      'half-open connections',
+      'idle connections',
+      'number with 120,000 zeros',
+      'unsorted combining marks',
+      'forged notifications of payments',
+    ],
   },
 ];
 

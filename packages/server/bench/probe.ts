@@ -1,15 +1,29 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent } from 'undici';
 
+/** What the quiet tenant saw in one or several windows. */
 export interface Seen {
-  /** Milliseconds from when a read was due. */
-  readonly p50: number;
-  readonly p99: number;
-  readonly reads: number;
+  /** Of each read, in milliseconds from when it was due. */
+  readonly times: readonly number[];
+  /** Of each request for readiness, likewise. */
+  readonly readyTimes: readonly number[];
   /** Reads without 200. */
   readonly errors: number;
-  /** Questions for readiness without 200. */
+  /** Requests for readiness without 200. */
   readonly notReady: number;
+}
+
+export function together(windows: readonly Seen[]): Seen {
+  return {
+    times: windows.flatMap(({ times }) => times),
+    readyTimes: windows.flatMap(({ readyTimes }) => readyTimes),
+    errors: windows.reduce((sum, { errors }) => sum + errors, 0),
+    notReady: windows.reduce((sum, { notReady }) => sum + notReady, 0),
+  };
+}
+
+export function quantile(times: readonly number[], share: number): number {
+  return times.toSorted((left, right) => left - right)[Math.ceil(share * times.length) - 1] ?? Number.NaN;
 }
 
 /** Below the rate limit of one API user, so that all that is measured could come from a tenant that behaves. */
@@ -33,6 +47,7 @@ export class Probe {
 
   async watch(seconds: number): Promise<Seen> {
     const times: number[] = [];
+    const readyTimes: number[] = [];
     let errors = 0;
     let notReady = 0;
     const started = performance.now();
@@ -50,14 +65,13 @@ export class Probe {
       }),
     );
     const questions = Array.from({ length: seconds * 2 }, (_, index) =>
-      at(index * 500, async () => {
+      at(index * 500, async (due) => {
         if ((await this.#status('/readyz')) !== 200) notReady += 1;
+        readyTimes.push(performance.now() - due);
       }),
     );
     await Promise.all([...reads, ...questions]);
-    const sorted = times.toSorted((left, right) => left - right);
-    const quantile = (share: number) => sorted[Math.ceil(share * sorted.length) - 1] ?? Number.NaN;
-    return { p50: quantile(0.5), p99: quantile(0.99), reads: sorted.length, errors, notReady };
+    return { times, readyTimes, errors, notReady };
   }
 
   close(): Promise<void> {
