@@ -64,6 +64,8 @@ export async function createMock(contract: Contract, operations: Operation[]): P
   return async (request) => {
     const method = methods.find((name) => name === request.method.toLowerCase());
     const path = request.url.pathname;
+    // Prism fails on these.
+    if (!isDecodable(path)) return ownProblem({ kind: 'encoding', path });
     const resource = method && resourceAt(resources, method, path);
     if (resource === undefined) {
       const allowed = methods.filter((name) => resourceAt(resources, name, path) !== undefined);
@@ -104,6 +106,15 @@ export async function createMock(contract: Contract, operations: Operation[]): P
       operation: operation.id,
     };
   };
+}
+
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /**

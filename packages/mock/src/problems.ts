@@ -15,6 +15,7 @@ export interface MockResponse {
 type Reason =
   | { kind: 'path'; path: string }
   | { kind: 'method'; path: string; allowed: readonly string[] }
+  | { kind: 'encoding'; path: string }
   | { kind: 'preference'; detail: string }
   | { kind: 'fault'; detail: string };
 
@@ -50,6 +51,10 @@ function describe(reason: Reason): { status: number; code: string; title: string
     case 'method': {
       const detail = `${reason.path} supports ${reason.allowed.join(', ').toUpperCase()}.`;
       return { status: 405, code: 'METHOD_NOT_ALLOWED', title: 'Method not allowed', detail };
+    }
+    case 'encoding': {
+      const detail = `The path ${reason.path} is not valid: % must be followed by two hexadecimal digits, and the bytes must be UTF-8.`;
+      return { status: 400, code: 'MALFORMED_REQUEST', title: 'Malformed request', detail };
     }
     case 'preference':
       // Not a code of the contract, so that it is not mistaken for a response of the service.

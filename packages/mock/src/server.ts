@@ -28,8 +28,9 @@ const readLimit = 10 * 1024 * 1024;
 export async function startMock({ port, host = '127.0.0.1', onResponse }: Options): Promise<RunningMock> {
   const contract = await readContract();
   const mock = await createMock(contract, operationsOf(contract));
+  const document = JSON.stringify(contract);
   const server = createServer((incoming, outgoing) => {
-    handle(mock, incoming, outgoing, onResponse).catch((error) => {
+    handle(mock, document, incoming, outgoing, onResponse).catch((error) => {
       console.error(error);
       outgoing.destroy();
     });
@@ -51,6 +52,7 @@ export async function startMock({ port, host = '127.0.0.1', onResponse }: Option
 
 async function handle(
   mock: Mock,
+  document: string,
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   onResponse: Options['onResponse'],
@@ -62,6 +64,10 @@ async function handle(
     outgoing.setHeader('access-control-allow-methods', incoming.headers['access-control-request-method']);
     outgoing.setHeader('access-control-allow-headers', incoming.headers['access-control-request-headers'] ?? '*');
     outgoing.writeHead(204).end();
+    return;
+  }
+  if (incoming.method === 'GET' && incoming.url === '/openapi.json') {
+    outgoing.writeHead(200, { 'content-type': 'application/json' }).end(document);
     return;
   }
   const started = performance.now();

@@ -191,3 +191,20 @@ function found(operation: Operation | undefined): Operation {
   if (operation === undefined) throw new Error('The contract has lost an operation that these tests need.');
   return operation;
 }
+
+it.each(['/gql/v1/client/%ff', '/gql/v1/client/%', '/%e0%a4%a'])(
+  'rejects the path %s, which cannot be decoded',
+  async (path) => {
+    const response = await fetch(`${mock.url}${path}`, {
+      headers: { Authorization: `Bearer ${token}`, Tenant: 'hartwell' },
+    });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({ status: 400, code: 'MALFORMED_REQUEST' });
+  },
+);
+
+it('serves the contract at /openapi.json', async () => {
+  const response = await fetch(`${mock.url}/openapi.json`);
+  expect(response.headers.get('content-type')).toBe('application/json');
+  expect(await response.json()).toEqual(await readContract());
+});
