@@ -69,7 +69,11 @@ export const draftInvoice = defineEntity('DraftInvoice', {
         if (caller === undefined || plan.tenant.settings.selfApproval) return;
         const isCreator = plan.lookup(creators, values.id) === caller.apiUserId;
         if (!isCreator && (caller.staffId === null || caller.staffId !== previous?.preparedById)) return;
-        throw new Violation('FORBIDDEN', 'You cannot approve a draft that you created or prepared.', '/status');
+        throw new Violation(
+          'FORBIDDEN',
+          'You cannot approve a draft that you created or prepared. Approve it as another API user, or have the operator set selfApproval of the tenant to on.',
+          '/status',
+        );
       },
       rejectionReasonGiven({ values }) {
         if (values.rejectionReason === null)

@@ -157,7 +157,11 @@ export function entryConditions(table: string, key: WipKey) {
       const creator = plan.isNew(values.id) ? caller : plan.lookup(creators, values.id);
       const isOwn = caller.staffId !== null && [values.staffId, creator?.staffId].includes(caller.staffId);
       if (creator?.apiUserId !== caller.apiUserId && !isOwn) return;
-      throw new Violation('FORBIDDEN', 'You cannot approve an entry that you created or that is yours.', '/status');
+      throw new Violation(
+        'FORBIDDEN',
+        'You cannot approve an entry that you created or that is yours. Approve it as another API user, or have the operator set selfApproval of the tenant to on.',
+        '/status',
+      );
     },
     timeApprovalIsOff(_change: unknown, plan: Plan): void {
       if (plan.tenant.settings.timeApproval) throw new Error('The tenant approves its time.');
