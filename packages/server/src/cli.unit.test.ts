@@ -45,6 +45,7 @@ test('every command has a help text with its purpose and its arguments', async (
     'signing-key retire',
     'signing-key rotate',
     'tenant create',
+    'tenant list',
     'tenant set',
     'tenant show',
     'webhook listen',

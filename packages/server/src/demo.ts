@@ -2,6 +2,7 @@ import { loadProfile } from './demo-data/profiles/load-profile.ts';
 import { seedDemoData } from './demo-data.ts';
 import { serve } from './main.ts';
 import { createApiKey, ensureApiUser } from './operator/api-keys.ts';
+import { setTenantSetting } from './operator/tenant-settings.ts';
 import { createTenant, tenantNamed } from './operator/tenants.ts';
 import type { Service } from './service.ts';
 
@@ -17,6 +18,7 @@ export async function demo(environment: NodeJS.ProcessEnv): Promise<void> {
     await createDemoTenant(operator);
   }
   const key = await createDemoKey(operator);
+  const { command, note } = operatorCommand(service, environment);
   console.log(`
 The API is served at ${address} with the demo tenant "${tenant}".
 
@@ -36,21 +38,48 @@ Then search the clients:
 
 To see events arrive, start a receiver in another terminal, and make a change in a third one:
 
-  npx --yes pnpm@12 operator webhook listen ${tenant}
-  npx --yes pnpm@12 operator webhook trigger ${tenant} Client.CREATE
-${
+  ${command} webhook listen ${tenant}
+  ${command} webhook trigger ${tenant} Client.CREATE
+${note}${
   service.config.webhookAllowLoopback
     ? '\nWEBHOOK_ALLOW_LOOPBACK is on: events can be sent to any port of this machine. For development only.\n'
     : ''
 }
-Press Ctrl+C to stop. Data is stored in ${service.config.dataDir} and survives a killed process, but not a power failure:
-the embedded database does not flush to disk. Use PostgreSQL in production (see README).`);
+Press Ctrl+C to stop. ${whereDataIs(service)}`);
+}
+
+/** How to call the operator's commands for this server from the directory of the project, in another terminal. */
+function operatorCommand(
+  { config }: Service,
+  environment: NodeJS.ProcessEnv,
+): { readonly command: string; readonly note: string } {
+  const { HOST, PORT, DATA_DIR } = environment;
+  const values = { HOST, PORT, DATA_DIR: DATA_DIR === undefined ? undefined : config.dataDir };
+  const set = Object.entries(values).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}='${value.replaceAll("'", "'\\''")}'`],
+  );
+  return {
+    command: [...set, 'npx --yes pnpm@12 operator'].join(' '),
+    // Secrets are not printed.
+    note:
+      config.databaseUrl === undefined
+        ? ''
+        : '\nBoth terminals need the DATABASE_URL and MASTER_KEY of this server in their environment.\n',
+  };
+}
+
+function whereDataIs({ config }: Service): string {
+  if (config.databaseUrl !== undefined) return `Data is stored in PostgreSQL, at ${new URL(config.databaseUrl).host}.`;
+  return `Data is stored in ${config.dataDir} and survives a killed process, but not a power failure:
+the embedded database does not flush to disk. Use PostgreSQL in production (see README).`;
 }
 
 /** Creates the firm of the contract's examples. The requests printed in the reference succeed for this tenant. */
 export async function createDemoTenant(operator: { readonly service: Service }): Promise<void> {
   const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
   await createTenant(operator, { name: tenant, displayName: 'Hartwell & Oakes LLP', ...place });
+  // One person can try every step of a workflow with one key.
+  await setTenantSetting(operator, { tenant, setting: 'selfApproval', value: 'on' });
   await seedDemoData(operator, tenant);
   const { store, storage, config } = operator.service;
   const created = await tenantNamed(operator, tenant);

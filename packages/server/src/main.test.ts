@@ -55,6 +55,8 @@ test('operator commands work with and without a running server, which notices th
   ]);
   expect(set).toMatchObject({ code: 0, out: 'deliveryPorts of hartwell is 8443,9443.\n', error: '' });
   expect(jobs).toMatchObject({ code: 0, error: '', out: expect.stringContaining('There are no dead jobs.') });
+  const { out: tenants } = await runCli(environment, 'tenant', 'list', '--json');
+  expect(JSON.parse(tenants)).toMatchObject([{ name: 'hartwell', currency: 'USD', active: true }]);
   const { out: shown } = await runCli(environment, 'tenant', 'show', 'hartwell');
   expect(shown).toMatch(/^currency: USD\n {4}an ISO 4217 code/);
   expect(shown).toMatch(/\ntimeApproval: on\n {4}whether .+\n[\s\S]*\ndeliveryPorts: 8443,9443\n/);

@@ -53,11 +53,19 @@ tenant
   .option('--country <code>', 'ISO 3166 alpha-2', 'US')
   .action(
     async (name: string, options: { displayName?: string; currency: string; timeZone: string; country: string }) => {
-      await doCommand('tenant create', { ...options, name, displayName: options.displayName ?? name });
-      console.log(`The tenant ${name} was created. Next: api-key create ${name} <user> --roles API_ADMIN`);
+      await doCommand('tenant create', { ...options, name, displayName: options.displayName ?? name }, true);
+      console.log(`The tenant ${name} was created. To create an API key for it, run:`);
+      console.log(`  npx --yes pnpm@12 operator api-key create ${name} my-integration --roles API_ADMIN`);
     },
   );
 
+tenant
+  .command('list')
+  .description('List the tenants.')
+  .addOption(jsonOption())
+  .action(async ({ json }: ListOptions) => {
+    print(await doCommand('tenant list', null), json, 'There are no tenants.');
+  });
 tenant
   .command('set')
   .description('Change a setting of a tenant. It takes effect within seconds.')
@@ -104,10 +112,10 @@ apiKey
   .command('list')
   .description('List the API keys of a tenant, the newest first.')
   .argument('<tenant>', 'the tenant')
-  .action(async (name: string) => {
+  .addOption(jsonOption())
+  .action(async (name: string, { json }: ListOptions) => {
     const keys = await doCommand('api-key list', { tenant: name });
-    if (keys.length === 0) console.log(`The tenant ${name} has no API keys.`);
-    else console.table(keys.map((key) => ({ ...key, roles: key.roles.join(',') })));
+    print(keys, json, `The tenant ${name} has no API keys.`);
   });
 apiKey
   .command('revoke')
@@ -123,8 +131,9 @@ const signingKey = program.command('signing-key').description('The keys that sig
 signingKey
   .command('list')
   .description('List the signing keys, the newest first.')
-  .action(async () => {
-    console.table(await doCommand('signing-key list', null));
+  .addOption(jsonOption())
+  .action(async ({ json }: ListOptions) => {
+    print(await doCommand('signing-key list', null), json, 'There are no signing keys.');
   });
 signingKey
   .command('rotate')
@@ -146,11 +155,12 @@ const job = program.command('job').description('Background jobs.');
 job
   .command('list')
   .description('List waiting and running jobs by name, and jobs that failed for the last time.')
-  .action(async () => {
-    const { queues, dead } = await doCommand('job list', null);
-    if (queues.length > 0) console.table(queues);
-    if (dead.length === 0) console.log('There are no dead jobs.');
-    else console.table(dead);
+  .addOption(jsonOption())
+  .action(async ({ json }: ListOptions) => {
+    const jobs = await doCommand('job list', null);
+    if (json) return print(jobs, json);
+    if (jobs.queues.length > 0) print(jobs.queues, json);
+    print(jobs.dead, json, 'There are no dead jobs.');
   });
 job
   .command('retry')
@@ -269,7 +279,6 @@ try {
 
 /** Creates an API key for the duration of a command, and sends requests to the running server with it. */
 async function visit(tenantName: string, url: string | undefined, user: string) {
-  const { host, port } = readConfig(process.env);
   const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
   const created = await doCommand('api-key create', {
     tenant: tenantName,
@@ -278,6 +287,7 @@ async function visit(tenantName: string, url: string | undefined, user: string) 
     days: 1,
     description: undefined,
   });
+  const { host, port } = readConfig(process.env);
   const { signInTo } = await import('./operator/firm-calls.ts');
   return { id: created.id, calls: await signInTo(url ?? `http://${host}:${port}`, tenantName, created.key) };
 }
@@ -285,9 +295,32 @@ async function visit(tenantName: string, url: string | undefined, user: string) 
 async function doCommand<Name extends CommandName>(
   name: Name,
   input: Commands[Name]['input'],
+  createsDatabase = false,
 ): Promise<Commands[Name]['result']> {
   const { withOperator } = await import('./operator/run-commands.ts');
-  return withOperator((run) => run(name, input));
+  return withOperator((run) => run(name, input), createsDatabase);
+}
+
+interface ListOptions {
+  readonly json: boolean;
+}
+
+function jsonOption(): Option {
+  return new Option('--json', 'print JSON').default(false);
+}
+
+/** Prints a list as a table, or as JSON for programs. */
+function print(rows: object, json: boolean, none = ''): void {
+  if (json) console.log(JSON.stringify(rows, undefined, 2));
+  else if (Array.isArray(rows) && rows.length === 0) console.log(none);
+  else console.table(Array.isArray(rows) ? rows.map(oneLine) : rows);
+}
+
+/** Lists within a row are shown as text: a table has one line for each row. */
+function oneLine(row: object): object {
+  return Object.fromEntries(
+    Object.entries(row).map(([name, value]) => [name, Array.isArray(value) ? value.join(',') : value]),
+  );
 }
 
 function wholeNumber(text: string): number {

@@ -27,6 +27,7 @@ export function systemRoutes(service: Service): RequestHandler {
       ...(service.config.metricsPort === undefined ? metricsPages(service) : {}),
       '/openapi.json': (_request, response) => response.sendFile(bundleFiles.json),
       '/openapi.yaml': (_request, response) => response.type('application/yaml').sendFile(bundleFiles.yaml),
+      '/': (_request, response) => void response.redirect(302, '/reference'),
       '/reference': referencePage(),
       '/.well-known/jwks.json': async (_request, response) => void current(response).json(await service.keys.jwks()),
     },

@@ -46,6 +46,8 @@ export interface TestProcess {
   readonly pid: number | undefined;
   readonly address: string;
   readonly finished: Promise<Finished>;
+  /** The output of the process so far. */
+  written(): string;
   /** Waits until the output of the process contains the text. @throws Error if it ends before */
   wrote(text: string): Promise<void>;
   kill(signal: NodeJS.Signals): void;
@@ -59,6 +61,16 @@ export async function runCli(environment: Environment, ...args: string[]): Promi
   const child = start(environment, [cli, ...args]);
   const hanging = setTimeout(() => child.kill('SIGKILL'), longestCommand);
   return finish(child).finally(() => clearTimeout(hanging));
+}
+
+/** Runs a script of the repository, and waits for its end. */
+export async function runScript(environment: Environment, script: string): Promise<Finished> {
+  return finish(start(environment, [script]));
+}
+
+/** Starts the demo, and waits until it has printed everything. */
+export function startDemo(environment: Environment): Promise<TestProcess> {
+  return startScript(environment, [cli, 'demo'], [], 'Press Ctrl+C');
 }
 
 /**
@@ -80,6 +92,7 @@ async function startScript(
   environment: Environment,
   command: readonly string[],
   through: readonly string[] = [],
+  ready = '"Serving."',
 ): Promise<TestProcess> {
   const child = start(environment, command, through);
   const finished = finish(child);
@@ -96,11 +109,12 @@ async function startScript(
       child.stdout?.on('data', look);
       void finished.then((end) => reject(new Error(`The process ended without "${text}":\n${end.out}${end.error}`)));
     });
-  await wrote('"Serving."');
+  await wrote(ready);
   return {
     pid: child.pid,
     address: `http://127.0.0.1:${environment.PORT}`,
     finished,
+    written: () => out,
     wrote,
     kill: (signal) => void child.kill(signal),
   };

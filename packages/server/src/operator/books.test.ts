@@ -99,7 +99,9 @@ test('books check › reports rows that no sum can repair', async () => {
 });
 
 test('books check › fails for a tenant that does not exist', async () => {
-  await expect(checkBooks(service, { tenant: 'nobody', repair: false })).rejects.toThrow('There is no tenant nobody.');
+  await expect(checkBooks(service, { tenant: 'nobody', repair: false })).rejects.toThrow(
+    'The tenant nobody does not exist.',
+  );
 });
 
 test('books check › writes nothing if the sources contradict each other', async () => {

@@ -6,13 +6,14 @@ import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './del
 import { type ImportedFiles, type ImportResult, importFiles } from './import-files.ts';
 import { type JobOverview, listJobs, retryJob } from './jobs.ts';
 import { type SettingChange, setTenantSetting, showTenantSettings } from './tenant-settings.ts';
-import { createTenant, type NewTenant, type Operator } from './tenants.ts';
+import { createTenant, listTenants, type NewTenant, type Operator, type TenantSummary } from './tenants.ts';
 
 /**
  * The operator's commands by name. Arguments and results are plain JSON, so that a running server can execute them too.
  */
 export interface Commands {
   'tenant create': { input: NewTenant; result: { name: string } };
+  'tenant list': { input: null; result: TenantSummary[] };
   'tenant set': { input: SettingChange; result: OperatorSettings };
   'tenant show': { input: { tenant: string }; result: OperatorSettings };
   'api-key create': { input: NewApiKey; result: { id: string; key: string; expiresAt: string } };
@@ -38,6 +39,7 @@ type Runner<Name extends CommandName> = (
 
 const runners: { [Name in CommandName]: Runner<Name> } = {
   'tenant create': async (operator, input) => ({ name: (await createTenant(operator, input)).name }),
+  'tenant list': listTenants,
   'tenant set': setTenantSetting,
   'tenant show': (operator, { tenant }) => showTenantSettings(operator, tenant),
   'api-key create': createApiKey,

@@ -55,7 +55,7 @@ describe('deliveries replay', () => {
     await expect(replay({ since: 'yesterday' })).rejects.toThrow('not an instant');
     await expect(replay({ delivery: "x'" })).rejects.toThrow('not the ID');
     await expect(replay({ delivery: '0199a1c2-1b04-7c01-8a4f-5d2e9b60f101' })).rejects.toThrow('nothing to send');
-    await expect(replay({ tenant: 'nobody', since: minuteAgo() })).rejects.toThrow('no tenant nobody');
+    await expect(replay({ tenant: 'nobody', since: minuteAgo() })).rejects.toThrow('The tenant nobody does not exist.');
   });
 });
 

@@ -116,5 +116,8 @@ test('files import › the command', async () => {
   const done = await runCli(environment, 'files', 'import', folder, '--tenant', 'hartwell');
   expect(done).toEqual({ code: 0, out: '30 files imported.\n', error: '\r25 of 30 files\r30 of 30 files\n' });
   const unknown = await runCli(environment, 'files', 'import', folder, '--tenant', 'other');
-  expect(unknown).toMatchObject({ code: 1, error: 'There is no tenant other. Make one with: tenant create other\n' });
+  expect(unknown).toMatchObject({
+    code: 1,
+    error: 'The tenant other does not exist. To create it, run: npx --yes pnpm@12 operator tenant create other\n',
+  });
 });

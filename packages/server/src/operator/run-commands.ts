@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { pino } from 'pino';
 import { Directory } from '../auth/directory.ts';
 import { KeyRing } from '../auth/key-ring.ts';
@@ -18,12 +20,24 @@ export type Run = <Name extends CommandName>(
 
 /**
  * Runs commands: in the running server, which has exclusive access to the embedded database, or directly on the database.
+ *
+ * @param creates whether the commands may create the embedded database.
+ * @throws Error with a sentence if there is no database.
  */
-export async function withOperator<Result>(work: (run: Run) => Promise<Result>): Promise<Result> {
+export async function withOperator<Result>(work: (run: Run) => Promise<Result>, creates = false): Promise<Result> {
+  if (!creates) checkDatabaseExists(process.env);
   const config = readConfig(process.env);
   if (config.databaseUrl === undefined && (await isServing(config.dataDir)))
     return work((name, input) => callServer(config.dataDir, name, input));
   return onDatabase(config, (operator) => work((name, input) => runCommand(operator, name, input)));
+}
+
+/** A wrong directory must not become a second, empty database. */
+function checkDatabaseExists({ DATABASE_URL = '', DATA_DIR = 'data' }: NodeJS.ProcessEnv): void {
+  if (DATABASE_URL !== '' || existsSync(join(DATA_DIR, 'database'))) return;
+  throw new Error(
+    `There is no database in ${resolve(DATA_DIR)}. Set DATA_DIR to the directory of the server, or DATABASE_URL. "tenant create" and a start of the server create a database.`,
+  );
 }
 
 /** Runs commands directly on the database. @throws DirectoryInUse if a server has the embedded database open. */

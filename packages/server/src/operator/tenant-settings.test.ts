@@ -37,8 +37,8 @@ test('tenant set › changes nothing if the tenant, the setting or the value is 
   await expect(set('timeZone', 'Mars/Olympus')).rejects.toThrow('"Mars/Olympus" is not a valid timeZone');
   await expect(set('colour', 'red')).rejects.toThrow('"colour" is not a setting of tenants.');
   const unknownTenant = setTenantSetting(operator, { tenant: 'nobody', setting: 'wipEvents', value: 'on' });
-  await expect(unknownTenant).rejects.toThrow('There is no tenant nobody.');
-  await expect(showTenantSettings(operator, 'nobody')).rejects.toThrow('There is no tenant nobody.');
+  await expect(unknownTenant).rejects.toThrow('The tenant nobody does not exist.');
+  await expect(showTenantSettings(operator, 'nobody')).rejects.toThrow('The tenant nobody does not exist.');
   expect(await showTenantSettings(operator, 'alpha')).toEqual(before);
 });
 

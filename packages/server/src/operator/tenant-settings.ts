@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { type OperatorSettings, parseSetting, readTenantSettings } from '../auth/tenant-settings.ts';
 import { DatabaseError } from '../store/errors.ts';
-import type { Operator } from './tenants.ts';
+import { noTenant, type Operator } from './tenants.ts';
 
 export interface SettingChange {
   readonly tenant: string;
@@ -56,7 +56,7 @@ export async function showTenantSettings({ service }: SettingsOperator, tenant: 
 }
 
 function settingsOf(stored: StoredTenant | undefined, name: string): OperatorSettings {
-  if (stored === undefined) throw new Error(`There is no tenant ${name}. Make one with: tenant create ${name}`);
+  if (stored === undefined) throw new Error(noTenant(name));
   const { currency, timeZone, settings } = stored;
   return { currency, timeZone, ...readTenantSettings(settings) };
 }

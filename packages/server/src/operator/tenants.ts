@@ -75,14 +75,40 @@ async function insertTenant({ store }: Operator['service'], input: NewTenant): P
   }
 }
 
+export interface TenantSummary {
+  readonly name: string;
+  readonly displayName: string;
+  readonly currency: string;
+  readonly timeZone: string;
+  /** Whether the tenant is open: closed tenants are not served. */
+  readonly active: boolean;
+}
+
+/** All tenants, by name. */
+export function listTenants({
+  service,
+}: {
+  readonly service: Pick<Operator['service'], 'store'>;
+}): Promise<TenantSummary[]> {
+  return service.store.system((transaction) =>
+    transaction.all(sql<TenantSummary>`
+      select name, display_name as "displayName", currency, time_zone as "timeZone", active from tenant order by name`),
+  );
+}
+
 /** Returns the tenant with the name. @throws Error with a sentence if it does not exist. */
 export async function tenantNamed(
   { service }: { readonly service: Pick<Operator['service'], 'directory'> },
   name: string,
 ): Promise<Tenant> {
   const tenant = await service.directory.tenant(name);
-  if (tenant === undefined) throw new Error(`There is no tenant ${name}. Make one with: tenant create ${name}`);
+  if (tenant === undefined) throw new Error(noTenant(name));
   return tenant;
+}
+
+/** Describes a tenant that does not exist, with the command to create it. */
+export function noTenant(name: string): string {
+  return `The tenant ${name} does not exist. To create it, run: npx --yes pnpm@12 operator tenant create ${name}`;
 }
 
 /** Runs one transaction of the operator for a tenant, audited as the operator. */

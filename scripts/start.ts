@@ -1,0 +1,80 @@
+/**
+ * `pnpm start`: brings what is generated and bundled up to date, and serves with a demo tenant. The port is checked first, so
+ * that nothing is created or generated if it is in use.
+ */
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { glob, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { listen } from '../packages/server/src/listen.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const generated = ['openapi.json', 'openapi.yaml', 'types.ts', 'operations.ts', 'calls.ts'].map((name) =>
+  join(root, 'packages/spec/generated', name),
+);
+const markFile = join(root, 'node_modules/.cache/generated.sha256');
+
+try {
+  await checkPort();
+  await generate();
+  await run('scripts/reference.ts', '--if-stale');
+  await run('packages/server/scripts/bundle.ts', '--if-stale');
+} catch (error) {
+  console.error(error instanceof Error ? error.message : String(error));
+  process.exit(1);
+}
+const cli = join(root, 'packages/server/dist/cli.js');
+// In this process, which receives the signals.
+process.argv = [process.execPath, cli, 'demo'];
+await import(cli);
+
+/** @throws Error with a sentence if the server could not listen */
+async function checkPort(): Promise<void> {
+  const { HOST: host = '127.0.0.1', PORT = '3000' } = process.env;
+  const port = Number(PORT);
+  // The server describes a port that is not valid.
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) return;
+  const server = createServer();
+  await listen(server, host, port, 'PORT');
+  await new Promise((resolve) => server.close(resolve));
+}
+
+/** Generates what is derived from the contract, unless nothing has changed since the last time. */
+async function generate(): Promise<void> {
+  const mark = await markOfSources();
+  const present = await Promise.all(
+    generated.map((file) =>
+      stat(file).then(
+        ({ size }) => size > 0,
+        () => false,
+      ),
+    ),
+  );
+  if (present.every(Boolean) && (await readFile(markFile, 'utf8').catch(() => '')) === mark) return;
+  await run('scripts/generate.ts');
+  await mkdir(dirname(markFile), { recursive: true });
+  // The generated files are part of the mark.
+  await writeFile(markFile, await markOfSources());
+}
+
+async function markOfSources(): Promise<string> {
+  const sources = ['openapi/**/*.{yaml,ts}', 'redocly.yaml', 'scripts/{generate,operation-index}.ts', 'pnpm-lock.yaml'];
+  const files: string[] = [];
+  for await (const file of glob([...sources, 'packages/spec/generated/*'], { cwd: root })) files.push(file);
+  const hash = createHash('sha256');
+  for (const file of files.sort()) hash.update(file).update(await readFile(join(root, file)));
+  return hash.digest('hex');
+}
+
+function run(...words: [string, ...string[]]): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, words, { cwd: root, stdio: 'inherit' });
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      if (code === 0) resolve();
+      else reject(new Error(`node ${words.join(' ')} failed.`));
+    });
+  });
+}
