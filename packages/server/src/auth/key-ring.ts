@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose';
 import { sql } from 'kysely';
 import { recordOperatorAct } from '../store/operator-log.ts';
@@ -8,9 +9,16 @@ import type { Vault } from './vault.ts';
 export const algorithm = 'EdDSA';
 
 /**
- * Keys are read again when they are older than this, in milliseconds, so that each process notices a change within 5 s.
+ * Keys are read again when they are older than this, in milliseconds, so that each process notices that one is retired
+ * within 5 s.
  */
 const freshness = 4_000;
+
+/** Time during which requests with unknown keys wait for one read of all keys, in milliseconds. */
+const readAgainAfter = 100;
+
+/** Only one process creates the first key. */
+const firstKeyLock = sql`select pg_advisory_xact_lock(hashtext('first_signing_key'))`;
 
 interface SigningKeyRow {
   kid: string;
@@ -39,6 +47,8 @@ export class KeyRing {
   readonly #clock: { now(): number };
   #loadedAt = Number.NEGATIVE_INFINITY;
   #loading: Promise<void> | undefined;
+  /** The next read for keys that this process does not know. */
+  #next: Promise<void> | undefined;
 
   private constructor(store: Store, vault: Vault, clock: { now(): number }) {
     this.#store = store;
@@ -50,18 +60,28 @@ export class KeyRing {
   static async open(store: Store, vault: Vault, clock: { now(): number } = performance): Promise<KeyRing> {
     const ring = new KeyRing(store, vault, clock);
     await ring.#load();
-    if (ring.#signing === undefined) await ring.rotate();
+    if (ring.#signing === undefined) await ring.#create(true);
     return ring;
   }
 
   /** Creates a signing key, which signs from now on. @returns its ID. */
-  async rotate(): Promise<string> {
+  rotate(): Promise<string> {
+    return this.#create(false);
+  }
+
+  /** @param onlyFirst whether to create no key if there is one. */
+  async #create(onlyFirst: boolean): Promise<string> {
     const pair = await generateKeyPair(algorithm, { crv: 'Ed25519', extractable: true });
     const publicJwk = await exportJWK(pair.publicKey);
     const kid = await calculateJwkThumbprint(publicJwk);
     const privateJwk = this.#vault.encrypt('signing-key', JSON.stringify(await exportJWK(pair.privateKey)));
     const stored = JSON.stringify({ ...publicJwk, kid, alg: algorithm, use: 'sig' });
     await this.#store.system(async (transaction) => {
+      if (onlyFirst) {
+        await transaction.all(firstKeyLock);
+        const other = await transaction.first(sql`select from signing_key where retired_at is null limit 1`);
+        if (other !== undefined) return;
+      }
       await transaction.all(sql`
         insert into signing_key (kid, algorithm, public_jwk, private_jwk_encrypted)
         values (${kid}, ${algorithm}, ${stored}::jsonb, ${privateJwk})`);
@@ -109,9 +129,17 @@ export class KeyRing {
     return this.#signing;
   }
 
-  /** Returns the public key with this ID, or undefined if it is unknown or retired. */
-  async publicKey(kid: string): Promise<CryptoKey | undefined> {
+  /**
+   * Returns the public key with this ID, or undefined if it is unknown or retired.
+   *
+   * @param mayBeNew whether another process may have created the key since the keys were last read. They are then read
+   * again; concurrent callers share one read that began after they called.
+   */
+  async publicKey(kid: string, mayBeNew = false): Promise<CryptoKey | undefined> {
     await this.#refresh();
+    const known = this.#publicKeys.get(kid);
+    if (known !== undefined || !mayBeNew) return known;
+    await this.#readAgain();
     return this.#publicKeys.get(kid);
   }
 
@@ -137,6 +165,19 @@ export class KeyRing {
       this.#loading = undefined;
     });
     await this.#loading;
+  }
+
+  /**
+   * Reads the keys, beginning after this call: a read that is under way may have missed a new key. All callers of a tenth of a
+   * second share one read, so tokens with changed key IDs cannot keep the database busy.
+   */
+  #readAgain(): Promise<void> {
+    this.#next ??= (async () => {
+      await pause(readAgainAfter);
+      this.#next = undefined;
+      await this.#load();
+    })();
+    return this.#next;
   }
 
   async #load(): Promise<void> {

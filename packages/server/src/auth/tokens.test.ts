@@ -1,8 +1,10 @@
-import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
+import { decodeProtectedHeader, exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { describe, expect, test } from 'vitest';
+import { testStore } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
 import { createApiKey } from '../operator/api-keys.ts';
+import type { Store } from '../store/store.ts';
 import { KeyRing } from './key-ring.ts';
 import { Tokens } from './tokens.ts';
 
@@ -174,22 +176,55 @@ describe('another signing key', () => {
     ]);
   });
 
-  test('created by another process is found within seconds, without a read for every request', async () => {
-    let now = 1;
-    const ring = await KeyRing.open(store, service.vault, { now: () => now });
-    const elsewhere = await service.keys.rotate();
-    const theirs = await service.tokens.signAccessToken(
-      { ...(claims as { sub: string }), client_id: created.id, tenant: 'firm', roles: [], staffId: null },
-      'x',
-    );
+  test('created by another process is known at once, and unknown keys cause few reads', async () => {
+    let reads = 0;
+    const counting: Store = {
+      ...store,
+      system: (work) => {
+        reads += 1;
+        return store.system(work);
+      },
+    };
+    const ring = await KeyRing.open(counting, service.vault, { now: () => 1 });
     const tokens = new Tokens(ring, service.vault);
-    await expect(tokens.verifyAccessToken(theirs)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
-    now += 5_001;
+    const sign = (id: string) =>
+      service.tokens.signAccessToken(
+        { ...(claims as { sub: string }), client_id: created.id, tenant: 'firm', roles: [], staffId: null },
+        id,
+      );
+    await service.keys.rotate();
+    const theirs = await sign('x');
     await expect(tokens.verifyAccessToken(theirs)).resolves.toMatchObject({ tenant: 'firm' });
-    expect((await ring.jwks()).keys.map((jwk) => jwk.kid)).toContain(elsewhere);
-    const last = await service.keys.rotate();
-    now += 5_001;
-    expect((await ring.jwks()).keys.map((jwk) => jwk.kid)).toContain(last);
+    await service.keys.rotate();
+    const latest = await Promise.all(Array.from({ length: 50 }, (_, index) => sign(`y${index}`)));
+    reads = 0;
+    await Promise.all(latest.map((token) => tokens.verifyAccessToken(token)));
+    expect(reads).toBe(1);
+
+    // The mark of a token does not cover the ID of its key.
+    const [, payload, signature] = theirs.split('.');
+    const header = decodeProtectedHeader(theirs);
+    const withKey = (kid: string) =>
+      [Buffer.from(JSON.stringify({ ...header, kid })).toString('base64url'), payload, signature].join('.');
+    reads = 0;
+    const forged = Array.from({ length: 500 }, (_, index) => tokens.verifyAccessToken(withKey(`kid ${index}`)));
+    for (const result of await Promise.allSettled(forged)) expect(result.status).toBe('rejected');
+    expect(reads).toBe(1);
+    // Without a mark there is no read at all.
+    const unmarked = [
+      Buffer.from(JSON.stringify({ ...header, kid: 'x', mark: '' })).toString('base64url'),
+      payload,
+      signature,
+    ];
+    await expect(tokens.verifyAccessToken(unmarked.join('.'))).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+    expect(reads).toBe(1);
+  });
+
+  test('is created once by processes that start on an empty database at the same time', async () => {
+    const own = await testStore();
+    const rings = await Promise.all([1, 2, 3, 4].map(() => KeyRing.open(own.store, service.vault)));
+    expect(new Set(rings.map((ring) => ring.signingKey().kid)).size).toBe(1);
+    expect((await rings[0]?.jwks())?.keys).toHaveLength(1);
   });
 
   test('that is retired is invalid within seconds in every process, also for tokens that were already verified', async () => {

@@ -137,9 +137,11 @@ export class Tokens {
     onDoubt: OnDoubt = () => undefined,
   ): Promise<{ payload: Record<string, unknown>; kid: string }> {
     try {
-      if (!this.#isMarked(token)) onDoubt();
+      const isMarked = this.#isMarked(token);
+      if (!isMarked) onDoubt();
       const { kid } = decodeProtectedHeader(token);
-      const key = kid === undefined ? undefined : await this.#keys.publicKey(kid);
+      // A token with our mark and an unknown key may have been signed by another process with a new key.
+      const key = kid === undefined ? undefined : await this.#keys.publicKey(kid, isMarked);
       if (kid === undefined || key === undefined) throw notOurs(name);
       const { payload } = await jwtVerify(token, key, {
         algorithms: [algorithm],
