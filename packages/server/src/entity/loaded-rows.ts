@@ -118,6 +118,25 @@ export class LoadedRows {
     await this.#lookUp();
   }
 
+  /**
+   * Reads again what queries for rows with a key did not find: another transaction may have created such a row after the
+   * query, before a later query found it by another key. @returns whether one exists now; then the plan must run again.
+   */
+  async findsAbsentKeys(): Promise<boolean> {
+    const absent = [...this.#tables.values()].flatMap(({ entity, found }) =>
+      [...found].flatMap(([field, byValue]) =>
+        isKeyOf(entity, field)
+          ? [...byValue].flatMap(([value, ids]) =>
+              ids.length === 0 ? [{ entity, field, value, lock: 'none' } as const] : [],
+            )
+          : [],
+      ),
+    );
+    for (const { entity, field, value } of absent) this.#table(entity).found.get(field)?.delete(value);
+    await this.#read(absent);
+    return absent.some(({ entity, field, value }) => this.#table(entity).found.get(field)?.get(value)?.length !== 0);
+  }
+
   /** Starts an attempt, after a savepoint to roll back to. */
   startAttempt(): void {
     this.#locking = [];
@@ -249,7 +268,7 @@ export class LoadedRows {
     const queries: RowQuery[] = [];
     for (const { entity, found, locks } of this.#tables.values()) {
       for (const [field, byValue] of found) {
-        const isKey = field === 'id' || field === 'systemRef' || entity.uniqueFields.some(({ name }) => name === field);
+        const isKey = isKeyOf(entity, field);
         for (const [value, ids] of byValue) {
           const isProtected = isKey && ids.length > 0 && ids.every((id) => locks.has(id));
           if (!isProtected) queries.push({ entity, field, value, lock: 'none' });
@@ -320,6 +339,10 @@ function isSettledBy(rows: readonly AnyStoredRow[]): (query: RowQuery) => boolea
     values.set(field, found);
     return found.has(value);
   };
+}
+
+function isKeyOf({ uniqueFields }: AnyEntity, field: string): boolean {
+  return field === 'id' || field === 'systemRef' || uniqueFields.some(({ name }) => name === field);
 }
 
 function entityOf([query]: readonly RowQuery[]): AnyEntity {

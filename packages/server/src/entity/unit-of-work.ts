@@ -1,3 +1,4 @@
+import { UniqueViolation } from '../store/errors.ts';
 import type { Transaction } from '../store/store.ts';
 import { applyChanges, RejectedRows } from './apply.ts';
 import { type TrackedRow, writeAuditAndEvents } from './audit-and-events.ts';
@@ -38,6 +39,10 @@ class RejectedItems extends Error {
 
 function isRejected(outcome: ItemOutcome<unknown>): boolean {
   return 'violation' in outcome;
+}
+
+function isDuplicate(outcome: ItemOutcome<unknown>): boolean {
+  return 'violation' in outcome && outcome.violation.code === 'DUPLICATE_REF';
 }
 
 /** A plan that still requests rows after this many runs is a defect. */
@@ -188,8 +193,8 @@ export class UnitOfWork {
 
   /**
    * Applies items in their order: all of them if that succeeds now that the plan has read concurrent changes; otherwise
-   * in ever smaller parts, down to the rejected item, and in larger ones after it. Rows that were read before a part was
-   * rejected remain valid.
+   * in ever smaller parts, down to the rejected item, and in larger ones after it. A part is attempted again if the row
+   * that rejected it was created after the part was planned. Other rows that were read before remain valid.
    *
    * @throws RejectedItems if all or none must be written.
    */
@@ -207,7 +212,8 @@ export class UnitOfWork {
       if (rejected === undefined) {
         outcomes.push(...settled.outcomes);
         size *= 2;
-      } else if (part.length === 1) outcomes.push({ violation: rejected.violation });
+      } else if (rejected.error instanceof UniqueViolation && (await this.#loaded.findsAbsentKeys())) continue;
+      else if (part.length === 1) outcomes.push({ violation: rejected.violation });
       else size = Math.ceil(part.length / 2);
     }
     if (scope === 'all' && outcomes.some(isRejected)) throw new RejectedItems(outcomes);
@@ -273,6 +279,8 @@ export class UnitOfWork {
       else if (failure !== undefined) throw failure.error;
       // References come last: their counters are locked for all transactions that create such rows.
       else if (this.#keys.hasRequests) await this.#keys.loadRequested(pending);
+      // The row with the same unique value may be the one to update.
+      else if (outcomes.some(isDuplicate) && (await this.#loaded.findsAbsentKeys())) continue;
       else return { outcomes, pending };
     }
     throw new Error(`${this.origin.operation}: the plan of changes does not finish.`);
