@@ -38,7 +38,7 @@ export interface Limits {
 
 export const standardLimits: Limits = {
   connect: 5_000,
-  firstConnect: 1_500,
+  firstConnect: 5_000,
   lock: 10_000,
   read: 2_000,
   statement: 30_000,
