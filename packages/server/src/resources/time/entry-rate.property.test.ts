@@ -1,26 +1,24 @@
 import fc from 'fast-check';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test, vi } from 'vitest';
 import { divideHalfUp, money, scaled, unscaled } from '../../../test/books/cents.ts';
 import { testService } from '../../../test/service.ts';
 import { firmOf, timeOf, unique } from './testing.ts';
 
-const service = await testService();
-const firm = await firmOf(service);
-const approver = await service.signIn({ roles: ['API_ADMIN', 'TIME_APRV'] });
-
 /** Days around today, as offsets from the first one. */
 const length = 30;
 const today = length / 2;
-const firstDay = Temporal.Now.plainDateISO(service.tenant.timeZone).subtract({ days: today });
+const firstDay = Temporal.Now.plainDateISO('America/New_York').subtract({ days: today });
 const dayOf = (index: number) => firstDay.add({ days: index }).toString();
 
-beforeAll(() => {
-  // Far from midnight, so that the day does not change.
-  vi.useFakeTimers({ toFake: ['Date'], now: Temporal.Instant.from(`${dayOf(today)}T17:00:00Z`).epochMilliseconds });
-});
+// Far from midnight, so that the day does not change. Before the tokens are issued, so that they are valid at that time.
+vi.useFakeTimers({ toFake: ['Date'], now: Temporal.Instant.from(`${dayOf(today)}T17:00:00Z`).epochMilliseconds });
 afterAll(() => {
   vi.useRealTimers();
 });
+
+const service = await testService();
+const firm = await firmOf(service);
+const approver = await service.signIn({ roles: ['API_ADMIN', 'TIME_APRV'] });
 
 interface Assignment {
   readonly role: string;
