@@ -136,12 +136,14 @@ describe('a property that a later part narrows', () => {
       { type: 'null', description: 'A.', 'x-unique': true },
     ],
     ['to a schema with more to it', ref('Kind'), ref('Sail'), ref('Sail')],
+    ['to a schema composed of it', ref('Kind'), ref('Sloop'), ref('Sloop')],
     ['from any object', { type: 'object', description: 'A.' }, ref('Other'), { description: 'A.', ...ref('Other') }],
   ];
   test.for(cases)('%s', ([, known, property, merged]) => {
     const { schemas, complaints } = boat(known, property, {
       Kind: kind,
       Sail: { ...kind, not: { const: 'MOTOR' } },
+      Sloop: { allOf: [ref('Kind'), { 'x-unique': true }] },
       Other: { type: 'object' },
     });
     expect(complaints).toEqual([]);

@@ -82,7 +82,7 @@ function narrowed(name: string, known: JsonObject, property: JsonObject, resolve
   if (property.type === 'null') return { ...only(words, (key) => key !== 'examples'), ...property };
   if ('const' in property) return { ...only(whole, (key) => !bounds.test(key)), ...property };
   const target = typeof property.$ref === 'string' ? resolve(property.$ref) : undefined;
-  if (target !== undefined && saysAll(target, whole)) return { ...words, ...property };
+  if (target !== undefined && (saysAll(target, whole) || isComposedOf(target, known))) return { ...words, ...property };
   const { enum: values, ...others } = property;
   const isSubset = values === undefined || (Array.isArray(whole.enum) && isPartOf(values, whole.enum));
   if (!isSubset || !saysAll(whole, others))
@@ -90,6 +90,15 @@ function narrowed(name: string, known: JsonObject, property: JsonObject, resolve
       `Two parts describe ${name}, and the later one does not narrow the earlier one in a way that can be merged.`,
     );
   return { ...whole, ...property };
+}
+
+/** Whether a schema is another one, referred to, and more: what an event shows of a row, for one. */
+function isComposedOf(schema: JsonObject, { $ref }: JsonObject): boolean {
+  return (
+    $ref !== undefined &&
+    Array.isArray(schema.allOf) &&
+    schema.allOf.some((part) => isObject(part) && part.$ref === $ref)
+  );
 }
 
 /** Whether a schema says all that another one does. */

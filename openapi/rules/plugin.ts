@@ -34,6 +34,7 @@ import { references } from './references.ts';
 import { renamed } from './renamed.ts';
 import { repetition } from './repetition.ts';
 import { restrictedFields } from './restricted-fields.ts';
+import { restrictedRates } from './restricted-rates.ts';
 import { restrictedSearches } from './restricted-searches.ts';
 import { roles } from './roles.ts';
 import { rootReferences } from './root-references.ts';
@@ -75,6 +76,7 @@ export const rules: Record<string, Oas3Rule> = {
   searches,
   'state-machines': stateMachines,
   'restricted-fields': restrictedFields,
+  'restricted-rates': restrictedRates,
   'restricted-searches': restrictedSearches,
   pages,
   'partial-update-defaults': partialUpdateDefaults,

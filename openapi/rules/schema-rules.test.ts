@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { objectOf } from './contract.ts';
 import { type Files, smallContract } from './small-contract.ts';
 import { lint, sentences, set } from './testing.ts';
 
@@ -11,6 +12,21 @@ const body = ['post', 'requestBody', 'content', 'application/json', 'schema'];
 /** Puts a property among the fields of a boat. */
 function property(name: string, schema: unknown) {
   return (files: Files) => set(files, fields, ['properties', name], schema);
+}
+
+/** Puts a rate among the properties of a schema. */
+function rated(roles: object, schema = fields) {
+  return (files: Files) => {
+    const type = {
+      ...files['schemas/common/Money.yaml'],
+      type: ['string', 'null'],
+      'x-scale': 4,
+      description: 'A rate.',
+    };
+    files['schemas/common/NullableRate.yaml'] = type;
+    const dayRate = { ...ref('../common/NullableRate.yaml'), description: 'Price of a day.', ...roles };
+    set(files, schema, ['properties'], { ...objectOf(files[schema]?.properties), dayRate });
+  };
 }
 
 /** Changes the state machine of boats. */
@@ -287,6 +303,13 @@ const cases: Record<string, Case[]> = {
       property('harbor', { anyOf: [ref('./Harbor.yaml')], description: 'x', 'x-read-roles': ['BOAT_R'] }),
       /Allow null in harbor/,
     ],
+  ],
+  'restricted-rates': [
+    ['a rate that everybody sees', rated({ 'x-write-roles': ['BOAT_W'] }), /x-read-roles/],
+    ['a rate that those who do not see it can write', rated({ 'x-read-roles': ['BOAT_R'] }), /x-write-roles/],
+    ['a rate in a response alone', rated({}, row), /x-read-roles/],
+    ['a rate in a request alone', rated({}, 'schemas/boats/BoatCreateRequest.yaml'), /x-write-roles/],
+    ['a rate of another type', property('dayRate', ref('../common/Money.yaml')), /Make dayRate a reference to Rate/],
   ],
   'restricted-searches': [
     [

@@ -2840,6 +2840,7 @@ export interface paths {
          *     - `DUPLICATE_REF`: another code of the type has the same `code`.
          *     - `INVALID_STATE`: the `code` of a code that entries use cannot change. Deactivate it and create another.
          *     - `REFERENCE_NOT_FOUND`: a service line or task type is unknown or inactive.
+         *     - `FORBIDDEN`: writing a `defaultRate`, or null in place of a stored one, requires the `RATE_W` role.
          *
          *     The whole call returns 400 and nothing is stored if the body is invalid: no records or more than 100, an unknown `type`, or
          *     a missing `systemRef`. You can safely repeat a call; codes without changes are `UNCHANGED`.
@@ -4819,6 +4820,7 @@ export interface webhooks {
         /**
          * A task was created
          * @description Sent when a task is created, with its job or as a record.
+         *     The `defaultRate` of its `taskType` is null: events carry no rates.
          */
         post: operations["taskCreated"];
         delete?: never;
@@ -4839,6 +4841,7 @@ export interface webhooks {
         /**
          * A task was updated
          * @description Sent when a field of a task changes. If its status changes, `changedFields` has `status`.
+         *     The `defaultRate` of its `taskType` is null: events carry no rates.
          */
         post: operations["taskUpdated"];
         delete?: never;
@@ -4859,6 +4862,7 @@ export interface webhooks {
         /**
          * A task was deactivated
          * @description Sent when a task is deactivated. A cancelled task sends an update.
+         *     The `defaultRate` of its `taskType` is null: events carry no rates.
          */
         post: operations["taskDeleted"];
         delete?: never;
@@ -5099,7 +5103,8 @@ export interface webhooks {
         put?: never;
         /**
          * A time entry was created
-         * @description Sent when a time entry is created. `data` has the fields of the entry itself, not a record with `attributes`.
+         * @description Sent when a time entry is created. `data` has the fields of the entry itself, not a record with `attributes`. `billingRate`
+         *     is null: events carry no rates.
          */
         post: operations["timeEntryCreated"];
         delete?: never;
@@ -5119,7 +5124,7 @@ export interface webhooks {
         put?: never;
         /**
          * A time entry was updated
-         * @description Sent when a time entry is submitted, approved, rejected, billed or edited.
+         * @description Sent when a time entry is submitted, approved, rejected, billed or edited. `billingRate` is null: events carry no rates.
          */
         post: operations["timeEntryUpdated"];
         delete?: never;
@@ -5139,7 +5144,7 @@ export interface webhooks {
         put?: never;
         /**
          * A time entry was deactivated
-         * @description Sent when a time entry is deactivated.
+         * @description Sent when a time entry is deactivated. `billingRate` is null: events carry no rates.
          */
         post: operations["timeEntryDeleted"];
         delete?: never;
@@ -5219,7 +5224,8 @@ export interface webhooks {
         put?: never;
         /**
          * A work code was created
-         * @description Sent when a work code is created. `data` has the fields of the code itself, not a record with `attributes`.
+         * @description Sent when a work code is created. `data` has the fields of the code itself, not a record with `attributes`. `defaultRate` is
+         *     null: events carry no rates.
          */
         post: operations["workCodeCreated"];
         delete?: never;
@@ -5239,7 +5245,7 @@ export interface webhooks {
         put?: never;
         /**
          * A work code was updated
-         * @description Sent when a field of a work code is updated.
+         * @description Sent when a field of a work code is updated. `defaultRate` is null, even if it is what changed: events carry no rates.
          */
         post: operations["workCodeUpdated"];
         delete?: never;
@@ -5259,7 +5265,7 @@ export interface webhooks {
         put?: never;
         /**
          * A work code was deactivated
-         * @description Sent when a work code is deactivated.
+         * @description Sent when a work code is deactivated. `defaultRate` is null: events carry no rates.
          */
         post: operations["workCodeDeleted"];
         delete?: never;
@@ -5279,7 +5285,7 @@ export interface webhooks {
         put?: never;
         /**
          * A task type was created
-         * @description Sent when a task type is created.
+         * @description Sent when a task type is created. `defaultRate` is null: events carry no rates.
          */
         post: operations["taskTypeCreated"];
         delete?: never;
@@ -5299,7 +5305,7 @@ export interface webhooks {
         put?: never;
         /**
          * A task type was updated
-         * @description Sent when a field of a task type changes.
+         * @description Sent when a field of a task type changes. `defaultRate` is null, even if it is what changed: events carry no rates.
          */
         post: operations["taskTypeUpdated"];
         delete?: never;
@@ -5319,7 +5325,7 @@ export interface webhooks {
         put?: never;
         /**
          * A task type was deactivated
-         * @description Sent when a task type is deactivated.
+         * @description Sent when a task type is deactivated. `defaultRate` is null: events carry no rates.
          */
         post: operations["taskTypeDeleted"];
         delete?: never;
@@ -5400,7 +5406,7 @@ export interface webhooks {
         /**
          * A WIP entry was created
          * @description Sent when work in progress is created: by the approval of time or an expense, or as a record. Only in tenants whose operator
-         *     has enabled these events, because there are many.
+         *     has enabled these events, because there are many. `billingRate` is null: events carry no rates.
          */
         post: operations["wipEntryCreated"];
         delete?: never;
@@ -5421,7 +5427,7 @@ export interface webhooks {
         /**
          * A WIP entry was updated
          * @description Sent when work in progress is added to a draft invoice, billed, written off or reversed. Only in tenants whose operator has
-         *     enabled these events, because there are many.
+         *     enabled these events, because there are many. `billingRate` is null: events carry no rates.
          */
         post: operations["wipEntryUpdated"];
         delete?: never;
@@ -9370,7 +9376,7 @@ export interface components {
         /**
          * Nullable rate
          * Format: decimal
-         * @description Rate, unit price or quantity, with up to four decimal places, or null.
+         * @description Price of an hour or another unit of work, with up to four decimal places, or null. Restricted wherever it is read.
          */
         NullableRate: DecimalString | null;
         /**
@@ -10466,7 +10472,7 @@ export interface components {
         /**
          * Rate
          * Format: decimal
-         * @description Rate, unit price or quantity, with up to four decimal places.
+         * @description Price of an hour or another unit of work, with up to four decimal places. Restricted wherever it is read.
          */
         Rate: DecimalString;
         /**
@@ -10496,12 +10502,12 @@ export interface components {
              */
             effectiveFromDate?: components["schemas"]["BusinessDate"];
             /**
-             * @description Price of an hour.
+             * @description Price of an hour. Writing it requires the `RATE_W` role.
              * @example 185.00
              */
             billingRate: components["schemas"]["Rate"];
             /**
-             * @description Blended rate for fixed fees and cost analysis.
+             * @description Blended rate for fixed fees and cost analysis. Writing it requires the `RATE_W` role.
              * @example 151.70
              */
             averageRate: components["schemas"]["Rate"];
@@ -11551,11 +11557,11 @@ export interface components {
          */
         InvoiceLineType: "TIME" | "EXPENSE" | "FIXED_FEE" | "PROGRESS" | "DISCOUNT" | "INTEREST" | "OTHER";
         /**
-         * Signed rate
+         * Signed unit price
          * Format: decimal
          * @description Unit price or quantity that can be negative, with up to four decimal places.
          */
-        SignedRate: DecimalString;
+        SignedUnitPrice: DecimalString;
         /**
          * Invoice line
          * @description Line of a draft invoice or an invoice. The amount is quantity times unit amount, rounded half up to two places.
@@ -11569,9 +11575,9 @@ export interface components {
             /** @description Text of the line on the invoice. */
             description: string;
             /** @description Hours, pieces or 1. Negative if the line bills reversed work. */
-            quantity: components["schemas"]["SignedRate"];
+            quantity: components["schemas"]["SignedUnitPrice"];
             /** @description Price per unit, in the currency of the document. Negative for discounts. */
-            unitAmount: components["schemas"]["SignedRate"];
+            unitAmount: components["schemas"]["SignedUnitPrice"];
             /** @description Whether sales tax is added. */
             taxable: boolean;
             /** @description Rate of sales tax, in percent. It applies only to taxable lines. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0. */
@@ -11856,12 +11862,12 @@ export interface components {
              * @description Hours, pieces or 1. Negative if the line bills reversed work.
              * @example 3.50
              */
-            quantity: components["schemas"]["SignedRate"];
+            quantity: components["schemas"]["SignedUnitPrice"];
             /**
              * @description Price per unit, in the currency of the document. Negative for discounts.
              * @example 190.00
              */
-            unitAmount: components["schemas"]["SignedRate"];
+            unitAmount: components["schemas"]["SignedUnitPrice"];
             /** @description Whether sales tax is added. */
             taxable: boolean;
             /**
@@ -12475,7 +12481,7 @@ export interface components {
             isBillable?: boolean;
             billingMethod?: components["schemas"]["BillingMethod"];
             /**
-             * @description Price of an hour if neither the assignment nor the staff member has a rate, or null.
+             * @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 180.00
              */
             defaultRate?: components["schemas"]["NullableRate"];
@@ -12519,7 +12525,7 @@ export interface components {
             /** @description Whether work of the type is billed, unless the task specifies otherwise. */
             isBillable: boolean;
             billingMethod: components["schemas"]["BillingMethod"];
-            /** @description Price of an hour if neither the assignment nor the staff member has a rate, or null. */
+            /** @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
             defaultRate: components["schemas"]["NullableRate"];
             /** @description `code` of the work code of time entries on such tasks that have no code, or null. */
             defaultWorkCode: string | null;
@@ -12986,7 +12992,7 @@ export interface components {
              */
             hours?: components["schemas"]["NullableHours"];
             /**
-             * @description Price of an hour, or null if the row is not about time.
+             * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 190.00
              */
             billingRate?: components["schemas"]["NullableRate"];
@@ -13070,7 +13076,7 @@ export interface components {
             workDate: components["schemas"]["BusinessDate"];
             /** @description Hours, or null if the row is not about time. Negative for reversals. */
             hours: components["schemas"]["NullableHours"];
-            /** @description Price of an hour, or null if the row is not about time. */
+            /** @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
             billingRate: components["schemas"]["NullableRate"];
             /**
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
@@ -13346,7 +13352,7 @@ export interface components {
              */
             taskTypeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
             /**
-             * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries.
+             * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 180.00
              */
             defaultRate?: components["schemas"]["NullableRate"];
@@ -13383,7 +13389,7 @@ export interface components {
             /** @description Task type of the code, or null for all. */
             taskTypeId: components["schemas"]["NullableUuid"];
             /**
-             * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries.
+             * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 180.00
              */
             defaultRate: components["schemas"]["NullableRate"];
@@ -13426,7 +13432,7 @@ export interface components {
              */
             taskTypeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
             /**
-             * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts.
+             * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0.70
              */
             defaultRate?: components["schemas"]["NullableRate"];
@@ -13469,7 +13475,7 @@ export interface components {
              */
             taskTypeId: components["schemas"]["NullableUuid"];
             /**
-             * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts.
+             * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0.70
              */
             defaultRate: components["schemas"]["NullableRate"];
@@ -13515,7 +13521,7 @@ export interface components {
              */
             taskTypeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
             /**
-             * @description Value of an hour, or null. For information only; time off has no price.
+             * @description Value of an hour, or null. For information only; time off has no price. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0
              */
             defaultRate?: components["schemas"]["NullableRate"];
@@ -13564,7 +13570,7 @@ export interface components {
              */
             taskTypeId: components["schemas"]["NullableUuid"];
             /**
-             * @description Value of an hour, or null. For information only; time off has no price.
+             * @description Value of an hour, or null. For information only; time off has no price. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0
              */
             defaultRate: components["schemas"]["NullableRate"];
@@ -14018,8 +14024,8 @@ export interface components {
              * @example ts-2026-09-29-027-1
              */
             reversesSystemRef: string | null;
-            /** @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. */
-            billingRate: components["schemas"]["Rate"];
+            /** @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role. */
+            billingRate: components["schemas"]["NullableRate"];
             /** @description Hours times rate, rounded half up. Negative on a reversal. */
             amount: components["schemas"]["SignedMoney"];
             /** @description Staff member who approved it. Null before the approval, and if no person approved it. */
@@ -15838,6 +15844,92 @@ export interface components {
             data: components["schemas"]["FileMetadata"][];
         };
         /**
+         * Task type event data
+         * @description Task type in an event, without rates.
+         */
+        TaskTypeEventData: {
+            id: components["schemas"]["Uuid"];
+            systemRef: components["schemas"]["SystemRef"];
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /** @description When the row was created. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description When the row was last updated. */
+            updatedAt: components["schemas"]["Instant"];
+            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            version: number;
+            /** @description Name, unique in the tenant. */
+            displayName: string;
+            /** @description Short code, unique in the tenant. */
+            code: string;
+            /** @description Whether work of the type is billed, unless the task specifies otherwise. */
+            isBillable: boolean;
+            billingMethod: components["schemas"]["BillingMethod"];
+            /** @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
+            defaultRate: null;
+            /** @description `code` of the work code of time entries on such tasks that have no code, or null. */
+            defaultWorkCode: string | null;
+            /** @description Text on the invoice for entries without a description, or null. */
+            invoiceDescription: string | null;
+            /** @description Service line, or null. */
+            serviceLineId: components["schemas"]["NullableUuid"];
+        };
+        /**
+         * Task event data
+         * @description Task in an event, without rates.
+         */
+        TaskEventData: {
+            id: components["schemas"]["Uuid"];
+            systemRef: components["schemas"]["SystemRef"];
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /** @description When the row was created. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description When the row was last updated. */
+            updatedAt: components["schemas"]["Instant"];
+            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            version: number;
+            /** @description Name of the task. */
+            name: string;
+            /** @description Job of the task. It cannot change. */
+            jobId: components["schemas"]["Uuid"];
+            /** @description Task type. */
+            taskTypeId: components["schemas"]["Uuid"];
+            /**
+             * @description Staff member who does the task, or null. They are assigned to the task and its job, if they are not yet. Assigning staff to a
+             *     task that has no assignee sets it too. Cannot be set to a staff member whose status is `TERMINATED`.
+             */
+            assigneeId: components["schemas"]["NullableUuid"];
+            status: components["schemas"]["TaskStatus"];
+            /** @description Urgency of the work. Default on creation: `NORMAL`. */
+            priority: components["schemas"]["Priority"];
+            /** @description Planned first day of work, or null. */
+            startDate: components["schemas"]["NullableBusinessDate"];
+            /** @description Planned last day of work, or null. */
+            dueDate: components["schemas"]["NullableBusinessDate"];
+            /** @description Planned hours, or null. */
+            budgetHours: components["schemas"]["NullableHours"];
+            /** @description Position of the task among those of the job. */
+            sequence: number;
+            /** @description Whether time on the task is billed. Default on creation: the value of the task type. */
+            isBillable: boolean;
+            /** @description Description, or null. */
+            description: string | null;
+            job: components["schemas"]["TaskJob"];
+            /** @description Current values of the task type. Changes in them do not change the `version` of the task. */
+            taskType: components["schemas"]["TaskTypeEventData"];
+            /** @description Summary of the assignee, or null. Changes in it do not change the `version` of the task. */
+            assignee: components["schemas"]["TaskAssignee"] | null;
+            /** @description When the task last became `COMPLETED`, or null. */
+            completedAt: components["schemas"]["NullableInstant"];
+            /** @description Hours of the approved time entries of the task. */
+            actualHours: components["schemas"]["Hours"];
+        };
+        /**
          * Staff job assignment event data
          * @description Assignment to a job in an event, without rates.
          */
@@ -15954,6 +16046,130 @@ export interface components {
             rateCardAssignment: null;
         };
         /**
+         * Time entry event data
+         * @description Time entry in an event, without rates.
+         */
+        TimeEntryEventData: {
+            id: components["schemas"]["Uuid"];
+            systemRef: components["schemas"]["SystemRef"];
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /** @description When the row was created. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description When the row was last updated. */
+            updatedAt: components["schemas"]["Instant"];
+            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            version: number;
+            /** @description Staff member who did the work. They must be active. */
+            staffId: components["schemas"]["Uuid"];
+            /** @description Job, neither closed nor cancelled. Null only if the time is not billable. */
+            jobId: components["schemas"]["NullableUuid"];
+            /** @description Task of the job, or null. */
+            taskId: components["schemas"]["NullableUuid"];
+            /** @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null. */
+            code: string | null;
+            /** @description Day of the work. */
+            workDate: components["schemas"]["BusinessDate"];
+            /**
+             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
+             *     24. Negative only with `reversesSystemRef`.
+             */
+            hours: components["schemas"]["Hours"];
+            /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
+            isBillable: boolean;
+            /** @description Text on the invoice, or null. */
+            description: string | null;
+            /**
+             * @description Internal note, not visible to clients, or null.
+             * @example Waited for the bank statements.
+             */
+            internalNote: string | null;
+            /**
+             * @description Status of a time or expense entry.
+             *
+             *     - `DRAFT`: not ready for approval.
+             *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
+             *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
+             *     - `REJECTED`: `rejectionReason` has the reason.
+             *
+             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *
+             *     | From | To | By | Role | Condition |
+             *     |---|---|---|---|---|
+             *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
+             *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
+             *
+             *     Default on creation: `DRAFT`.
+             */
+            status: components["schemas"]["EntryStatus"];
+            /**
+             * @description Reason for the rejection; required with the status `REJECTED`, otherwise null.
+             * @example The hours belong to another task.
+             */
+            rejectionReason: string | null;
+            /**
+             * @description `systemRef` of the time entry that this one reverses, or null. Use it to correct locked entries.
+             * @example ts-2026-09-29-027-1
+             */
+            reversesSystemRef: string | null;
+            /** @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role. */
+            billingRate: null;
+            /** @description Hours times rate, rounded half up. Negative on a reversal. */
+            amount: components["schemas"]["SignedMoney"];
+            /** @description Staff member who approved it. Null before the approval, and if no person approved it. */
+            approvedById: components["schemas"]["NullableUuid"];
+            /** @description When it was approved, or null. */
+            approvedAt: components["schemas"]["NullableInstant"];
+            /** @description Resulting work in progress, or null. */
+            wipId: components["schemas"]["NullableUuid"];
+            /** @description Latest invoice that bills it, or null. */
+            invoiceId: components["schemas"]["NullableUuid"];
+            /** @description Whether the entry is locked and can no longer change. */
+            isLocked: boolean;
+            /** @description Reason why it is locked, or null. */
+            lockReason: string | null;
+        };
+        /**
+         * Work code event data
+         * @description Work code in an event, without rates.
+         */
+        WorkCodeEventData: {
+            id: components["schemas"]["Uuid"];
+            systemRef: components["schemas"]["SystemRef"];
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /** @description When the row was created. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description When the row was last updated. */
+            updatedAt: components["schemas"]["Instant"];
+            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            version: number;
+            /** @description Code for time entries, unique among work codes. It cannot change once an entry uses it. */
+            code: string;
+            /** @description Displayed name. */
+            name: string;
+            /** @description When to use the code, or null. */
+            description: string | null;
+            /** @description Whether time with the code is billed. */
+            isBillable: boolean;
+            /** @description Category to group codes by, such as Compliance, or null. */
+            category: string | null;
+            /** @description Service line, or null for all. */
+            serviceLineId: components["schemas"]["NullableUuid"];
+            /** @description Task type of the code, or null for all. */
+            taskTypeId: components["schemas"]["NullableUuid"];
+            /** @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
+            defaultRate: null;
+        };
+        /**
          * Staff type event data
          * @description Staff type in an event, without rates.
          */
@@ -15984,6 +16200,82 @@ export interface components {
             defaultBillingRate: null;
             /** @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
             defaultAverageRate: null;
+        };
+        /**
+         * WIP entry event data
+         * @description Work in progress in an event, without rates.
+         */
+        WipEntryEventData: {
+            id: components["schemas"]["Uuid"];
+            systemRef: components["schemas"]["SystemRef"];
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /** @description When the row was created. */
+            createdAt: components["schemas"]["Instant"];
+            /** @description When the row was last updated. */
+            updatedAt: components["schemas"]["Instant"];
+            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            version: number;
+            /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
+            wipType: components["schemas"]["WipType"];
+            /** @description Client, the same as that of the job. */
+            clientId: components["schemas"]["Uuid"];
+            /** @description The job. */
+            jobId: components["schemas"]["Uuid"];
+            /** @description Staff member who did the work, or null. */
+            staffId: components["schemas"]["NullableUuid"];
+            /** @description Task of the job, or null. */
+            taskId: components["schemas"]["NullableUuid"];
+            /** @description `code` of the work code or expense code, or null. */
+            code: string | null;
+            /** @description Engagement of the job, or null. */
+            engagementId: components["schemas"]["NullableUuid"];
+            /** @description Day of the work or the expense. */
+            workDate: components["schemas"]["BusinessDate"];
+            /** @description Hours, or null if the row is not about time. Negative for reversals. */
+            hours: components["schemas"]["NullableHours"];
+            /** @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
+            billingRate: null;
+            /**
+             * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
+             *     and reversals.
+             */
+            amount: components["schemas"]["SignedMoney"];
+            /**
+             * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
+             *     `amount` is. Default on creation: `0.00`.
+             */
+            writeOffAmount: components["schemas"]["SignedMoney"];
+            /**
+             * @description Reason for the write-off, or null.
+             * @example Agreed with the client.
+             */
+            writeOffReason: string | null;
+            /** @description Time entry that it results from, or null. An entry has one row that is not reversed. */
+            timeEntryId: components["schemas"]["NullableUuid"];
+            /** @description Expense entry that it results from, or null. An entry has one row that is not reversed. */
+            expenseEntryId: components["schemas"]["NullableUuid"];
+            status: components["schemas"]["WipEntryStatus"];
+            /** @description Currency of the job. */
+            currency: components["schemas"]["Currency"];
+            /** @description Amount billed by invoices. */
+            billedAmount: components["schemas"]["SignedMoney"];
+            /** @description Amount billed by invoices in excess of `amount`. */
+            writeUpAmount: components["schemas"]["SignedMoney"];
+            /** @description Amount and write-up, less write-off and billed amount. "0.00" for a reversed row. */
+            outstandingAmount: components["schemas"]["SignedMoney"];
+            /** @description Latest draft invoice that includes it, or null. */
+            draftInvoiceId: components["schemas"]["NullableUuid"];
+            /** @description Latest invoice that bills it, or null. */
+            invoiceId: components["schemas"]["NullableUuid"];
+            /** @description When the row was created. */
+            postedAt: components["schemas"]["Instant"];
+            /** @description When it was last billed, or null. */
+            billedAt: components["schemas"]["NullableInstant"];
+            /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
+            ageDays: number;
         };
         /**
          * File event data
@@ -16916,7 +17208,7 @@ export interface components {
             /** @description Whether work of the type is billed, unless the task specifies otherwise. */
             isBillable: boolean;
             billingMethod: components["schemas"]["BillingMethod"];
-            /** @description Price of an hour if neither the assignment nor the staff member has a rate, or null. */
+            /** @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
             defaultRate: components["schemas"]["NullableRate"];
             /** @description `code` of the work code of time entries on such tasks that have no code, or null. */
             defaultWorkCode: string | null;
@@ -16989,7 +17281,7 @@ export interface components {
             workDate: components["schemas"]["BusinessDate"];
             /** @description Hours, or null if the row is not about time. Negative for reversals. */
             hours: components["schemas"]["NullableHours"];
-            /** @description Price of an hour, or null if the row is not about time. */
+            /** @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
             billingRate: components["schemas"]["NullableRate"];
             /**
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
@@ -17050,7 +17342,7 @@ export interface components {
             /** @description Task type of the code, or null for all. */
             taskTypeId: components["schemas"]["NullableUuid"];
             /**
-             * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries.
+             * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 180.00
              */
             defaultRate: components["schemas"]["NullableRate"];
@@ -17081,7 +17373,7 @@ export interface components {
              */
             taskTypeId: components["schemas"]["NullableUuid"];
             /**
-             * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts.
+             * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0.70
              */
             defaultRate: components["schemas"]["NullableRate"];
@@ -17118,7 +17410,7 @@ export interface components {
              */
             taskTypeId: components["schemas"]["NullableUuid"];
             /**
-             * @description Value of an hour, or null. For information only; time off has no price.
+             * @description Value of an hour, or null. For information only; time off has no price. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0
              */
             defaultRate: components["schemas"]["NullableRate"];
@@ -17184,8 +17476,8 @@ export interface components {
              * @example ts-2026-09-29-027-1
              */
             reversesSystemRef: string | null;
-            /** @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. */
-            billingRate: components["schemas"]["Rate"];
+            /** @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role. */
+            billingRate: components["schemas"]["NullableRate"];
             /** @description Hours times rate, rounded half up. Negative on a reversal. */
             amount: components["schemas"]["SignedMoney"];
             /** @description Staff member who approved it. Null before the approval, and if no person approved it. */
@@ -20454,7 +20746,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["Task"];
+            data: components["schemas"]["TaskEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -20484,7 +20776,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["Task"];
+            data: components["schemas"]["TaskEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -20514,7 +20806,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["Task"];
+            data: components["schemas"]["TaskEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -20874,7 +21166,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["TimeEntry"];
+            data: components["schemas"]["TimeEntryEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -20904,7 +21196,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["TimeEntry"];
+            data: components["schemas"]["TimeEntryEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -20934,7 +21226,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["TimeEntry"];
+            data: components["schemas"]["TimeEntryEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -21054,7 +21346,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["WorkCode"];
+            data: components["schemas"]["WorkCodeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -21084,7 +21376,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["WorkCode"];
+            data: components["schemas"]["WorkCodeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -21114,7 +21406,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["WorkCode"];
+            data: components["schemas"]["WorkCodeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -21144,7 +21436,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["TaskType"];
+            data: components["schemas"]["TaskTypeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -21174,7 +21466,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["TaskType"];
+            data: components["schemas"]["TaskTypeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -21204,7 +21496,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["TaskType"];
+            data: components["schemas"]["TaskTypeEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -21324,7 +21616,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["WipEntry"];
+            data: components["schemas"]["WipEntryEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };
@@ -21354,7 +21646,7 @@ export interface components {
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
-            data: components["schemas"]["WipEntry"];
+            data: components["schemas"]["WipEntryEventData"];
             /** @description Properties of `data` that changed, except `updatedAt` and `version`. Empty for `CREATE`. */
             changedFields: string[];
         };

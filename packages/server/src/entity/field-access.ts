@@ -1,5 +1,6 @@
 import { type Field, holdsField, membersOf } from '../contract/fields.ts';
 import type { AnyEntity } from './entity.ts';
+import { perEntity } from './select.ts';
 
 type Holds = (roles: readonly string[]) => boolean;
 type Values = Readonly<Record<string, unknown>>;
@@ -9,18 +10,30 @@ export function visibleTo<Row extends object>(holds: Holds, entity: AnyEntity, r
   return entity.isRestricted ? (mask(entity.shown, row as Values, holds) as Row) : row;
 }
 
-/** A row as its writer sees it: callers who can write a field see it in the response. */
+/**
+ * A row as its writer sees it: callers who can write a field see it in the response. They have not written the rows that
+ * it embeds.
+ */
 export function visibleToWriter<Row extends object>(holds: Holds, entity: AnyEntity, row: Row): Row {
-  return entity.isRestricted ? (mask(entity.shown, row as Values, holds, 'writer') as Row) : row;
+  if (!entity.isRestricted) return row;
+  const { own, embedded } = fieldsByOwner(entity);
+  return mask(embedded, mask(own, row as Values, holds, 'writer'), holds) as Row;
 }
 
-/** A row without restricted values: such a field is null, and so is an object with one. */
+/** A row without restricted values: such a field is null, and so is an object with one, unless it is another row. */
 export function withoutRestricted<Row extends object>(entity: AnyEntity, row: Row): Row {
   if (!entity.isRestricted) return row;
-  const whole = entity.shown.filter((field) => field.kind === 'object' && holdsField(field, isRestricted));
+  const { own } = fieldsByOwner(entity);
+  const whole = own.filter((field) => field.kind === 'object' && holdsField(field, isRestricted));
   const masked = mask(entity.shown, row as Values, () => false);
   return { ...masked, ...Object.fromEntries(whole.map((field) => [field.name, null])) } as Row;
 }
+
+/** The fields of the row itself, and those that embed other rows. */
+const fieldsByOwner = perEntity(({ shown, embeds }) => ({
+  own: shown.filter((field) => !embeds.has(field)),
+  embedded: shown.filter((field) => embeds.has(field)),
+}));
 
 function isRestricted({ readRoles }: Field): boolean {
   return readRoles.length > 0;

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { wholeList } from '../../bulk/whole-list.ts';
 import type { Handler } from '../../context.ts';
+import { visibleTo } from '../../entity/field-access.ts';
 import type { StoredRow } from '../../entity/row.ts';
 import { selection } from '../../entity/select.ts';
 import { taskType } from './task-type.ts';
@@ -15,5 +16,5 @@ export const listTaskTypes: Handler<'listTaskTypes'> = async (context) => {
       ${selection(taskType)} where ${taskType.within('e', context.tenant.id)}
       order by lower(e.display_name collate fa_case) collate "C", e.id limit ${mostTypes}`),
   );
-  return { status: 200, body: wholeList(rows) };
+  return { status: 200, body: wholeList(rows.map((row) => visibleTo(context.holds, taskType, row))) };
 };

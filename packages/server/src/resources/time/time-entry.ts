@@ -138,7 +138,7 @@ function checkHours({ values, previous }: TimeChange, plan: Plan): void {
 /** A reversal has the rate of the reversed entry, so that both add up to zero. */
 function rateOf(change: TimeChange, plan: Plan): Decimal | undefined {
   const reversed = reversedEntry(change, plan);
-  if (reversed !== undefined) return reversed.billingRate;
+  if (reversed !== undefined) return reversed.billingRate ?? undefined;
   const { staffId, jobId, taskId, workDate } = change.values;
   const work = jobId === null ? undefined : plan.get(job, jobId);
   return work === undefined ? undefined : billingRateOf(plan, { staffId, job: work, taskId, workDate });

@@ -1,0 +1,62 @@
+/**
+ * What people's work costs is seen only by those with the role, wherever it is shown. So a property named a rate has the type
+ * `Rate` or `NullableRate`, and each property of these types names the roles that read it, and those that write it: whoever
+ * reads null could otherwise write it back. Prices on invoice lines have another type: whoever reads an invoice sees them.
+ */
+import type { Oas3Rule } from '@redocly/openapi-core';
+import { operationsOf, Place, reporter } from './contract.ts';
+import { contentOf, isCondition, propertiesOf, typesOf, valuesIn } from './schemas.ts';
+
+const rate = /^(Nullable)?Rate$/;
+const named = /(^r|[a-z]R)ate(Override)?$/;
+const search = /(Filter|^OrderDirection)$/;
+
+export const restrictedRates: Oas3Rule = () => {
+  const rates: Place[] = [];
+  return {
+    SchemaProperties(properties, context) {
+      if (isCondition(context.location)) return;
+      const report = reporter(context);
+      for (const [name, property] of new Place(properties, context.location, context.resolve).entries()) {
+        if (rate.test(property.name ?? '')) rates.push(property);
+        else if (named.test(name) && !isWithoutValue(property) && !search.test(property.name ?? ''))
+          report(property, `Make ${name} a reference to Rate or NullableRate.`);
+      }
+    },
+    Root: {
+      leave(node, context) {
+        const root = new Place(node, context.location, context.resolve);
+        const report = reporter(context);
+        const operations = operationsOf(root);
+        const webhooks = root.map('webhooks').flatMap(([, item]) => item.get('post', 'requestBody') ?? []);
+        const sent = propertiesWithin(operations.flatMap(({ body }) => body ?? []));
+        const read = propertiesWithin([
+          ...operations.flatMap(({ responses }) => responses.map(([, one]) => one)),
+          ...webhooks,
+        ]);
+        for (const property of rates) {
+          const key = property.location.absolutePointer;
+          // Rows that no operation names, such as those of records, are read, and `XFields` is what callers write of them.
+          const isSent = sent.has(key) || /Fields\.yaml#/.test(key);
+          const isRead = read.has(key) || !sent.has(key);
+          if (isRead && property.get('x-read-roles') === undefined)
+            report(property, 'Name the roles that see the rate in `x-read-roles`.');
+          if (isSent && property.get('x-write-roles') === undefined)
+            report(property, 'Name the roles that write the rate in `x-write-roles`.');
+        }
+      },
+    },
+  };
+};
+
+/** The places of all properties that are sent in these messages. */
+function propertiesWithin(messages: readonly Place[]): Set<string> {
+  const values = messages.flatMap(contentOf).flatMap((schema) => valuesIn(schema));
+  const places = values.flatMap((value) => [...propertiesOf(value).values()].flat());
+  return new Set(places.map(({ location }) => location.absolutePointer));
+}
+
+/** Events have null in place of a rate. */
+function isWithoutValue(property: Place): boolean {
+  return typesOf(property).every((type) => type === 'null') && typesOf(property).length > 0;
+}
