@@ -40,6 +40,11 @@ const onBothEngines: BadStart[] = [
     says: new RegExp(`^Port ${takenPort} is in use. Stop the program that uses it, or set PORT to another port.$`),
   },
   {
+    name: 'neither PUBLIC_URL nor PAYMENT_PROCESSOR',
+    settings: () => ({ PAYMENT_PROCESSOR: '' }),
+    says: /^Set PUBLIC_URL to the URL at which browsers reach this service, or PAYMENT_PROCESSOR to stripe/,
+  },
+  {
     name: 'an address of another machine',
     settings: () => ({ HOST: '203.0.113.1' }),
     says: /^This machine does not have the address 203\.0\.113\.1\. Set HOST to one of its addresses/,

@@ -162,18 +162,35 @@ export function readConfig(environment: NodeJS.ProcessEnv): Config {
     metricsToken: read.METRICS_TOKEN === '' ? undefined : read.METRICS_TOKEN,
     background: read.BACKGROUND === 'on',
     webhookAllowLoopback: read.WEBHOOK_ALLOW_LOOPBACK === 'on',
-    payments: paymentSettings(read, publicUrl),
+    payments: paymentSettings(read),
   };
 }
 
-/** The sandbox moves no money, so it is the default only where the service is reachable from this machine alone. */
-function paymentSettings(
-  read: { PAYMENT_PROCESSOR: string; STRIPE_SECRET_KEY: string; STRIPE_WEBHOOK_SECRET: string },
-  publicUrl: string,
-): PaymentSettings | undefined {
+/**
+ * Reads the settings of a process that serves. The address it listens on does not tell who can reach it, because a proxy
+ * can be in front of it, so there is no default for how links are paid.
+ *
+ * @throws Error like `readConfig`
+ */
+export function readServerConfig(environment: NodeJS.ProcessEnv): Config {
+  const config = readConfig(environment);
+  const { PUBLIC_URL = '', PAYMENT_PROCESSOR = '' } = environment;
+  if (PUBLIC_URL === '' && PAYMENT_PROCESSOR === '')
+    throw new Error(
+      'Set PUBLIC_URL to the URL at which browsers reach this service, or PAYMENT_PROCESSOR to stripe, sandbox (tests only: no money moves) or none.',
+    );
+  return config;
+}
+
+/** The sandbox accepts test cards for real invoices, so it is only used where it is named. */
+function paymentSettings(read: {
+  PAYMENT_PROCESSOR: string;
+  STRIPE_SECRET_KEY: string;
+  STRIPE_WEBHOOK_SECRET: string;
+}): PaymentSettings | undefined {
   const processor = read.PAYMENT_PROCESSOR;
   if (processor === 'sandbox') return { processor };
-  if (processor !== 'stripe') return processor === '' && isLoopback(publicUrl) ? { processor: 'sandbox' } : undefined;
+  if (processor !== 'stripe') return undefined;
   const [secretKey, webhookSecret] = [read.STRIPE_SECRET_KEY, read.STRIPE_WEBHOOK_SECRET];
   // No message repeats the value: it is a secret, or nearly one.
   if (!/^(sk|rk)_/.test(secretKey))
@@ -183,10 +200,6 @@ function paymentSettings(
       'PAYMENT_PROCESSOR is stripe: set STRIPE_WEBHOOK_SECRET to the signing secret of the webhook endpoint, which begins with whsec_.',
     );
   return { processor, secretKey, webhookSecret };
-}
-
-function isLoopback(url: string): boolean {
-  return /^(localhost|.+\.localhost|127(\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }
 
 function s3Settings(bucket: string, region: string, endpoint: string): S3Settings | undefined {

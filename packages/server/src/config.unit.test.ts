@@ -1,5 +1,5 @@
-import { expect, test } from 'vitest';
-import { readConfig } from './config.ts';
+import { describe, expect, test } from 'vitest';
+import { readConfig, readServerConfig } from './config.ts';
 
 const good = { DATABASE_URL: 'postgres://owner:secret@localhost/db', MASTER_KEY: Buffer.alloc(32).toString('base64') };
 
@@ -20,4 +20,29 @@ test('no error message contains the password of the database', () => {
   expect(() => readConfig({ ...good, DATABASE_URL: 'http://owner:secret@localhost/db' })).toThrow(
     /^(?!.*secret).*DATABASE_URL/s,
   );
+});
+
+describe('the processor of payment links', () => {
+  test.each([{ HOST: '127.0.0.1' }, { HOST: 'localhost' }, { PAYMENT_PROCESSOR: '' }])(
+    'has no default, whatever the address: %o',
+    (settings) => {
+      expect(() => readServerConfig({ ...good, ...settings })).toThrow(
+        /^Set PUBLIC_URL to the URL .+, or PAYMENT_PROCESSOR to stripe, sandbox .+ or none\.$/,
+      );
+      // Commands of the operator take no payments.
+      expect(readConfig({ ...good, ...settings }).payments).toBeUndefined();
+    },
+  );
+
+  test.each(['http://localhost:3000', 'http://127.0.0.1:3000', 'https://pay.example.com'])(
+    'is none if only PUBLIC_URL is set: %s',
+    (PUBLIC_URL) => {
+      expect(readServerConfig({ ...good, PUBLIC_URL }).payments).toBeUndefined();
+    },
+  );
+
+  test('is the sandbox only by its name', () => {
+    expect(readServerConfig({ ...good, PAYMENT_PROCESSOR: 'sandbox' }).payments).toEqual({ processor: 'sandbox' });
+    expect(readServerConfig({ ...good, PAYMENT_PROCESSOR: 'none' }).payments).toBeUndefined();
+  });
 });

@@ -8,10 +8,12 @@ import type { Service } from './service.ts';
 
 const tenant = 'hartwell';
 
+const demoSettings = { LOG_LEVEL: 'error', WEBHOOK_ALLOW_LOOPBACK: 'on', PAYMENT_PROCESSOR: 'sandbox' };
+
 /** Serves with a demo tenant, and prints URLs to open and requests to paste. */
 export async function demo(environment: NodeJS.ProcessEnv): Promise<void> {
   console.log('Opening the database …');
-  const { service, address } = await serve({ LOG_LEVEL: 'error', WEBHOOK_ALLOW_LOOPBACK: 'on', ...environment });
+  const { service, address } = await serve({ ...demoSettings, ...environment });
   const operator = { service };
   if ((await service.directory.tenant(tenant)) === undefined) {
     console.log('Creating the demo tenant, first start only …');
@@ -44,7 +46,7 @@ ${note}${
   service.config.webhookAllowLoopback
     ? '\nWEBHOOK_ALLOW_LOOPBACK is on: events can be sent to any port of this machine. For development only.\n'
     : ''
-}
+}${service.processor?.isTest === true ? '\nPayments through links are tests: no money moves. Test cards are listed on the payment page.\n' : ''}
 Press Ctrl+C to stop. ${whereDataIs(service)}`);
 }
 

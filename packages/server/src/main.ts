@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server, 
 import { join } from 'node:path';
 import { pino } from 'pino';
 import type { BackgroundWork } from './background/background.ts';
-import { type Config, readConfig } from './config.ts';
+import { type Config, readServerConfig } from './config.ts';
 import { arrivalLimits, Connections } from './http/connections.ts';
 import { listen } from './listen.ts';
 import { logOptions } from './log.ts';
@@ -28,7 +28,7 @@ export interface Running {
  * @throws Error with a sentence if the service cannot start; everything opened until then is closed.
  */
 export async function serve(environment: NodeJS.ProcessEnv, work?: BackgroundWork): Promise<Running> {
-  const config = readConfig(environment);
+  const config = readServerConfig(environment);
   const log = pino(logOptions(config.logLevel));
   let handle: RequestListener = rejectWhileStarting;
   const connections = new Connections({

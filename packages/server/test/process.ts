@@ -24,6 +24,7 @@ export async function processEnvironment(): Promise<Environment> {
     DATA_DIR: dataDir,
     PORT: String(await freePort()),
     RATE_LIMIT_FACTOR: '0',
+    PAYMENT_PROCESSOR: 'sandbox',
     // Tests of other features must not fail on a busy machine.
     CONNECT_TIMEOUT_MS: '60000',
     READ_BUDGET_MS: '60000',

@@ -11,11 +11,11 @@ export async function openProcessor(
   log: Logger,
 ): Promise<PaymentProcessor | undefined> {
   if (payments === undefined) {
-    log.warn('No payment processor is set: payment links cannot be paid. Set PAYMENT_PROCESSOR.');
+    log.warn('No payment processor is set: payment links cannot be paid. Set PAYMENT_PROCESSOR to stripe.');
     return undefined;
   }
   if (payments.processor === 'sandbox') {
-    log.warn('Payments go to the sandbox: no money moves.');
+    log.warn('PAYMENT_PROCESSOR is sandbox: test cards pay invoices, and no money moves. Use it for tests only.');
     return new SandboxProcessor(store);
   }
   const { StripeProcessor } = await import('./stripe.ts');
