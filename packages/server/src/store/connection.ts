@@ -144,6 +144,13 @@ export async function withConnection<Result>(
   }
 }
 
+/** @throws DatabaseUnavailable if the database does not respond */
+export function checkConnection(pool: Pool): Promise<void> {
+  return withConnection(pool, async (connection) => {
+    await connection.run({ text: 'select 1' });
+  });
+}
+
 async function checkOut(pool: Pool): Promise<Connection> {
   let client: PoolClient;
   try {

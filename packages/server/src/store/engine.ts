@@ -7,12 +7,16 @@ export interface Engine {
   readonly name: 'pglite' | 'postgres';
   /** Connections as the owner of the tables; the binding drops these rights before a request uses one. */
   readonly pool: Pool;
-  /** Connections for readiness checks, which do not queue behind requests if the engine has more than one connection. */
-  readonly probe: Pool;
   readonly binding: Binding;
   readonly limits: Limits;
   /** Receives notifications of a channel. Some of them may be missed. */
   listen(channel: string, onNotification: (payload: string) => void): Promise<Listener>;
+  /**
+   * Checks that the database responds, without waiting for work of tenants.
+   *
+   * @throws DatabaseUnavailable if it does not
+   */
+  check(): Promise<void>;
   close(): Promise<void>;
 }
 

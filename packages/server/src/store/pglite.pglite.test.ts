@@ -55,6 +55,15 @@ test('kill -9 during writes loses no acknowledged row', async () => {
   expect(stored.filter((row) => row.beside === null)).toEqual([]);
 });
 
+test('the readiness check does not wait for work of tenants', async () => {
+  const store = await openStore({ dataDir, limits: patientLimits });
+  // If it waited for the only connection, which this work has, neither would end.
+  await store.read(tenantId, () => store.ready());
+  await store.write(tenantId, () => store.ready());
+  await store.ready();
+  await store.close();
+});
+
 test('terminating the thread during writes loses no acknowledged row', async () => {
   const engine = await openPglite(dataDir, patientLimits, { info() {}, warn() {} });
   await engine.pool.query('create table if not exists written (id integer primary key, text text unique)');

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads';
 import pg from 'pg';
 import { sourceFile } from '../source-file.ts';
 import { bindConnections } from './binding.ts';
-import { watchConnections, withConnection } from './connection.ts';
+import { checkConnection, watchConnections, withConnection } from './connection.ts';
 import type { Engine, Limits, StoreLog } from './engine.ts';
 import { reasonOf } from './errors.ts';
 import { lockDirectory } from './lock.ts';
@@ -34,7 +34,7 @@ export async function openPglite(dataDir: string, limits: Limits, log: StoreLog)
     const directory = join(dataDir, 'database');
     const wasm = await compilePglite();
     if (!existsSync(directory)) await createDatabase({ directory, wasm }, log);
-    const { pool, listen, close } = await openDatabase({ directory, wasm }, limits, log);
+    const { pool, listen, check, close } = await openDatabase({ directory, wasm }, limits, log);
     log.warn(
       `The database in ${dataDir} survives a crash of this process, but not a power failure or a crash of the machine: PGlite does not flush to disk. Use PostgreSQL where that matters.`,
     );
@@ -45,10 +45,10 @@ export async function openPglite(dataDir: string, limits: Limits, log: StoreLog)
     return {
       name: 'pglite',
       pool,
-      probe: pool,
       limits,
       binding: bindConnections(limits),
       listen,
+      check,
       async close() {
         clearInterval(checkpoints);
         await close().finally(() => lock.release());
@@ -98,7 +98,7 @@ async function openDatabase(
   input: WorkerInput,
   limits: Limits,
   log: StoreLog,
-): Promise<Pick<Engine, 'pool' | 'listen' | 'close'>> {
+): Promise<Pick<Engine, 'pool' | 'listen' | 'check' | 'close'>> {
   let failure: { readonly error: unknown; readonly at: number } | undefined;
   const openAfter = (previous: Promise<void>): PgliteSocket => {
     const socket = new PgliteSocket(
@@ -136,6 +136,13 @@ async function openDatabase(
     types: resultTypes,
   });
   watchConnections(pool, { statement: limits.statement, grace: 0 }, log);
+  let isInUse = false;
+  pool.on('acquire', () => {
+    isInUse = true;
+  });
+  pool.on('release', () => {
+    isInUse = false;
+  });
   const notifications = new EventEmitter();
   pool.on('connect', (client) => {
     client.on('notification', ({ channel, payload = '' }) => notifications.emit(channel, payload));
@@ -154,6 +161,10 @@ async function openDatabase(
       notifications.on(channel, onNotification);
       await pool.query(`listen ${channel}`);
       return { close: async () => void notifications.off(channel, onNotification) };
+    },
+    // Work that has the connection shows that the database is open: a statement that exceeds its limit ends the thread.
+    check: async () => {
+      if (!isInUse) await checkConnection(pool);
     },
     async close() {
       await pool.end();

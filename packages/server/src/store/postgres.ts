@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { bindConnections, bindTransactions } from './binding.ts';
-import { watchConnections } from './connection.ts';
+import { checkConnection, watchConnections } from './connection.ts';
 import type { Engine, Limits, StoreLog } from './engine.ts';
 import { DatabaseError, DatabaseUnavailable, reasonOf } from './errors.ts';
 import { listenOnOwnConnection } from './listener.ts';
@@ -30,11 +30,11 @@ export async function openPostgres(options: PostgresOptions, limits: Limits, log
   const { databaseUrl, poolSize, pooler } = options;
   await inspect(databaseUrl, pooler, limits.firstConnect);
   const pool = openPool(databaseUrl, poolSize, limits, log);
+  // Checks have a connection of their own, so that they do not queue behind requests.
   const probe = openPool(databaseUrl, 1, limits, log);
   return {
     name: 'postgres',
     pool,
-    probe,
     limits,
     binding: pooler === 'transaction' ? bindTransactions(limits) : bindConnections(limits),
     async listen(channel, onNotification) {
@@ -42,6 +42,7 @@ export async function openPostgres(options: PostgresOptions, limits: Limits, log
       if (pooler === 'transaction') return { close: async () => undefined };
       return listenOnOwnConnection(databaseUrl, channel, onNotification, limits, log);
     },
+    check: () => checkConnection(probe),
     async close() {
       await Promise.all([pool.end(), probe.end()]);
     },

@@ -220,9 +220,7 @@ class EngineStore implements Store {
   }
 
   ready(): Promise<void> {
-    return withConnection(this.#engine.probe, async (connection) => {
-      await connection.run({ text: 'select 1' });
-    });
+    return this.#engine.check();
   }
 
   close(): Promise<void> {
