@@ -206,8 +206,14 @@ export const extensionTable: Record<string, Extension> = {
     on: ['Root'],
     schema: {
       ...closed,
-      required: ['depth', 'predicates', 'cost', 'weights'],
-      properties: { depth: oneOrMore, predicates: oneOrMore, cost: oneOrMore, weights: searchWeights },
+      required: ['depth', 'predicates', 'cost', 'costly', 'weights'],
+      properties: {
+        depth: oneOrMore,
+        predicates: oneOrMore,
+        cost: oneOrMore,
+        costly: oneOrMore,
+        weights: searchWeights,
+      },
     },
     why: 'how large a where clause may be, and what its parts count towards its cost',
   },

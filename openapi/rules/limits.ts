@@ -61,4 +61,8 @@ function checkCosts(root: Place, report: Report): void {
   if (!text.includes(`costs more than ${limit} `)) {
     report(costs, `Say in \`info.description\` that a clause that "costs more than ${limit}" is rejected.`);
   }
+  const costly = String(costs.get('costly')?.value);
+  if (!text.includes(`costs ${costly} or more`)) {
+    report(costs, `Say in \`info.description\` that a clause that "costs ${costly} or more" is costly.`);
+  }
 }

@@ -362,6 +362,11 @@ const cases: Record<string, Case[]> = {
       /costs more than 90/,
     ],
     [
+      'a cost of costly searches that the text does not say',
+      (files) => set(files, 'openapi.yaml', ['x-search-limits', 'costly'], 20),
+      /costs 20 or more/,
+    ],
+    [
       'limits of JSON bodies that the text does not say',
       (files) =>
         set(files, 'openapi.yaml', ['x-json-limits'], {

@@ -81,7 +81,7 @@ const weights = {
   negatedRelation: 15,
 };
 const costTable = [
-  'A clause that costs more than 100 is rejected.',
+  'A clause that costs more than 100 is rejected. One that costs 10 or more is costly.',
   '| part | cost |',
   '|---|---|',
   ...Object.entries(weights).map(([part, cost]) => `| ${part} | ${cost} |`),
@@ -99,7 +99,7 @@ export function smallContract(): Files {
         read: { limit: 1, window: 1 },
         write: { limit: 1, window: 1 },
       },
-      'x-search-limits': { depth: 8, predicates: 64, cost: 100, weights },
+      'x-search-limits': { depth: 8, predicates: 64, cost: 100, costly: 10, weights },
       'x-body-limits': { search: 1000, write: 1000 },
       webhooks: { boatCreated: ref('webhooks/boat_created.yaml') },
       paths: {

@@ -59,9 +59,8 @@ export async function readsOf(session: Session, scope: Scope): Promise<FirmRead[
 /** A row from the middle of the table, for values that conditions match. */
 async function sampleOf(session: Session, scope: Scope, entity: AnyEntity): Promise<Row | undefined> {
   for (const offset of [1_000, 100, 0]) {
-    const { data } = await anyPageReader({ ...scope, name: 'sample' }, entity, { page: offset, pageSize: 200 })(
-      session,
-    );
+    const { run } = anyPageReader({ ...scope, name: 'sample' }, entity, { page: offset, pageSize: 200 });
+    const { data } = await run(session);
     const [first, ...others] = data as Row[];
     if (first === undefined) continue;
     // Of each field a value that it has somewhere.
@@ -111,5 +110,5 @@ export function page(
   scope: Scope,
   request: PageRequest,
 ): FirmRead {
-  return { name, kind, entity, request, run: (session) => anyPageReader({ ...scope, name }, entity, request)(session) };
+  return { name, kind, entity, request, run: anyPageReader({ ...scope, name }, entity, request).run };
 }

@@ -18,6 +18,7 @@ import { dataHeaders } from './http/pages.ts';
 import { invalid, Problem, problemDocument } from './http/problem.ts';
 import { createRouter } from './http/router.ts';
 import { readTraceparent } from './http/trace-context.ts';
+import { Turn } from './http/turn.ts';
 import { paymentPages } from './pay/routes.ts';
 import { contentPath, contentRoute } from './resources/files/content-route.ts';
 import { type AnyHandler, handlers } from './resources/handlers.ts';
@@ -92,7 +93,8 @@ export function createApp(service: Service): RequestListener {
       const path = cleanParameters('path', route.path);
       const query = cleanParameters('query', request.query);
       // Only complete requests wait for their turn: a slow sender must not occupy a place.
-      places.defer(await service.shares.enter(tenant ?? '', user));
+      const turn = await Turn.start(service, tenant ?? '', user);
+      places.defer(() => turn.end());
       const raw = { path, query, headers: request.headers, bytes };
       const isLarge = bytes !== undefined && bytes.length >= largeBody;
       const checked = await (isLarge
@@ -100,9 +102,10 @@ export function createApp(service: Service): RequestListener {
         : checkRequest(service.validator, operation, raw));
 
       const input = { path, ...checked, bytes };
-      result = await (isKeyed(context, request)
-        ? handleOnce(context, request.get('idempotency-key') ?? '', input)
-        : handlerOf(operation)(context, input));
+      const admitted = context.caller === undefined ? context : { ...context, read: readInTurn(context, turn) };
+      result = await (isKeyed(admitted, request)
+        ? handleOnce(admitted, request.get('idempotency-key') ?? '', input)
+        : handlerOf(operation)(admitted, input));
     } catch (error) {
       const problem = toProblem(error, log());
       if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(request.ip ?? '');
@@ -212,6 +215,10 @@ function isKeyed(context: PublicContext | Context, request: Request): context is
     context.operation.idempotent === 'key' &&
     request.get('idempotency-key') !== undefined
   );
+}
+
+function readInTurn({ read }: Context, turn: Turn): Context['read'] {
+  return (work, isCostly = false) => (isCostly ? turn.costly(() => read(work)) : read(work));
 }
 
 function storingResult(context: Context, claim: Claim): Context['write'] {

@@ -32,7 +32,8 @@ export interface Context extends Call {
   holds(roles: readonly string[]): boolean;
   /** Versions that `If-Match` accepts; undefined if the header is absent or `*`. */
   readonly ifMatch: readonly number[] | undefined;
-  read<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** @param isCostly whether it waits until few such reads are in progress; false by default */
+  read<T>(work: (session: Session) => Promise<T>, isCostly?: boolean): Promise<T>;
   /**
    * Runs one transaction. Changes by `work` are written to the audit log and the event outbox in it. With an
    * `Idempotency-Key`, the result of `work` is stored in it too, so `work` must return the response of the operation.

@@ -8,7 +8,7 @@ import { type ContractValidator, contractValidator } from './contract/validator.
 import { DeliveryAddresses } from './delivery/addresses.ts';
 import { createFailureLimit, type FailureLimit } from './http/failure-limit.ts';
 import { createRateLimit, type RateLimit } from './http/rate-limit.ts';
-import { measuredLargeBodies, measuredShares } from './http/share-metrics.ts';
+import { measuredCostlySearches, measuredLargeBodies, measuredShares } from './http/share-metrics.ts';
 import { type Shares, shareLimits } from './http/shares.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { openProcessor } from './pay/open-processor.ts';
@@ -31,6 +31,8 @@ export interface Service {
   readonly rateLimit: RateLimit;
   readonly failureLimit: FailureLimit;
   readonly shares: Shares;
+  /** Limits how many costly searches run at the same time. */
+  readonly costlySearches: Shares;
   /** Limits how many large bodies are in memory. */
   readonly largeBodies: Shares;
   readonly metrics: Metrics;
@@ -67,6 +69,7 @@ export async function createService(
     rateLimit: createRateLimit(config.rateLimitFactor),
     failureLimit: createFailureLimit(config.rateLimitFactor),
     shares: measuredShares(shareLimits(connections), metrics.registry),
+    costlySearches: measuredCostlySearches(connections, metrics.registry),
     largeBodies: measuredLargeBodies(metrics.registry),
     metrics,
     deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),

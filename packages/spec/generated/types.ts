@@ -5930,7 +5930,7 @@ export interface components {
          *     | `PAYLOAD_TOO_LARGE` | the body is larger than the operation accepts |
          *     | `UNSUPPORTED_MEDIA_TYPE` | the body is not `application/json` |
          *     | `RATE_LIMITED` | too many requests in the window; wait for `Retry-After` seconds |
-         *     | `CONCURRENCY_LIMITED` | too many concurrent requests of your tenant or API user; wait for `Retry-After` seconds |
+         *     | `CONCURRENCY_LIMITED` | too many concurrent requests or connections of your tenant, API user or IP address; wait for `Retry-After` seconds |
          *     | `INTERNAL_ERROR` | an error of the service; report the `requestId` to support |
          *     | `SERVICE_UNAVAILABLE` | the service is unavailable; retry after `Retry-After` seconds |
          *     | `READ_TIMEOUT` | a read exceeded the time limit of the service; narrow it before you retry |
@@ -22347,8 +22347,8 @@ export interface components {
             };
         };
         /**
-         * @description Too many requests in the window (`RATE_LIMITED`) or at the same time (`CONCURRENCY_LIMITED`). The request was not processed.
-         *     Wait for `Retry-After` seconds.
+         * @description Too many requests in the window (`RATE_LIMITED`), or of your tenant, API user or IP address at the same time
+         *     (`CONCURRENCY_LIMITED`). The request was not processed. Wait for `Retry-After` seconds.
          */
         TooManyRequests: {
             headers: {

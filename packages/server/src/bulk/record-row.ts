@@ -23,7 +23,7 @@ export async function readRecords(
   const { name, readRoles, entity } = type;
   if (readRoles.length > 0 && !context.holds(readRoles))
     throw new Problem('FORBIDDEN', `Reading ${name} records requires the ${readRoles.join(' or ')} role.`);
-  const page = await anyPageReader(pageScope(context), entity, request)(session);
+  const page = await anyPageReader(pageScope(context), entity, request).run(session);
   return { ...page, data: page.data.map((row) => recordRow(type, row)) };
 }
 

@@ -92,6 +92,8 @@ export interface SearchLimits {
   readonly depth: number;
   readonly predicates: number;
   readonly cost: number;
+  /** The cost from which on only few searches run at the same time. */
+  readonly costly: number;
   readonly weights: Readonly<
     Record<'condition' | 'hundredValues' | 'pattern' | 'unanchoredPattern' | 'relation' | 'negatedRelation', number>
   >;

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { largeBodyLimits, type ShareLimits, Shares } from './shares.ts';
+import { costlySearchLimits, largeBodyLimits, type ShareLimits, Shares } from './shares.ts';
 
 /**
  * Number of the busiest tenants with metrics of their own, labelled by rank. Labels by name would grow with the number of
@@ -66,17 +66,26 @@ export function measuredShares(limits: ShareLimits, registry: Registry): Shares 
 
 /** Shares of the large bodies that are in memory, with metrics. */
 export function measuredLargeBodies(registry: Registry): Shares {
+  return measured(largeBodyLimits, registry, 'large_bodies', 'Requests with large bodies');
+}
+
+/** Shares of the costly searches that are in progress, with metrics. */
+export function measuredCostlySearches(connections: number, registry: Registry): Shares {
+  return measured(costlySearchLimits(connections), registry, 'costly_searches', 'Costly searches');
+}
+
+function measured(limits: ShareLimits, registry: Registry, name: string, subject: string): Shares {
   const registers = [registry];
   const rejections = new Counter({
-    name: 'large_bodies_rejected_total',
-    help: 'Requests with large bodies that were rejected because their user, their tenant or the service had its limit in progress.',
+    name: `${name}_rejected_total`,
+    help: `${subject} that were rejected because their user, their tenant or the service had its limit in progress.`,
     labelNames: ['limit'],
     registers,
   });
-  const shares = new Shares(largeBodyLimits, { started() {}, rejected: (limit) => rejections.inc({ limit }) });
+  const shares = new Shares(limits, { started() {}, rejected: (limit) => rejections.inc({ limit }) });
   new Gauge({
-    name: 'large_bodies_in_progress',
-    help: 'Requests with large bodies that the service is receiving or working on.',
+    name: `${name}_in_progress`,
+    help: `${subject} that the service is working on.`,
     registers,
     collect() {
       this.set(shares.usage().inProgress);

@@ -52,6 +52,16 @@ export const largeBodyLimits: ShareLimits = {
 };
 
 /**
+ * Limits for costly searches on a number of connections: each keeps a processor of the database busy, which quick requests
+ * need.
+ */
+export function costlySearchLimits(connections: number): ShareLimits {
+  const total = Math.max(2, Math.round(connections / 5));
+  const perTenant = Math.floor(total / 2);
+  return { total, perTenant, perUser: perTenant, wait: 1_000, waiting: 100, subject: 'costly searches' };
+}
+
+/**
  * Admits a limited number of requests at a time, so that no tenant and no API user can occupy the service. A free place
  * goes to the tenant with the fewest requests in progress, and within it to the API user with the fewest; among equals,
  * to the one that has waited longest. Queue libraries have one order and one limit; this requires both for each tenant
@@ -161,10 +171,14 @@ export class Shares {
     const [holder, number] = limit === 'user' ? ['Your API user', user.inProgress] : ['Your tenant', tenant.inProgress];
     return new Problem(
       'CONCURRENCY_LIMITED',
-      `${holder} already has ${number} ${number === 1 ? subject.replace('requests', 'request') : subject} in progress. Send fewer at the same time, and try again in 1 second.`,
+      `${holder} already has ${number} ${number === 1 ? singular(subject) : subject} in progress. Send fewer at the same time, and try again in 1 second.`,
       { headers },
     );
   }
+}
+
+function singular(subject: string): string {
+  return subject.replace('requests', 'request').replace('searches', 'search');
 }
 
 /** Period of the moving average of a share, in milliseconds. */

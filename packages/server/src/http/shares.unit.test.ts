@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type ShareLimits, Shares, shareLimits } from './shares.ts';
+import { costlySearchLimits, type ShareLimits, Shares, shareLimits } from './shares.ts';
 
 const rejected: string[] = [];
 const limits: ShareLimits = { total: 4, perTenant: 3, perUser: 2, wait: 1_000, waiting: 5 };
@@ -131,3 +131,13 @@ test.each([1, 2, 4, 10, 100])('never gives one tenant all of %i connections if t
   expect(perUser).toBeLessThanOrEqual(perTenant);
   if (total > 1) expect(perTenant).toBeLessThan(total);
 });
+
+test.each([1, 2, 4, 10, 100])(
+  'leaves most of %i connections to requests that are not costly searches',
+  (connections) => {
+    const { total, perTenant } = costlySearchLimits(connections);
+    expect(perTenant).toBeGreaterThan(0);
+    expect(perTenant).toBeLessThan(total);
+    if (connections >= 10) expect(total).toBeLessThan(shareLimits(connections).perTenant);
+  },
+);

@@ -14,7 +14,8 @@ export function pageOf<Type extends EntityType>(entity: Entity<Type>) {
     const scope = pageScope(context);
     // The contract gives every such operation one of the two page requests.
     const request = input[scope.place] as PageRequest;
-    return { status: 200, body: await context.read(pageReader(scope, entity, request)) };
+    const { run, isCostly } = pageReader(scope, entity, request);
+    return { status: 200, body: await context.read(run, isCostly) };
   };
 }
 

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { Vault } from '../auth/vault.ts';
-import { numberOf } from '../contract/contract.ts';
+import { contract, numberOf } from '../contract/contract.ts';
 import type { AnyEntity, Entity } from '../entity/entity.ts';
 import { visibleTo } from '../entity/field-access.ts';
 import type { AnyStoredRow, EntityType, StoredRow } from '../entity/row.ts';
@@ -21,6 +21,8 @@ const standardPageSizes = {
   offset: numberOf('OffsetListRequest', 'pageSize', 'default'),
   number: numberOf('NumberListRequest', 'pageSize', 'default'),
 };
+
+const { costly } = contract['x-search-limits'];
 
 /** The tenant and the roles of a read: restricted fields are null for readers without their roles. */
 export interface Reader {
@@ -75,8 +77,15 @@ export async function findById<Type extends EntityType>(
   return row === undefined ? undefined : typed<Type>(visibleTo(holds, entity, row));
 }
 
+/** The read of a page, before it runs. */
+export interface PageRead<Row> {
+  /** Whether its where clause costs so much that few such reads may run at the same time. */
+  readonly isCostly: boolean;
+  run(session: Session): Promise<Page<Row>>;
+}
+
 /**
- * Creates a reader of one page of an entity's rows, by offset, cursor or page number. Invalid requests are rejected here,
+ * Creates the read of one page of an entity's rows, by offset, cursor or page number. Invalid requests are rejected here,
  * before they wait for a connection.
  *
  * @throws Problem like `checkCost`, `conditionOf` and `readCursor`.
@@ -85,20 +94,19 @@ export function pageReader<Type extends EntityType>(
   scope: PageScope,
   entity: Entity<Type>,
   request: PageRequest,
-): (session: Session) => Promise<Page<StoredRow<Type>>> {
-  const read = anyPageReader(scope, entity, request);
-  return async (session) => {
-    const page = await read(session);
-    return { ...page, data: page.data.map((row) => typed<Type>(row)) };
+): PageRead<StoredRow<Type>> {
+  const { isCostly, run } = anyPageReader(scope, entity, request);
+  return {
+    isCostly,
+    async run(session) {
+      const page = await run(session);
+      return { ...page, data: page.data.map((row) => typed<Type>(row)) };
+    },
   };
 }
 
 /** The same for an entity that is only known at run time. */
-export function anyPageReader(
-  scope: PageScope,
-  entity: AnyEntity,
-  request: PageRequest,
-): (session: Session) => Promise<Page<AnyStoredRow>> {
+export function anyPageReader(scope: PageScope, entity: AnyEntity, request: PageRequest): PageRead<AnyStoredRow> {
   const { tenantId, vault, name, paging, place, condition, holds } = scope;
   const { where = {}, orderBy = [], pageSize = standardPageSizes[paging], includeTotal = false, page = 0 } = request;
   const { cursor } = request;
@@ -106,7 +114,7 @@ export function anyPageReader(
     const { pointer, code, detail } = eitherCursorOrPage;
     throw invalid(pointer, code, detail, place);
   }
-  checkCost(entity, where);
+  const isCostly = checkCost(entity, where) >= costly;
   const query = { operation: name, tenantId, where, orderBy };
   const keys = orderKeys(entity, orderBy);
   const position = cursor === undefined ? undefined : readCursor(vault, query, cursor, place);
@@ -118,7 +126,7 @@ export function anyPageReader(
   const ranges = position === undefined ? [sql`true`] : afterClauses(entity, 'e', keys, position.values);
   const skip = position === undefined && offset > 0 ? sql` offset ${offset}` : sql``;
 
-  return async (session) => {
+  const run = async (session: Session) => {
     // One additional row shows whether there are more, without counting.
     const rows: AnyStoredRow[] = [];
     for (const range of ranges) {
@@ -147,6 +155,7 @@ export function anyPageReader(
     const known = { offset, length: rows.length, hasMore, isCounted: position === undefined };
     return { ...read, ...(await totalOf(session, entity, 'e', matching, known)) };
   };
+  return { isCostly, run };
 }
 
 /** Tables match the contract, and responses are validated against it. */

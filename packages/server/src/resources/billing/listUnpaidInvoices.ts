@@ -15,7 +15,7 @@ export const listUnpaidInvoices: Handler<'listUnpaidInvoices'> = (context, { que
     if (client === undefined) throw unknownClientRef(clientRef, 'query');
     const condition = sql<boolean>`e.client_id = ${client.id} and e.status in ('POSTED', 'PARTIALLY_PAID')`;
     const scope = { ...pageScope(context), name: `${context.operation.id}/${client.id}`, condition };
-    const read = pageReader(scope, invoice, { ...page, orderBy: [{ dueDate: 'asc' }] });
-    return { status: 200, body: withoutCursor(await read(session)) };
+    const { run } = pageReader(scope, invoice, { ...page, orderBy: [{ dueDate: 'asc' }] });
+    return { status: 200, body: withoutCursor(await run(session)) };
   });
 };

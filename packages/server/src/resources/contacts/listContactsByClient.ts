@@ -18,5 +18,5 @@ export const listContactsByClient: Handler<'listContactsByClient'> = (context, {
       where link.tenant_id = e.tenant_id and link.contact_id = e.id and link.client_id = ${path.clientId}
         and link.active and linked.active)`;
     const scope = { ...pageScope(context), name: `${context.operation.id}/${path.clientId}`, condition };
-    return { status: 200, body: await pageReader(scope, contact, query)(session) };
+    return { status: 200, body: await pageReader(scope, contact, query).run(session) };
   });

@@ -21,7 +21,7 @@ export const listFiles: Handler<'listFiles'> = async (context, { query }) => {
     ...(pageSize === undefined ? {} : { pageSize }),
     ...(includeTotal === undefined ? {} : { includeTotal }),
   };
-  return { status: 200, body: withoutCursor(await context.read(pageReader(scope, file, request))) };
+  return { status: 200, body: withoutCursor(await context.read(pageReader(scope, file, request).run)) };
 };
 
 function conditionsOf(filters: Omit<Filters, 'page' | 'pageSize' | 'includeTotal'>): RawBuilder<boolean>[] {

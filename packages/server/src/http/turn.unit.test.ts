@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest';
+import { Problem } from './problem.ts';
+import { type ShareLimits, Shares } from './shares.ts';
+import { Turn } from './turn.ts';
+
+const limits: ShareLimits = { total: 2, perTenant: 2, perUser: 2, wait: 60_000, waiting: 1 };
+const sharesOf = (changed: Partial<ShareLimits>) =>
+  new Shares({ ...limits, ...changed }, { started() {}, rejected() {} });
+
+test('a costly search waits without a place, and returns both at its end', async () => {
+  const queues = { shares: sharesOf({}), costlySearches: sharesOf({ total: 1 }) };
+  const start = () => Turn.start(queues, 'a', 'x');
+  let finish: (value: string) => void = () => {};
+  const first = await start();
+  const running = first.costly(() => new Promise<string>((resolve) => (finish = resolve)));
+  const second = await start();
+  const waiting = second.costly(async () => queues.shares.usage().inProgress);
+  expect(queues.shares.usage()).toMatchObject({ inProgress: 1, waiting: 0 });
+  expect(queues.costlySearches.usage()).toMatchObject({ inProgress: 1, waiting: 1 });
+  const beyond = await start();
+  await expect(beyond.costly(async () => 'run')).rejects.toThrow(Problem);
+  expect(queues.shares.usage().inProgress).toBe(1);
+  beyond.end();
+  finish('done');
+  expect(await running).toBe('done');
+  first.end();
+  expect(await waiting).toBe(1);
+  second.end();
+  expect(queues.shares.usage()).toMatchObject({ inProgress: 0, waiting: 0 });
+  expect(queues.costlySearches.usage()).toMatchObject({ inProgress: 0, waiting: 0 });
+});
