@@ -12,7 +12,7 @@ import { deprecationHeaders } from './http/deprecation.ts';
 import { checkAccept, hasTag } from './http/headers.ts';
 import { type Claim, claimKey, isReplay, type StoredResponse } from './http/idempotency.ts';
 import { bodyReader, cleanParameters, mayBeLarge } from './http/input.ts';
-import { checkLargeRequest, largeBody } from './http/large-bodies.ts';
+import { largeBody } from './http/large-bodies.ts';
 import { withPacedBodies } from './http/paced-body.ts';
 import { dataHeaders } from './http/pages.ts';
 import { invalid, Problem, problemDocument } from './http/problem.ts';
@@ -98,7 +98,7 @@ export function createApp(service: Service): RequestListener {
       const raw = { path, query, headers: request.headers, bytes };
       const isLarge = bytes !== undefined && bytes.length >= largeBody;
       const checked = await (isLarge
-        ? checkLargeRequest(operation, raw)
+        ? service.largeBodyChecks.check(operation, raw, tenant ?? '', user)
         : checkRequest(service.validator, operation, raw));
 
       const input = { path, ...checked, bytes };

@@ -7,6 +7,7 @@ import type { Config } from './config.ts';
 import { type ContractValidator, contractValidator } from './contract/validator.ts';
 import { DeliveryAddresses } from './delivery/addresses.ts';
 import { createFailureLimit, type FailureLimit } from './http/failure-limit.ts';
+import { LargeBodyChecks } from './http/large-bodies.ts';
 import { createRateLimit, type RateLimit } from './http/rate-limit.ts';
 import { measuredCostlySearches, measuredLargeBodies, measuredShares } from './http/share-metrics.ts';
 import { type Shares, shareLimits } from './http/shares.ts';
@@ -35,6 +36,7 @@ export interface Service {
   readonly costlySearches: Shares;
   /** Limits how many large bodies are in memory. */
   readonly largeBodies: Shares;
+  readonly largeBodyChecks: LargeBodyChecks;
   readonly metrics: Metrics;
   readonly deliveryAddresses: DeliveryAddresses;
   /** Undefined if payment links cannot be paid. */
@@ -71,6 +73,7 @@ export async function createService(
     shares: measuredShares(shareLimits(connections), metrics.registry),
     costlySearches: measuredCostlySearches(connections, metrics.registry),
     largeBodies: measuredLargeBodies(metrics.registry),
+    largeBodyChecks: new LargeBodyChecks(metrics.registry, log),
     metrics,
     deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),
     processor: await openProcessor(config, store, log),

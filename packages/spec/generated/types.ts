@@ -5927,7 +5927,7 @@ export interface components {
          *     | `IDEMPOTENCY_KEY_REUSED` | the key was used for another request |
          *     | `REQUEST_IN_PROGRESS` | the first request with this key is still running |
          *     | `PRECONDITION_FAILED` | the row has changed since the `ETag` in `If-Match` |
-         *     | `PAYLOAD_TOO_LARGE` | the body is larger than the operation accepts |
+         *     | `PAYLOAD_TOO_LARGE` | the body is larger than the operation accepts, or takes too long to check; split the request |
          *     | `UNSUPPORTED_MEDIA_TYPE` | the body is not `application/json` |
          *     | `RATE_LIMITED` | too many requests in the window; wait for `Retry-After` seconds |
          *     | `CONCURRENCY_LIMITED` | too many concurrent requests or connections of your tenant, API user or IP address; wait for `Retry-After` seconds |

@@ -1,4 +1,4 @@
-/** The worker thread of `large-bodies.ts`: checks one request after the other. */
+/** A worker thread of `large-bodies.ts`: checks one request after the other. */
 import { readlinkSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { parentPort } from 'node:worker_threads';
@@ -13,10 +13,12 @@ const operations = new Map(allOperations.map((operation) => [operation.id, opera
 
 if (process.platform === 'linux') lowerPriority();
 
+const validator = await contractValidator();
 parentPort?.on('message', async (task: Task) => {
   const report = await check(task);
   parentPort?.postMessage(report, 'body' in report ? [report.body.json.buffer] : []);
 });
+parentPort?.postMessage('ready');
 
 /** Small requests come first on a machine with few processors. On Linux, a thread can have its own priority. */
 function lowerPriority(): void {
@@ -24,14 +26,14 @@ function lowerPriority(): void {
   if (threadId !== undefined) setPriority(Number(threadId), constants.priority.PRIORITY_LOW);
 }
 
-async function check({ id, operationId, request }: Task): Promise<Report> {
+async function check({ operationId, request }: Task): Promise<Report> {
   try {
     const operation = operations.get(operationId);
     if (operation === undefined) throw new Error(`The contract has no operation ${operationId}.`);
-    const { query, body } = await checkRequest(await contractValidator(), operation, request);
-    return { id, query, body: packBody(body) };
+    const { query, body } = await checkRequest(validator, operation, request);
+    return { query, body: packBody(body) };
   } catch (error) {
-    if (error instanceof Problem) return { id, code: error.code, detail: error.message, errors: error.errors };
-    return { id, failure: error };
+    if (error instanceof Problem) return { code: error.code, detail: error.message, errors: error.errors };
+    return { failure: error };
   }
 }

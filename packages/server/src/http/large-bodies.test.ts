@@ -1,15 +1,37 @@
 import { connect, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
+import { Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { atEnd } from '../../test/at-end.ts';
 import { testService } from '../../test/service.ts';
+import { LargeBodyChecks, type Report, type Task } from './large-bodies.ts';
 import { largeBodyLimits, Shares } from './shares.ts';
+import { WorkerPool } from './worker-pool.ts';
 
 const largeBodies = new Shares(
   { ...largeBodyLimits, total: 4, perTenant: 2, perUser: 2, wait: 50 },
   { started() {}, rejected() {} },
 );
-const { address, call, token, tenant, signIn, addTenant } = await testService({ replace: () => ({ largeBodies }) });
+/** A worker that never finishes a body that contains `spin`, and accepts all others. */
+const spinning = new WorkerPool<Task, Report>(
+  new URL(
+    `data:text/javascript,${encodeURIComponent(`
+      import { parentPort } from 'node:worker_threads';
+      parentPort.on('message', ({ request: { bytes } }) => {
+        while (Buffer.from(bytes).includes('spin'));
+        parentPort.postMessage({ query: {}, body: { json: bytes, unstorable: [] } });
+      });
+      parentPort.postMessage('ready');
+    `)}`,
+  ),
+  { workers: 2, cpu: 300, elapsed: 60_000 },
+);
+const { address, call, token, tenant, signIn, addTenant } = await testService({
+  replace: ({ log }) => ({
+    largeBodies,
+    largeBodyChecks: new LargeBodyChecks(new Registry(), log, spinning),
+  }),
+});
 const other = await signIn({ roles: ['CNTCT_R'], tenant: await addTenant('other') });
 
 const search = JSON.stringify({ where: { displayName: { _in: ['x'.repeat(400), 'y'.repeat(400)] } } }).padEnd(100_000);
@@ -70,4 +92,16 @@ test('a large body whose sender disconnects makes room', async () => {
   await expect.poll(() => largeBodies.usage().inProgress).toBe(1);
   socket.destroy();
   await expect.poll(() => largeBodies.usage().inProgress).toBe(0);
+});
+
+test('searchContacts › a body that takes too long to check is rejected, and other tenants do not wait for it', async () => {
+  const path = '/gql/v1/contacts/search';
+  const slow = call('POST', path, search.replace('xxxx', 'spin'));
+  expect(await other.call('POST', path, search)).toMatchObject({ status: 200 });
+  expect(await call('POST', path, {})).toMatchObject({ status: 200 });
+  expect(await slow).toMatchObject({
+    status: 413,
+    body: { code: 'PAYLOAD_TOO_LARGE', detail: 'The body takes too long to check. Split the request.' },
+  });
+  expect(await call('POST', path, search)).toMatchObject({ status: 200 });
 });

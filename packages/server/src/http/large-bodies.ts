@@ -1,10 +1,13 @@
-import { Worker } from 'node:worker_threads';
+import type { Logger } from 'pino';
+import { Counter, type Registry } from 'prom-client';
 import type { Operation } from '../contract/contract.ts';
 import type { OperationId } from '../contract/handler.ts';
 import { sourceFile } from '../source-file.ts';
 import { type TransferredBody, unpackBody } from './body-transfer.ts';
 import type { CheckedRequest, RawRequest } from './check-request.ts';
 import { Problem, type ProblemCode, type ProblemDetail } from './problem.ts';
+import { type ShareLimits, Shares } from './shares.ts';
+import { OverBudget, WorkerPool } from './worker-pool.ts';
 
 /**
  * Bodies of at least this many bytes are parsed and validated in a separate thread. A megabyte takes 50 ms and more,
@@ -13,67 +16,106 @@ import { Problem, type ProblemCode, type ProblemDetail } from './problem.ts';
  */
 export const largeBody = 32 * 1024;
 
-/** A request to check, sent to the worker thread. */
+/** A request to check, sent to a worker thread. */
 export interface Task {
-  readonly id: number;
   readonly operationId: OperationId;
   readonly request: RawRequest;
 }
 
 /** Result of a check: the body with the defaults of the contract filled in, or the reason for the rejection. */
-export type Report = { readonly id: number } & (
+export type Report =
   | { readonly query: Record<string, unknown>; readonly body: TransferredBody }
   | { readonly code: ProblemCode; readonly detail: string; readonly errors: readonly ProblemDetail[] | undefined }
-  | { readonly failure: unknown }
-);
+  | { readonly failure: unknown };
 
-interface Waiting {
-  resolve(checked: CheckedRequest): void;
-  reject(error: unknown): void;
-}
+export type CheckPool = Pick<WorkerPool<Task, Report>, 'run'>;
 
-let worker: Worker | undefined;
-let lastId = 0;
-const waiting = new Map<number, Waiting>();
+/** One tenant can keep one worker busy; the other one remains for all others. */
+const workers = 2;
 
 /**
- * Runs `checkRequest` in a worker thread that all services of this process share and the first large body starts.
- *
- * @throws like `checkRequest`.
+ * The threads of this process. The costliest bodies within the limits of the contract take less than 200 ms of processor
+ * time. The threads have a low priority, so that a busy machine takes longer.
  */
-export function checkLargeRequest(operation: Operation, request: RawRequest): Promise<CheckedRequest> {
-  const id = ++lastId;
-  const checked = new Promise<CheckedRequest>((resolve, reject) => waiting.set(id, { resolve, reject }));
-  worker ??= start();
-  // A thread at work keeps the process alive; an idle one does not.
-  worker.ref();
-  const { path, query, headers, bytes } = request;
-  worker.postMessage({
-    id,
-    operationId: operation.id,
-    request: { path, query, headers: { ...headers }, bytes },
-  } satisfies Task);
-  return checked;
+const pool: CheckPool = new WorkerPool(sourceFile('http/large-bodies-worker.ts'), {
+  workers,
+  cpu: 2_000,
+  elapsed: 15_000,
+});
+
+const turnLimits: ShareLimits = {
+  total: workers,
+  perTenant: 1,
+  perUser: 1,
+  wait: 10_000,
+  waiting: 100,
+  subject: 'requests with large bodies',
+};
+
+/**
+ * Checks large bodies in worker threads that all services of this process share and the first large body starts. Tenants
+ * take turns, and a check that exceeds its time budget is ended.
+ */
+export class LargeBodyChecks {
+  readonly #log: Logger;
+  readonly #pool: CheckPool;
+  readonly #turns: Shares;
+  readonly #stopped: Counter<'limit'>;
+
+  constructor(registry: Registry, log: Logger, checkPool = pool) {
+    this.#log = log;
+    this.#pool = checkPool;
+    const registers = [registry];
+    const rejections = new Counter({
+      name: 'large_body_checks_rejected_total',
+      help: 'Requests with large bodies that were rejected because others were being checked for too long.',
+      labelNames: ['limit'],
+      registers,
+    });
+    this.#turns = new Shares(turnLimits, { started() {}, rejected: (limit) => rejections.inc({ limit }) });
+    this.#stopped = new Counter({
+      name: 'large_body_checks_stopped_total',
+      help: 'Checks of large bodies that were stopped because they exceeded their limit of processor time or of elapsed time.',
+      labelNames: ['limit'],
+      registers,
+    });
+  }
+
+  /**
+   * Runs `checkRequest` in a worker thread, when it is the turn of the tenant.
+   *
+   * @throws like `checkRequest`; also Problem `PAYLOAD_TOO_LARGE` if the check exceeds its budget, and
+   * `CONCURRENCY_LIMITED` or `SERVICE_UNAVAILABLE` if its turn does not come.
+   */
+  async check(operation: Operation, request: RawRequest, tenant: string, user: string): Promise<CheckedRequest> {
+    using places = new DisposableStack();
+    places.defer(await this.#turns.enter(tenant, user));
+    const { path, query, headers, bytes } = request;
+    const task = { operationId: operation.id, request: { path, query, headers: { ...headers }, bytes } };
+    let report: Report;
+    try {
+      report = await this.#pool.run(task);
+    } catch (error) {
+      if (!(error instanceof OverBudget)) throw error;
+      const { limit } = error;
+      this.#stopped.inc({ limit });
+      this.#log.warn(
+        { operation: operation.id, tenant, user, limit, bytes: bytes?.length },
+        'The check of a large body exceeded its time limit and was stopped.',
+      );
+      throw overBudget(limit);
+    }
+    if ('body' in report) return { query: report.query, body: unpackBody(report.body) };
+    if ('code' in report)
+      throw new Problem(report.code, report.detail, { ...(report.errors && { errors: report.errors }) });
+    throw report.failure;
+  }
 }
 
-function start(): Worker {
-  const started = new Worker(sourceFile('http/large-bodies-worker.ts'));
-  started.on('message', (report: Report) => {
-    const { resolve, reject } = waiting.get(report.id) ?? {};
-    waiting.delete(report.id);
-    if (waiting.size === 0) started.unref();
-    if ('body' in report) resolve?.({ query: report.query, body: unpackBody(report.body) });
-    else if ('code' in report)
-      reject?.(new Problem(report.code, report.detail, { ...(report.errors && { errors: report.errors }) }));
-    else reject?.(report.failure);
+function overBudget(limit: OverBudget['limit']): Problem {
+  if (limit === 'cpu') return new Problem('PAYLOAD_TOO_LARGE', 'The body takes too long to check. Split the request.');
+  const headers = { 'Retry-After': '1' };
+  return new Problem('SERVICE_UNAVAILABLE', 'The service is too busy to check the body. Try again in 1 second.', {
+    headers,
   });
-  const stopped = (error: unknown) => {
-    if (worker !== started) return;
-    worker = undefined;
-    for (const { reject } of waiting.values()) reject(error);
-    waiting.clear();
-  };
-  started.on('error', stopped);
-  started.on('exit', (code) => stopped(new Error(`The thread that checks large bodies ended with code ${code}.`)));
-  return started;
 }

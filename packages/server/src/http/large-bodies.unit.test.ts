@@ -1,12 +1,21 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
 import { describe, expect, test } from 'vitest';
-import { allOperations } from '../contract/contract.ts';
+import { allOperations, type Operation } from '../contract/contract.ts';
 import type { OperationId } from '../contract/handler.ts';
 import { contractValidator } from '../contract/validator.ts';
 import { findUnstorable } from './body.ts';
-import { checkRequest } from './check-request.ts';
-import { checkLargeRequest, largeBody } from './large-bodies.ts';
+import { packBody } from './body-transfer.ts';
+import { checkRequest, type RawRequest } from './check-request.ts';
+import { LargeBodyChecks, largeBody } from './large-bodies.ts';
+import { OverBudget } from './worker-pool.ts';
 
 const validator = await contractValidator();
+const checks = new LargeBodyChecks(new Registry(), pino({ level: 'silent' }));
+
+function checkLargeRequest(operation: Operation, raw: RawRequest) {
+  return checks.check(operation, raw, 'firm', 'user');
+}
 
 function operationOf(id: OperationId) {
   const operation = allOperations.find((one) => one.id === id);
@@ -73,13 +82,79 @@ describe('a request with a large body', () => {
   });
 
   test('is checked again after the thread has failed', async () => {
-    const wrong = { ...operationOf('upsertContacts'), id: 'nothing' as OperationId };
+    const wrong: Operation = { ...operationOf('upsertContacts'), id: 'nothing' as OperationId };
     await expect(checkLargeRequest(wrong, request(JSON.stringify({ contacts })))).rejects.toThrow(
       'no operation nothing',
     );
     const json = JSON.stringify({ contacts });
     expect(await checkLargeRequest(operationOf('upsertContacts'), request(json))).toHaveProperty('body');
   });
+});
+
+describe('the check of a large body', () => {
+  const json = JSON.stringify({ contacts });
+  const operation = operationOf('upsertContacts');
+
+  /** Checks whose workers are replaced: each check lasts until the test ends it. */
+  function pendingChecks() {
+    const running: { readonly user: unknown; end(error?: unknown): void }[] = [];
+    const lines: unknown[] = [];
+    const registry = new Registry();
+    const log = pino({ base: null }, { write: (line) => lines.push(JSON.parse(line)) });
+    const pending = new LargeBodyChecks(registry, log, {
+      run: ({ request: { headers } }) =>
+        new Promise((resolve, reject) => {
+          const end = (error?: unknown) => {
+            running.splice(running.indexOf(entry), 1);
+            if (error === undefined) resolve({ query: {}, body: packBody({}) });
+            else reject(error);
+          };
+          const entry = { user: headers.user, end };
+          running.push(entry);
+        }),
+    });
+    const start = (tenant: string, user: string) => {
+      const raw = request(json);
+      return pending.check(operation, { ...raw, headers: { user: `${tenant}/${user}` } }, tenant, user);
+    };
+    return { running, lines, registry, start, names: () => running.map(({ user }) => user) };
+  }
+
+  test('runs for one body of a tenant at a time, and tenants take turns', async () => {
+    const { running, start, names } = pendingChecks();
+    const many = ['1', '2', '3'].map((user) => start('busy', user));
+    await Promise.resolve();
+    expect(names()).toEqual(['busy/1']);
+    const other = [start('second', '1'), start('third', '1')];
+    await Promise.resolve();
+    expect(names()).toEqual(['busy/1', 'second/1']);
+    const order: unknown[] = [];
+    while (running.length > 0) {
+      order.push(running[0]?.user);
+      running[0]?.end();
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(order).toEqual(['busy/1', 'second/1', 'third/1', 'busy/2', 'busy/3']);
+    expect(await Promise.all([...many, ...other])).toHaveLength(5);
+  });
+
+  test.each([
+    ['cpu', 413, 'PAYLOAD_TOO_LARGE', 'Split the request.'],
+    ['elapsed', 503, 'SERVICE_UNAVAILABLE', 'Try again'],
+  ] as const)(
+    'is rejected if it exceeds its budget, with a log line and a metric: %s',
+    async (limit, status, code, advice) => {
+      const { running, lines, registry, start } = pendingChecks();
+      const [stopped, next] = [start('busy', '1'), start('busy', '2')];
+      await Promise.resolve();
+      running[0]?.end(new OverBudget(limit));
+      await expect(stopped).rejects.toMatchObject({ status, code, message: expect.stringContaining(advice) });
+      expect(lines).toMatchObject([{ level: 40, operation: 'upsertContacts', tenant: 'busy', user: '1', limit }]);
+      expect(await registry.metrics()).toContain(`large_body_checks_stopped_total{limit="${limit}"} 1`);
+      running[0]?.end();
+      expect(await next).toHaveProperty('body');
+    },
+  );
 });
 
 test('a body with errors everywhere costs no more than one with a thousand errors', async () => {
