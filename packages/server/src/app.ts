@@ -174,9 +174,10 @@ export function createApp(service: Service): RequestListener {
     if (!isProblem && Math.random() >= service.config.responseValidation) return result;
     const findings = await service.validator.response(operation, result.status, mediaType(result.status), result.body);
     if (findings.length === 0) return result;
-    service.metrics.invalidResponses.inc({ operation: operation.id, status: result.status });
-    const rows = rowsBeyondBounds(findings, result.body);
-    if (rows !== undefined && !isProblem) {
+    const rows = isProblem ? undefined : rowsBeyondBounds(findings, result.body);
+    const outcome = rows === undefined ? 'withheld' : 'sent';
+    service.metrics.invalidResponses.inc({ operation: operation.id, status: result.status, outcome });
+    if (rows !== undefined) {
       for (const row of rows)
         log().error(
           { operation: operation.id, ...row },

@@ -1,13 +1,15 @@
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { testService } from '../test/service.ts';
+import { checkBoundsOfResponses, testService } from '../test/service.ts';
+import { allOperations, type Operation } from './contract/contract.ts';
+import { rowsBeyondBounds } from './contract/row-findings.ts';
 import { firm } from './resources/billing/testing.ts';
 import { newId } from './store/new-id.ts';
 
 const lines: Record<string, unknown>[] = [];
 const log = pino({ level: 'error' }, { write: (line: string) => lines.push(JSON.parse(line)) });
-const service = await testService({ log });
+const service = await testService({ log, exceedsBounds: true });
 const { jobId, newClient, preparer, records, staffId } = await firm(service);
 
 const most = '9999999999999.99';
@@ -178,9 +180,41 @@ test('searchClients and getClient › send a row that exceeds a bound as it is s
   expect(page.body.data).toMatchObject([stored]);
   expect(await preparer.call('GET', `/gql/v1/client/${id}`)).toMatchObject({ status: 200, body: stored });
   expect((await service.service.metrics.invalidResponses.get()).values).toEqual(
-    ['searchClients', 'getClient'].map((operation) => ({ labels: { operation, status: 200 }, value: 1 })),
+    ['searchClients', 'getClient'].map((operation) => ({
+      labels: { operation, status: 200, outcome: 'sent' },
+      value: 1,
+    })),
   );
   expect(lines.map(({ operation, entityId }) => ({ operation, entityId }))).toEqual(
     ['searchClients', 'getClient'].map((operation) => ({ operation, entityId: id })),
   );
+  await expect(checkBoundsOfResponses(service.service)).rejects.toThrow('searchClients, getClient');
+});
+
+test('rowsBeyondBounds › accepts values beyond a bound, but no malformed ones', async () => {
+  const { id } = await newClient();
+  const { body: client } = await preparer.call<object>('GET', `/gql/v1/client/${id}`);
+  const operation = allOperations.find((one) => one.id === 'getClient') as Operation;
+  const rows = async (change: object) => {
+    const body = { ...client, ...change };
+    const findings = await service.service.validator.response(operation, 200, 'application/json', body);
+    expect(findings).not.toEqual([]);
+    return rowsBeyondBounds(findings, body);
+  };
+  for (const change of [
+    { unappliedCredit: '10000000000000.00' },
+    { unappliedCredit: '-1.00' },
+    { name: 'x'.repeat(9_999) },
+  ])
+    expect(await rows(change)).toMatchObject([{ entityId: id }]);
+  for (const change of [
+    { unappliedCredit: 'NaN' },
+    { unappliedCredit: '' },
+    { orgId: '12' },
+    { orgId: 'x' },
+    { createdAt: 'x' },
+    { currency: '12' },
+    { unappliedCredit: '10000000000000.00', orgId: 'x' },
+  ])
+    expect(await rows(change)).toBeUndefined();
 });

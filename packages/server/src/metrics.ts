@@ -4,8 +4,11 @@ export interface Metrics {
   readonly registry: Registry;
   /** Counts a response by operation and status, and records its duration. */
   responded(operation: string, status: number, seconds: number): void;
-  /** Responses that violated the contract; each one is a defect of the service. */
-  readonly invalidResponses: Counter<'operation' | 'status'>;
+  /**
+   * Responses that violated the contract; each one is a defect of the service. Those with rows that only exceed a bound
+   * were sent, all others were withheld.
+   */
+  readonly invalidResponses: Counter<'operation' | 'status' | 'outcome'>;
   /** Counts a job as running, and records the delay between its due time and its start. */
   jobStarted(job: string, lagSeconds: number): void;
   /** Counts the end of a job. */
@@ -100,8 +103,8 @@ export function createMetrics(): Metrics {
     deliveriesWait: (seconds) => deliveryWait.set(seconds),
     invalidResponses: new Counter({
       name: 'contract_wrong_answers_total',
-      help: 'Responses that violated the contract.',
-      labelNames: ['operation', 'status'],
+      help: 'Responses that violated the contract, by whether they were sent or withheld.',
+      labelNames: ['operation', 'status', 'outcome'],
       registers: [registry],
     }),
   };

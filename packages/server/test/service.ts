@@ -63,6 +63,8 @@ export interface TestServiceOptions {
   readonly config?: Partial<Service['config']>;
   /** A database that the test has created; a new one by default. */
   readonly database?: StoreOptions;
+  /** Whether the test causes responses whose rows exceed a bound of the contract. */
+  readonly exceedsBounds?: boolean;
   /** Parts of the service to replace. */
   readonly replace?: (service: Service) => Partial<Service>;
 }
@@ -88,6 +90,7 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   atEnd(() => new Promise((resolve) => server.close(resolve).closeAllConnections()));
   const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  if (options.exceedsBounds !== true) atEnd(() => checkBoundsOfResponses(service));
 
   const addTenant = (name: string) => {
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
@@ -116,6 +119,13 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   };
   const caller = await signIn({ roles: options.roles ?? ['API_ADMIN'] });
   return { ...caller, service, store, address, signIn, addTenant };
+}
+
+/** Responses whose rows exceed a bound are sent. @throws Error if the service has sent any */
+export async function checkBoundsOfResponses({ metrics }: Pick<Service, 'metrics'>): Promise<void> {
+  const { values } = await metrics.invalidResponses.get();
+  const sent = values.filter(({ labels }) => labels.outcome === 'sent').map(({ labels }) => labels.operation);
+  if (sent.length > 0) throw new Error(`Rows in responses exceeded a bound of the contract: ${sent.join(', ')}.`);
 }
 
 function testConfig(): Service['config'] {

@@ -1,17 +1,20 @@
+import { contract } from './contract.ts';
 import type { Finding } from './validator.ts';
 
 /** Keywords that limit a value, but not its type or the members of its object. */
 const bounds: ReadonlySet<string> = new Set([
-  'pattern',
   'maximum',
   'minimum',
-  'exclusiveMinimum',
   'exclusiveMaximum',
+  'exclusiveMinimum',
   'maxItems',
-  'minItems',
   'maxLength',
-  'minLength',
 ]);
+
+const decimal = /^-?\d+(\.\d+)?$/;
+
+/** Patterns of decimals, which state the number of digits. */
+const decimalPatterns: ReadonlySet<string> = new Set(patternsOfDecimals(contract));
 
 /** A row whose values exceed bounds of the contract. */
 export interface RowFindings {
@@ -29,7 +32,7 @@ export function rowsBeyondBounds(findings: readonly Finding[], body: unknown): R
   const rows = new Map<string, { row: object; findings: Finding[] }>();
   for (const finding of findings) {
     const [, part, ...names] = finding.path.split('/');
-    if (part !== 'response' || !bounds.has(finding.keyword)) return undefined;
+    if (part !== 'response' || !isBound(finding, names.reduce<unknown>(memberOf, body))) return undefined;
     const place = names[0] === 'data' ? names.slice(0, 2) : [];
     const row = place.reduce<unknown>(memberOf, body);
     if (typeof row !== 'object' || row === null || typeof memberOf(row, 'id') !== 'string') return undefined;
@@ -46,6 +49,20 @@ export function rowsBeyondBounds(findings: readonly Finding[], body: unknown): R
       findings: own,
     };
   });
+}
+
+/** Whether the finding is a value beyond its bound, and not a malformed one, such as an ID. */
+function isBound({ keyword, message }: Finding, value: unknown): boolean {
+  if (keyword !== 'pattern') return bounds.has(keyword);
+  const [, pattern = ''] = /^must match pattern "(.*)"$/.exec(message) ?? [];
+  return decimalPatterns.has(pattern) && typeof value === 'string' && decimal.test(value);
+}
+
+function patternsOfDecimals(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const { format, pattern }: { format?: unknown; pattern?: unknown } = node;
+  const own = format === 'decimal' && typeof pattern === 'string' ? [pattern] : [];
+  return [...own, ...Object.values(node).flatMap(patternsOfDecimals)];
 }
 
 function memberOf(value: unknown, name: string): unknown {
