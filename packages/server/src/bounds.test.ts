@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { checkBoundsOfResponses, testService } from '../test/service.ts';
 import { allOperations, type Operation } from './contract/contract.ts';
 import { rowsBeyondBounds } from './contract/row-findings.ts';
+import { checkRows, describeFinding, type RowPosition, type RowsReport } from './operator/rows.ts';
 import { firm } from './resources/billing/testing.ts';
 import { newId } from './store/new-id.ts';
 
@@ -217,4 +218,41 @@ test('rowsBeyondBounds › accepts values beyond a bound, but no malformed ones'
     { unappliedCredit: '10000000000000.00', orgId: 'x' },
   ])
     expect(await rows(change)).toBeUndefined();
+});
+
+test('rows check › reads all rows in pages, and finds those that violate the contract', async () => {
+  const { id } = await newClient();
+  const check = async () => {
+    const reports: RowsReport[] = [];
+    for (
+      let after: RowPosition | null | undefined = null;
+      after !== undefined;
+      after = reports.at(-1)?.next ?? undefined
+    )
+      reports.push(await checkRows(service, { tenant: service.tenant.name, after }));
+    return reports;
+  };
+  const before = (await check()).flatMap(({ findings }) => findings);
+  await service.store.ownerStatements(
+    [
+      'alter table client no force row level security',
+      `update client set name = repeat('x', 9999) where id = '${id}'`,
+      'alter table client force row level security',
+    ].join(';'),
+  );
+  const reports = await check();
+  const found = reports.flatMap(({ findings }) => findings).filter((one) => one.id === id);
+  expect(found.map(({ type, pointer }) => `${type} ${pointer}`)).toEqual(['Client /name']);
+  // The row that the test before has stored.
+  expect(new Set(before.map(({ type, pointer }) => `${type} ${pointer}`))).toEqual(
+    new Set(['Client /unappliedCredit']),
+  );
+  expect(found.map(describeFinding)).toEqual([`Client ${id}: /name must NOT have more than 200 characters.`]);
+  // 1,001 payments and clients require several pages.
+  expect(Math.max(...reports.map(({ checked }) => checked))).toBeLessThan(1001);
+  const clients = await preparer.call<{ total: number }>('POST', '/gql/v1/clients/search', { includeTotal: true });
+  const payments = await preparer.call<{ total: number }>('POST', '/gql/v1/payments/search', { includeTotal: true });
+  expect(reports.reduce((sum, { checked }) => sum + checked, 0)).toBeGreaterThan(
+    clients.body.total + payments.body.total,
+  );
 });

@@ -40,6 +40,7 @@ test('every command has a help text with its purpose and its arguments', async (
     'files import',
     'job list',
     'job retry',
+    'rows check',
     'serve',
     'signing-key list',
     'signing-key retire',

@@ -5,6 +5,7 @@ import { schemaOf } from './contract/contract.ts';
 import { isProfile, profiles } from './demo-data/profiles/profile.ts';
 import type { CommandName, Commands } from './operator/commands.ts';
 import type { ImportOptions } from './operator/import-folder.ts';
+import type { RowPosition, RowsReport } from './operator/rows.ts';
 import { triggerEvent, triggers } from './operator/webhook-trigger.ts';
 
 // Each command loads its modules when it runs, so that a server starts to open its database before the rest is loaded.
@@ -186,6 +187,32 @@ program
     for (const line of describeBooks(name, { differences, breaches }, repair)) console.log(line);
     // A nightly run detects breaches by the exit code.
     if (breaches.length > 0 || (differences.length > 0 && !repair)) process.exitCode = 1;
+  });
+
+program
+  .command('rows')
+  .description('The stored rows of a tenant.')
+  .command('check')
+  .description('Read all rows as responses include them, and list those that violate the contract.')
+  .argument('<tenant>', 'the tenant')
+  .action(async (tenant: string) => {
+    const [{ withOperator }, { describeFinding }] = await Promise.all([
+      import('./operator/run-commands.ts'),
+      import('./operator/rows.ts'),
+    ]);
+    const total = { rows: 0, findings: 0 };
+    await withOperator(async (run) => {
+      let after: RowPosition | null = null;
+      do {
+        const report: RowsReport = await run('rows check', { tenant, after });
+        for (const finding of report.findings) console.log(describeFinding(finding));
+        total.rows += report.checked;
+        total.findings += report.findings.length;
+        after = report.next;
+      } while (after !== null);
+    });
+    if (total.findings === 0) console.log(`All ${total.rows} rows of ${tenant} match the contract.`);
+    else process.exitCode = 1;
   });
 
 const deliveries = program.command('deliveries').description('Deliveries of events to subscriptions.');

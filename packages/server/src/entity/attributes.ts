@@ -1,6 +1,5 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
-import { contract } from '../contract/contract.ts';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import { contractAjv } from '../contract/contract-ajv.ts';
 import { findUnstorable } from '../http/body.ts';
 import { escapePointer } from '../http/pointer.ts';
 import type { AnyEntity } from './entity.ts';
@@ -9,12 +8,7 @@ import { entityNamed } from './registry.ts';
 import type { AnyInput, AnyRow } from './row.ts';
 import { Violation } from './violation.ts';
 
-// The contract is linted before it is bundled.
-const ajv = new Ajv2020({ strict: false, validateSchema: false });
-addFormats.default(ajv);
-ajv.addFormat('decimal', true);
-for (const [name, schema] of Object.entries(contract.components.schemas))
-  ajv.addSchema(schema, `#/components/schemas/${name}`);
+const ajv = contractAjv();
 
 const validators = new Map<string, ValidateFunction>();
 

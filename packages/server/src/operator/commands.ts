@@ -5,6 +5,7 @@ import { type BooksReport, type BooksRequest, checkBooks } from './books.ts';
 import { type ReplayRequest, replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
 import { type ImportedFiles, type ImportResult, importFiles } from './import-files.ts';
 import { type JobOverview, listJobs, retryJob } from './jobs.ts';
+import { checkRows, type RowsReport, type RowsRequest } from './rows.ts';
 import { type SettingChange, setTenantSetting, showTenantSettings } from './tenant-settings.ts';
 import { createTenant, listTenants, type NewTenant, type Operator, type TenantSummary } from './tenants.ts';
 
@@ -26,6 +27,7 @@ export interface Commands {
   'job list': { input: null; result: JobOverview };
   'job retry': { input: { id: string }; result: null };
   'books check': { input: BooksRequest; result: BooksReport };
+  'rows check': { input: RowsRequest; result: RowsReport };
   'deliveries replay': { input: ReplayRequest; result: { events: number } };
   'webhook rotate-secret': { input: { tenant: string; hours: number }; result: null };
 }
@@ -61,6 +63,7 @@ const runners: { [Name in CommandName]: Runner<Name> } = {
     return null;
   },
   'books check': checkBooks,
+  'rows check': checkRows,
   'deliveries replay': replayDeliveries,
   'webhook rotate-secret': rotateWebhookSecret,
 };
