@@ -95,7 +95,10 @@ test('createQuickPaymentLink › rejects an amount that a response cannot hold, 
   });
   expect({ status, body }).toMatchObject({
     status: 400,
-    body: { code: 'VALIDATION_ERROR', detail: bound('amount of the QuickPaymentLink') },
+    body: {
+      code: 'VALIDATION_ERROR',
+      errors: [{ pointer: '/invoiceIds', detail: bound('amount of the QuickPaymentLink') }],
+    },
   });
   expect((await records.lookup('QuickPaymentLink')).body.data).toEqual([]);
 });

@@ -25,6 +25,12 @@ export function checkBounds(entity: AnyEntity, values: AnyRow, previous: AnyRow 
   }
 }
 
+/** Checks a value before it is written, so that the violation can point at the part of the request that it follows from. */
+export function checkBound(entity: AnyEntity, name: string, value: unknown, pointer: string): void {
+  const field = entity.fields.get(name);
+  if (field !== undefined) checkValue(entity, field, value, pointer);
+}
+
 function checkValue(entity: AnyEntity, field: Field, value: unknown, pointer: string | undefined): void {
   if (isDecimal(value)) {
     const range = rangeOf(field);

@@ -4,6 +4,7 @@ import type { Input } from '../../contract/handler.ts';
 import { type Decimal, parseDecimal, sum } from '../../entity/decimal.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
+import { checkBound } from '../../entity/row-bounds.ts';
 import { Violation } from '../../entity/violation.ts';
 import { invalid } from '../../http/problem.ts';
 import { entityTag } from '../../query/entity-tag.ts';
@@ -78,7 +79,10 @@ function payableInvoice(plan: Plan, owner: Row<'Client'>, id: string, pointer: s
 /** The amount to pay; null if the payer enters it. */
 function amountOf({ amount }: Body, chosen: readonly Row<'Invoice'>[], currency: string): Decimal | null {
   const due = sum(chosen.map(dueOf));
-  if (amount === undefined) return chosen.length === 0 ? null : due;
+  if (amount === undefined) {
+    checkBound(quickPaymentLink, 'amount', due, '/invoiceIds');
+    return chosen.length === 0 ? null : due;
+  }
   const requested = parseDecimal(amount);
   if (chosen.length > 0 && requested.gt(due))
     throw invalid('/amount', 'MAXIMUM', `The amount exceeds the ${due.toFixed(2)} ${currency} due on these invoices.`);
