@@ -28,15 +28,25 @@ test('rows of the same id and version are the same everywhere', () => {
     const [first, ...others] = same;
     if (first === undefined) continue;
     for (const other of others) {
+      const isSent = [first, other].some(({ where }) => where.startsWith('events/'));
+      const [one, another] = [first.fields, other.fields].map((fields) => (isSent ? withoutRates(fields) : fields));
       // A project is a job with more fields, so what both have is compared.
-      for (const key of Object.keys(first.fields).filter((key) => key in other.fields)) {
-        if (!isEqual(first.fields[key], other.fields[key]))
+      for (const key of Object.keys(Object(one)).filter((key) => key in Object(another))) {
+        if (!isEqual(Reflect.get(Object(one), key), Reflect.get(Object(another), key)))
           differences.push(`${key} in ${first.where} and in ${other.where}`);
       }
     }
   }
   expect(differences).toEqual([]);
 });
+
+/** Events carry no rates, so there is nothing to compare. */
+function withoutRates(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutRates);
+  if (!isObject(value)) return value;
+  const others = Object.entries(value).filter(([key]) => !/[a-z]Rate$/.test(key));
+  return Object.fromEntries(others.map(([key, part]) => [key, withoutRates(part)]));
+}
 
 test('the versions of a row follow each other in time', () => {
   const disorder: string[] = [];

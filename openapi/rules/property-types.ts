@@ -3,7 +3,7 @@
  * people rely on it, and one shared schema per type keeps their pattern and bounds the same everywhere.
  */
 import { isReference, type Place } from './contract.ts';
-import { eachProperty, typesOf } from './schemas.ts';
+import { eachProperty, isOnlyNull, typesOf } from './schemas.ts';
 
 interface Promise {
   name: RegExp;
@@ -27,9 +27,7 @@ const foreignIds = new Set(['taxId']);
 
 export const propertyTypes = eachProperty((name, given, report) => {
   const property = withoutKeys(given);
-  // A part may narrow a property to null: events show no rates.
-  if (foreignIds.has(name) || (typesOf(property).every((type) => type === 'null') && typesOf(property).length > 0))
-    return;
+  if (foreignIds.has(name) || isOnlyNull(property)) return;
   if (/[a-z]Ids$/.test(name)) {
     const items = property.get('items');
     if (!isSearch(property) && items?.text('format') !== 'uuid')

@@ -5,7 +5,7 @@
  */
 import type { Oas3Rule } from '@redocly/openapi-core';
 import { operationsOf, Place, reporter } from './contract.ts';
-import { contentOf, isCondition, propertiesOf, typesOf, valuesIn } from './schemas.ts';
+import { contentOf, isCondition, isOnlyNull, propertiesOf, valuesIn } from './schemas.ts';
 
 const rate = /^(Nullable)?Rate$/;
 const named = /(^r|[a-z]R)ate(Override)?$/;
@@ -19,7 +19,7 @@ export const restrictedRates: Oas3Rule = () => {
       const report = reporter(context);
       for (const [name, property] of new Place(properties, context.location, context.resolve).entries()) {
         if (rate.test(property.name ?? '')) rates.push(property);
-        else if (named.test(name) && !isWithoutValue(property) && !search.test(property.name ?? ''))
+        else if (named.test(name) && !isOnlyNull(property) && !search.test(property.name ?? ''))
           report(property, `Make ${name} a reference to Rate or NullableRate.`);
       }
     },
@@ -54,9 +54,4 @@ function propertiesWithin(messages: readonly Place[]): Set<string> {
   const values = messages.flatMap(contentOf).flatMap((schema) => valuesIn(schema));
   const places = values.flatMap((value) => [...propertiesOf(value).values()].flat());
   return new Set(places.map(({ location }) => location.absolutePointer));
-}
-
-/** Events have null in place of a rate. */
-function isWithoutValue(property: Place): boolean {
-  return typesOf(property).every((type) => type === 'null') && typesOf(property).length > 0;
 }

@@ -42,6 +42,12 @@ export function typesOf(schema: Place): string[] {
   return (Array.isArray(type) ? type : [type]).filter((name) => typeof name === 'string');
 }
 
+/** Whether a part narrows a value to null: events show no rates. */
+export function isOnlyNull(schema: Place): boolean {
+  const types = typesOf(schema);
+  return types.length > 0 && types.every((type) => type === 'null');
+}
+
 /** The schema and all that it is put together from by `allOf`: all of them hold for the same value. */
 export function partsOf(schema: Place, seen = new Set<string>()): Place[] {
   const key = schema.location.absolutePointer + schema.home.absolutePointer;
