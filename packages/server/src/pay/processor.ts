@@ -75,15 +75,24 @@ export interface PaymentProcessor {
    * Returns the attempt that a notification concerns; undefined if it concerns none.
    *
    * @throws UnverifiedNotification if it does not come from the processor.
+   * @throws MalformedNotification if it does, and cannot be read.
    */
-  readNotification?(
-    body: Buffer,
-    signature: string | undefined,
-  ): Promise<{ readonly tenant: string; readonly key: string } | undefined>;
+  readNotification?(body: Buffer, signature: string | undefined): Promise<NotifiedAttempt | undefined>;
   /** Answers a challenge, if this service shows the challenge itself. */
   answerChallenge?(key: string, isApproved: boolean): Promise<void>;
 }
 
+/** The attempt that a notification concerns. */
+export interface NotifiedAttempt {
+  readonly tenant: string;
+  /** The ID of the attempt. */
+  readonly key: string;
+}
+
 export class UnverifiedNotification extends Error {
   override readonly name = 'UnverifiedNotification';
+}
+
+export class MalformedNotification extends Error {
+  override readonly name = 'MalformedNotification';
 }

@@ -13,7 +13,7 @@ import { formPage } from './form-page.ts';
 import { addressKey, createPayLimits } from './limits.ts';
 import { findLink, type LinkPage, readLinkPage } from './link-page.ts';
 import { cancelAttempt, lookAgain, pageWrites, payLink } from './pay-link.ts';
-import { UnverifiedNotification } from './processor.ts';
+import { MalformedNotification, type NotifiedAttempt, UnverifiedNotification } from './processor.ts';
 import { type FollowUp, followUp } from './reconcile.ts';
 import {
   challengePage,
@@ -288,17 +288,21 @@ export function paymentPages(service: Service): RequestHandler {
     if (request.method !== 'POST')
       return { status: 405, headers: { Allow: 'POST' }, page: failurePage(405, undefined, '') };
     const address = addressKey(request.ip);
-    await limits.check('notification', address);
     using places = new DisposableStack();
     if (mayBeLarge(request, largestNotification)) places.defer(await service.largeBodies.enter('', address));
     paceBody(request);
     const body = await parsed<Buffer>(readBytes, request, response);
-    let about: Awaited<ReturnType<typeof processor.readNotification>>;
+    let about: NotifiedAttempt | undefined;
     try {
       about = await processor.readNotification(body, request.get('stripe-signature'));
     } catch (error) {
+      if (error instanceof MalformedNotification) {
+        log.warn({ reason: error.message }, 'A notification of the payment processor is malformed.');
+        return { status: 400 };
+      }
       if (!(error instanceof UnverifiedNotification)) throw error;
-      await limits.take('notification', address).catch(() => undefined);
+      // Counted after verification, so that forged notifications never block genuine ones of the same address.
+      await limits.take('notification', address);
       log.warn('A notification is not from the payment processor.');
       return { status: 400 };
     }

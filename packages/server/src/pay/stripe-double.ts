@@ -209,8 +209,8 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     },
     expire: (id: string) => Object.assign(sessions.get(id)?.session ?? {}, { status: 'expired', url: null }),
     /** Creates a notification, with its signature header (https://docs.stripe.com/webhooks/signature). */
-    notification(type: string, object: object, secret = webhookSecret, at = Math.floor(Date.now() / 1000)) {
-      const body = JSON.stringify({ id: `evt_${randomUUID()}`, object: 'event', type, data: { object } });
+    notification(event: unknown, secret = webhookSecret, at = Math.floor(Date.now() / 1000)) {
+      const body = JSON.stringify(event);
       const signature = createHmac('sha256', secret).update(`${at}.${body}`).digest('hex');
       return { body, signature: `t=${at},v1=${signature}` };
     },

@@ -1,14 +1,13 @@
-import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
 import { testService } from '../../test/service.ts';
-import { type WireResponse, wire } from '../../test/wire.ts';
+import type { WireResponse } from '../../test/wire.ts';
 import { dueAttempts } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
 import { followUp } from './reconcile.ts';
 import { StripeProcessor } from './stripe.ts';
 import { startStripeDouble } from './stripe-double.ts';
-import { disagreements, formKeyIn, payerDetails, payingFirm } from './testing.ts';
+import { disagreements, formKeyIn, payerDetails, payingFirm, sendNotification } from './testing.ts';
 
 const keys = { secretKey: 'sk_test_51Double', webhookSecret: 'whsec_of_the_double' };
 const stripe = await startStripeDouble(keys.secretKey, keys.webhookSecret);
@@ -39,17 +38,8 @@ async function sessionOf(linkId: string): Promise<string> {
   return found.session.id;
 }
 
-function notify(type: string, object: object, ...more: [secret?: string, at?: number]): Promise<WireResponse> {
-  const { body, signature } = stripe.notification(type, object, ...more);
-  return send(body, signature);
-}
-
-function send(body: string, signature: string | undefined): Promise<WireResponse> {
-  const headers = {
-    'Content-Type': 'application/json',
-    ...(signature === undefined ? {} : { 'Stripe-Signature': signature }),
-  };
-  return wire(server.address, { method: 'POST', path: '/pay/webhook', headers, body });
+function notify(type: string, object: object): Promise<WireResponse> {
+  return sendNotification(server.address, stripe.notification({ type, data: { object } }));
 }
 
 const session = (id: string) => stripe.sessions.get(id)?.session ?? {};
@@ -239,36 +229,6 @@ test('amounts are in the smallest unit of their currency, as Stripe defines it',
     const { fields } = stripe.requests.findLast(({ method }) => method === 'POST') ?? {};
     expect(fields?.get('line_items[0][price_data][unit_amount]')).toBe(units);
   }
-});
-
-describe('a notification', () => {
-  test.each([
-    ['without a signature', undefined, undefined],
-    ['signed with another secret', 'whsec_other', undefined],
-    ['that is old', keys.webhookSecret, Math.floor(Date.now() / 1000) - 3600],
-  ])('%s is rejected', async (_what, secret, at) => {
-    const { client, link } = await owing();
-    await payer().submit(link.path, card);
-    const id = await sessionOf(link.id);
-    stripe.complete(id);
-    const { body, signature } = stripe.notification('checkout.session.completed', session(id), secret, at);
-    const response = await send(body, secret === undefined ? undefined : signature);
-    expect(response.status).toBe(400);
-    expect(await payments(client.id)).toEqual([]);
-  });
-
-  test('about another object is accepted, and changes nothing', async () => {
-    for (const metadata of [
-      {},
-      { tenant: 'firm', attempt: "'; drop table payment" },
-      { tenant: 'nobody', attempt: '…' },
-    ])
-      expect((await notify('checkout.session.completed', { id: 'cs_other', metadata })).status).toBe(200);
-    const unknown = { tenant: 'firm', attempt: '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101' };
-    expect((await notify('checkout.session.completed', { metadata: unknown })).status).toBe(200);
-    expect((await notify('customer.created', { id: 'cus_1' })).status).toBe(200);
-    await store.read(tenant.id, (one) => one.first(sql`select 1`));
-  });
 });
 
 test('logs contain no secrets of Stripe or of links', () => {

@@ -2,12 +2,15 @@ import type { Logger } from 'pino';
 import Stripe from 'stripe';
 import { type Decimal, parseDecimal, zero } from '../entity/decimal.ts';
 import {
+  MalformedNotification,
+  type NotifiedAttempt,
   type PayMethod,
   type PaymentOrder,
   type PaymentProcessor,
   type Progress,
   UnverifiedNotification,
 } from './processor.ts';
+import { readMetadata, readStripeEvent } from './stripe-event.ts';
 
 /** How long a payer can take at Stripe, in seconds. Stripe requires at least 30 minutes. */
 const sessionLasts = 40 * 60;
@@ -127,30 +130,26 @@ export class StripeProcessor implements PaymentProcessor {
     return cancelled;
   }
 
-  async readNotification(body: Buffer, signature: string | undefined) {
-    const event = this.#verified(body, signature);
-    switch (event.type) {
-      case 'checkout.session.completed':
-      case 'checkout.session.async_payment_succeeded':
-      case 'checkout.session.async_payment_failed':
-      case 'checkout.session.expired':
-        return attemptOf(event.data.object.metadata);
-      case 'charge.dispute.created':
-      case 'charge.dispute.closed':
-      case 'charge.dispute.funds_withdrawn': {
-        const id = idOf(event.data.object.payment_intent);
-        return id === undefined ? undefined : attemptOf((await this.#intent(id)).metadata);
-      }
-      default:
-        return undefined;
+  async readNotification(body: Buffer, signature: string | undefined): Promise<NotifiedAttempt | undefined> {
+    const subject = readStripeEvent(this.#verified(body, signature));
+    if (subject === undefined) return undefined;
+    if ('attempt' in subject) return subject.attempt;
+    try {
+      return readMetadata((await this.#intent(subject.intent)).metadata);
+    } catch (error) {
+      if (error instanceof Stripe.errors.StripeInvalidRequestError && error.statusCode === 404) return undefined;
+      throw error;
     }
   }
 
-  #verified(body: Buffer, signature: string | undefined): Stripe.Event {
+  /** Returns the event of a notification, whose signature says nothing about its shape. */
+  #verified(body: Buffer, signature: string | undefined): unknown {
     try {
       return this.#stripe.webhooks.constructEvent(body, signature ?? '', this.#webhookSecret);
     } catch (error) {
-      throw new UnverifiedNotification('The signature is missing or invalid.', { cause: error });
+      if (error instanceof Stripe.errors.StripeSignatureVerificationError)
+        throw new UnverifiedNotification('The signature is missing or invalid.', { cause: error });
+      throw new MalformedNotification('The body is not an event.', { cause: error });
     }
   }
 
@@ -236,13 +235,6 @@ function expanded<Thing extends object>(thing: string | Thing | null | undefined
 
 function idOf(thing: string | { readonly id: string } | null): string | undefined {
   return typeof thing === 'string' ? thing : thing?.id;
-}
-
-/** Undefined if the payment was not created by this service. */
-function attemptOf(metadata: Stripe.Metadata | null) {
-  const { tenant, attempt } = metadata ?? {};
-  const isId = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(attempt ?? '');
-  return tenant === undefined || attempt === undefined || !isId ? undefined : { tenant, key: attempt };
 }
 
 /** https://docs.stripe.com/currencies: some differ from ISO 4217, so they are listed as Stripe defines them. */

@@ -64,6 +64,18 @@ export function formKeyIn(page: string): string {
   return /name="formKey" value="([^"]+)"/.exec(page)?.[1] ?? '';
 }
 
+/** Sends a notification of Stripe to the webhook endpoint. */
+export function sendNotification(
+  address: string,
+  { body, signature }: { readonly body: string; readonly signature: string | undefined },
+): Promise<WireResponse> {
+  const headers = {
+    'Content-Type': 'application/json',
+    ...(signature === undefined ? {} : { 'Stripe-Signature': signature }),
+  };
+  return wire(address, { method: 'POST', path: '/pay/webhook', headers, body });
+}
+
 /** Creates a firm whose clients have invoices and links. */
 export async function payingFirm(service: TestService) {
   const base = await firm(service);
