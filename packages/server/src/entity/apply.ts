@@ -156,8 +156,14 @@ class Writer {
         group.some(({ loaded, row }) => isFieldChanged(entity, field, loaded.row, row)),
       );
       const updated = group.map((pending) => {
-        const version = pending.row.version + (this.#options.hasNewVersion(pending) ? 0 : 1);
-        const columns = { id: pending.id, version, updated_at: this.#options.now };
+        const { hasNewVersion, now } = this.#options;
+        const steps = hasNewVersion(pending) ? 0 : 1;
+        const version = pending.row.version + steps;
+        const columns = {
+          id: pending.id,
+          version,
+          updated_at: timeOfChange(pending.loaded.stored.updatedAt, now, steps),
+        };
         return {
           pending,
           columns: { ...columns, ...columnsOf(entity, changed, pending.row), ...pending.privateColumns },
@@ -271,6 +277,17 @@ class Writer {
     }
     return returned;
   }
+}
+
+/**
+ * Returns the time of a change of a row: now, but never before the row's last change, as with a clock that ran ahead then or
+ * a transaction that waited for the lock of the row.
+ *
+ * @param step milliseconds between the changes at least; 0 for another change in the same transaction
+ */
+function timeOfChange(last: string, now: string, step: number): string {
+  const earliest = Date.parse(last) + step;
+  return earliest > Date.parse(now) ? new Date(earliest).toISOString() : now;
 }
 
 /** Fields that the writer sets. */

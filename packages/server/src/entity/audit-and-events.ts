@@ -19,7 +19,7 @@ export interface TrackedRow {
 export async function writeAuditAndEvents(
   transaction: Transaction,
   { tenant, caller, operation, requestId, traceparent }: Origin,
-  occurredAt: string,
+  now: string,
   tracked: readonly (TrackedRow & { readonly after: AnyStoredRow })[],
 ): Promise<number> {
   const apiUserId = caller?.apiUserId ?? null;
@@ -34,12 +34,13 @@ export async function writeAuditAndEvents(
       entityType: entity.type,
       entityId: id,
       kind,
+      occurredAt: after.updatedAt,
       before: before ?? null,
       after,
       event: isAnnounced ? { ...data, changedFields: changedFields(before, after) } : null,
     };
   });
-  const origin = { tenantId: tenant.id, apiUserId, actor, operation, requestId, traceparent, occurredAt };
+  const origin = { tenantId: tenant.id, apiUserId, actor, operation, requestId, traceparent, occurredAt: now };
   await recordChanges(transaction, origin, changes);
   return changes.filter(({ event }) => event !== null).length;
 }

@@ -74,6 +74,7 @@ export interface AnyStoredRow {
   readonly id: string;
   readonly systemRef: string;
   readonly active: boolean;
+  readonly updatedAt: string;
   readonly version: number;
   readonly [name: string]: unknown;
 }

@@ -149,6 +149,7 @@ async function traced(
       entityType: entity.type,
       entityId: after.id,
       kind: 'UPDATE',
+      occurredAt: after.updatedAt,
       before: before.get(after.id) ?? null,
       after,
       event: null,

@@ -71,6 +71,25 @@ test('recordChanges writes an audit row for each change, and an event if the cha
   );
 });
 
+test('recordChanges › the events of a row get positions in their order, even if the clock of the database goes back', async () => {
+  const otherOrigin = { ...origin, tenantId: otherTenantId };
+  const row = { ...creation, entityId: uuidv7() };
+  const positions = await store.write(otherTenantId, async (transaction) => {
+    await recordChanges(transaction, otherOrigin, [row, { ...row, entityId: uuidv7() }]);
+    await transaction.all(sql`select relay_events(100)`);
+    // Recorded while the clock was ahead.
+    await transaction.all(sql`
+      insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, data, recorded_at)
+      values (${otherTenantId}, ${uuidv7()}, ${row.entityType}, ${row.entityId}, 'UPDATE', 2, '{}', now() + interval '1 hour')`);
+    for (const version of [3, 4])
+      await recordChanges(transaction, otherOrigin, [{ ...row, kind: 'UPDATE', after: { version } }]);
+    await transaction.all(sql`select relay_events(100)`);
+    return transaction.all<{ sequence: number }>(sql`
+      select sequence from outbox_event where tenant_id = ${otherTenantId} and entity_id = ${row.entityId} order by position`);
+  });
+  expect(positions.map(({ sequence }) => sequence)).toEqual([1, 2, 3, 4]);
+});
+
 test('recordChanges writes changes without a caller or a request', async () => {
   const withoutCaller = { ...origin, apiUserId: null, actor: 'system', requestId: null };
   await store.write(tenantId, (transaction) => recordChanges(transaction, withoutCaller, [silent]));

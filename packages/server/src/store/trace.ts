@@ -16,7 +16,7 @@ export interface TraceOrigin {
   readonly requestId: string | null;
   /** The trace that the call belongs to (W3C Trace Context), which deliveries of its events pass on. */
   readonly traceparent?: string | undefined;
-  /** RFC 3339 */
+  /** RFC 3339; the time of changes without one of their own. */
   readonly occurredAt: string;
 }
 
@@ -25,6 +25,8 @@ export interface TracedChange {
   readonly entityType: string;
   readonly entityId: string;
   readonly kind: 'CREATE' | 'UPDATE' | 'DELETE';
+  /** RFC 3339; later than that of the transaction where the row's last change is later. */
+  readonly occurredAt?: string;
   /** The row in the format of the API; null if it did not exist. */
   readonly before: object | null;
   /**
@@ -53,23 +55,27 @@ export async function recordChanges(
     ...change,
     ...(event === null ? {} : { eventId: newId(), ...event }),
   }));
+  // Events get their positions in the order of `recorded_at`, so it must not go back for a row, even if the clock does.
   // One statement for both tables, because most of its cost is reading the rows for both. One parameter for all rows: the
   // text does not depend on their number, so the statement is prepared once.
   await transaction.all(sql`
     with change as materialized (
       select * from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as change (
-        id uuid, "entityType" text, "entityId" uuid, kind text, before jsonb, after jsonb,
+        id uuid, "entityType" text, "entityId" uuid, kind text, "occurredAt" timestamptz, before jsonb, after jsonb,
         "eventId" uuid, data jsonb, "changedFields" text[])
     ), audited as (
       insert into audit_log (tenant_id, id, occurred_at, api_user_id, actor, operation, request_id, entity_type, entity_id,
         before, after)
-      select ${tenantId}::integer, id, ${occurredAt}::timestamptz, ${apiUserId}::uuid, ${actor}::text, ${operation}::text,
-        ${requestId}::text, "entityType", "entityId", nullif(before, 'null'), after
+      select ${tenantId}::integer, id, coalesce("occurredAt", ${occurredAt}::timestamptz), ${apiUserId}::uuid,
+        ${actor}::text, ${operation}::text, ${requestId}::text, "entityType", "entityId", nullif(before, 'null'), after
       from change
     )
-    insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, data, changed_fields,
-      request_id, traceparent)
+    insert into outbox_event (tenant_id, id, entity_type, entity_id, operation, sequence, occurred_at, recorded_at, data,
+      changed_fields, request_id, traceparent)
     select ${tenantId}::integer, "eventId", "entityType", "entityId", kind, (after -> 'version')::bigint,
-      ${occurredAt}::timestamptz, coalesce(data, after), "changedFields", ${requestId}::text, ${traceparent ?? null}::text
+      coalesce("occurredAt", ${occurredAt}::timestamptz), greatest(clock_timestamp(), (
+        select recorded_at from outbox_event event where event.tenant_id = ${tenantId} and event.position is null
+          and event.entity_type = "entityType" and event.entity_id = "entityId" order by event.sequence desc limit 1)),
+      coalesce(data, after), "changedFields", ${requestId}::text, ${traceparent ?? null}::text
     from change where "eventId" is not null`);
 }

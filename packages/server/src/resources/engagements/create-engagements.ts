@@ -98,7 +98,7 @@ async function createOne(
       update engagement_batch_item
       set engagement_id = ${created}::uuid, failure = ${failure === null ? null : JSON.stringify(failure)}::jsonb
       where tenant_id = ${tenantId} and engagement_batch_id = ${batchId} and index = ${index})
-    update engagement_batch set version = version + 1, updated_at = ${now}
+    update engagement_batch set version = version + 1, updated_at = greatest(updated_at + interval '1 millisecond', ${now})
     where tenant_id = ${tenantId} and id = ${batchId}`);
 }
 
