@@ -35,7 +35,8 @@ const server = await testService({
   log,
   replace: ({ store }) => ({ processor: new TroubledSandbox(store, () => now) }),
 });
-const { attempts, balances, invoice, linkOf, linkStatus, owing, payer, payment, payments } = await payingFirm(server);
+const { attempts, balances, invoice, linkOf, linkStatus, owing, payer, pay, payment, payments } =
+  await payingFirm(server);
 const { service, store, tenant } = server;
 const { processor } = service;
 if (processor === undefined) throw new Error('There is no processor.');
@@ -233,6 +234,40 @@ describe('an attempt that hangs', () => {
     await tick();
     expect(await linkStatus(link.id)).toBe('ACTIVE');
     expect((await browser.get(link.path)).text).toContain('not confirmed in time');
+  });
+});
+
+describe('an invoice that is paid otherwise while the payer confirms a payment', () => {
+  const challenged = { ...goodCard, ...payerDetails, cardNumber: '4000000000003220' };
+
+  async function paidOtherwise() {
+    const { client, invoiceId, link } = await owing();
+    const browser = payer();
+    await browser.submit(link.path, challenged);
+    await pay('500.00', [{ invoiceId, amount: '500.00' }], { clientId: client.id });
+    return { browser, client, link };
+  }
+
+  test('cancels the payment, although the payer confirms it', async () => {
+    const { browser, client, link } = await paidOtherwise();
+    const response = await browser.submit(`${link.path}/challenge`, { answer: 'confirm' });
+    expect(response.status).toBe(303);
+    const page = await browser.get(link.path);
+    expect(page.status).toBe(410);
+    expect(page.text).toContain('Nothing was charged');
+    expect(await linkStatus(link.id)).toBe('INVALIDATED');
+    expect(await attempts(link.id)).toMatchObject([{ status: 'DECLINED', failureCode: 'cancelled' }]);
+    expect(await payments(client.id)).toHaveLength(1);
+    await expectAgreement();
+  });
+
+  test('cancels the payment at the next check, before the payer confirms it', async () => {
+    const { browser, client, link } = await paidOtherwise();
+    await tick();
+    expect(await linkStatus(link.id)).toBe('INVALIDATED');
+    expect((await browser.get(`${link.path}/challenge`)).status).toBe(303);
+    expect(await payments(client.id)).toHaveLength(1);
+    await expectAgreement();
   });
 });
 

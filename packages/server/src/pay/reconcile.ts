@@ -2,6 +2,8 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Tenant } from '../auth/caller.ts';
 import { defineClockTask } from '../background/clock.ts';
+import { invoice, openDue } from '../resources/billing/invoice.ts';
+import { isCovered, quickPaymentLink } from '../resources/billing/payment-link.ts';
 import { type Attempt, dueAttempts, orderOf, secondsToNextCheck, type Write } from './attempt.ts';
 import type { PaymentProcessor, Progress } from './processor.ts';
 import { settle } from './settle.ts';
@@ -44,7 +46,7 @@ export const followAttempts = defineClockTask({
 /**
  * Queries the state of an attempt at the processor, and records it. If the processor has not received the order, nothing
  * was captured, and the attempt is cancelled there before the link is released: an order that is still in transit then
- * has no effect.
+ * has no effect. An attempt that waits for its payer is cancelled in the same way if its link can no longer be paid.
  */
 export async function followUp(context: FollowUp, attempt: Attempt): Promise<void> {
   const { processor, tenant, write, log } = context;
@@ -56,12 +58,32 @@ export async function followUp(context: FollowUp, attempt: Attempt): Promise<voi
   let progress: Progress | undefined;
   try {
     progress = await processor.find(order);
-    if (progress === undefined && attempt.status === 'OPEN') progress = await processor.cancel(order);
+    if (attempt.status === 'OPEN' && (progress === undefined || (await hasLapsed(write, attempt, progress))))
+      progress = await processor.cancel(order);
   } catch (error) {
     log.warn({ err: error, attempt: attempt.id }, 'The payment processor did not return the result of an attempt.');
   }
   if (progress === undefined) await postpone(write, attempt);
   else await settle(write, attempt.id, progress, log);
+}
+
+/** Whether an attempt waits for its payer, although the invoices of its link were paid or withdrawn meanwhile. */
+function hasLapsed(write: Write, { linkId }: Attempt, { state }: Progress): Promise<boolean> {
+  if (state !== 'action') return Promise.resolve(false);
+  return write((unit) =>
+    unit.plan((plan) => {
+      const link = plan.get(quickPaymentLink, linkId);
+      if (link === undefined) return false;
+      plan.together(
+        ...link.invoices.map(
+          ({ invoiceId }) =>
+            () =>
+              plan.get(invoice, invoiceId),
+        ),
+      );
+      return !isCovered(link, (id) => openDue(plan, id));
+    }),
+  );
 }
 
 function postpone(write: Write, attempt: Attempt): Promise<void> {

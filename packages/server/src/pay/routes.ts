@@ -276,6 +276,8 @@ export function paymentPages(service: Service): RequestHandler {
     const context = { processor, ...visit };
     if (step === 'cancel') await cancelAttempt(context, own);
     else if (processor.answerChallenge !== undefined) {
+      // Cancels the payment if its link can no longer be paid: the answer then has no effect.
+      await followUp(context, own);
       await processor.answerChallenge(own.id, fields.get('answer') === 'confirm');
       await followUp(context, own);
     }

@@ -21,7 +21,8 @@ const server = await testService({
     processor: new StripeProcessor(keys, log, { host: stripe.host, port: stripe.port, protocol: 'http' }),
   }),
 });
-const { attempts, invoice, linkOf, linkStatus, newClient, owing, payer, payment, payments } = await payingFirm(server);
+const { attempts, invoice, linkOf, linkStatus, newClient, owing, payer, pay, payment, payments } =
+  await payingFirm(server);
 const { service, store, tenant } = server;
 const card = { method: 'CARD', ...payerDetails };
 const bank = { method: 'ACH', ...payerDetails };
@@ -166,6 +167,20 @@ describe('an unfinished payment', () => {
     stripe.complete(await sessionOf(link.id));
     await browser.post(`${link.path}/cancel`, { formKey: formKeyIn(text) });
     expect((await browser.get(link.path)).text).toContain('<h1>Receipt</h1>');
+  });
+
+  test('is cancelled at Stripe if the invoice is paid otherwise', async () => {
+    const { client, invoiceId, link } = await owing('500.00');
+    const browser = payer();
+    await browser.submit(link.path, card);
+    const id = await sessionOf(link.id);
+    await pay('500.00', [{ invoiceId, amount: '500.00' }], { clientId: client.id });
+    await followUpAll();
+    expect(session(id)).toMatchObject({ status: 'expired' });
+    expect(await linkStatus(link.id)).toBe('INVALIDATED');
+    expect((await browser.get(link.path)).text).toContain('Nothing was charged');
+    expect(await payments(client.id)).toHaveLength(1);
+    await expectAgreement();
   });
 
   test('expires at Stripe, and the link can be paid again', async () => {

@@ -5,6 +5,7 @@ import { embedValue } from '../../entity/embed.ts';
 import { defineEntity } from '../../entity/entity.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
+import type { Row } from '../../entity/row.ts';
 
 /** A link to a page on which a client pays once. It is restricted to its invoices, amount or note. */
 export const quickPaymentLink = defineEntity('QuickPaymentLink', {
@@ -80,12 +81,16 @@ export function invalidateUncovered(
   dueOn: (invoiceId: string) => Decimal | undefined,
 ): void {
   const link = plan.getForUpdate(quickPaymentLink, id);
-  if (link?.status !== 'ACTIVE') return;
-  const dues = link.invoices.map((chosen) => dueOn(chosen.invoiceId));
-  const isCovered =
-    dues.every((due) => due !== undefined) &&
-    (link.amount === null ||
-      link.invoices.length === 0 ||
-      sum(dues.filter((due) => due !== undefined)).gte(link.amount));
-  if (!isCovered) plan.update(quickPaymentLink, id, {}, { system: { status: 'INVALIDATED' }, event });
+  if (link?.status !== 'ACTIVE' || isCovered(link, dueOn)) return;
+  plan.update(quickPaymentLink, id, {}, { system: { status: 'INVALIDATED' }, event });
+}
+
+/** Whether all invoices of a link are open, and the amount due on them covers its amount. */
+export function isCovered(
+  { invoices, amount }: Pick<Row<'QuickPaymentLink'>, 'invoices' | 'amount'>,
+  dueOn: (invoiceId: string) => Decimal | undefined,
+): boolean {
+  const dues = invoices.map(({ invoiceId }) => dueOn(invoiceId));
+  const open = dues.filter((due) => due !== undefined);
+  return open.length === dues.length && (amount === null || dues.length === 0 || sum(open).gte(amount));
 }
