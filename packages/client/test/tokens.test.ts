@@ -41,6 +41,7 @@ describe('the access token', () => {
   });
 
   it('is renewed a minute before it expires', async () => {
+    // biome-ignore lint/plugin: it has no service, and issues its tokens itself
     vi.useFakeTimers({ toFake: ['Date'] });
     const api = service.client();
     await api.call('getClient', { path: { id } });
@@ -54,6 +55,7 @@ describe('the access token', () => {
   });
 
   it('is kept for four fifths of a short lifetime', async () => {
+    // biome-ignore lint/plugin: it has no service, and issues its tokens itself
     vi.useFakeTimers({ toFake: ['Date'] });
     service.exchange = (_, index) => ({ body: tokenNamed(`token-${index + 1}`, 10) });
     const api = service.client();

@@ -9,6 +9,7 @@ let started: string[];
 let ends: Map<string, () => void>;
 
 beforeEach(() => {
+  // biome-ignore lint/plugin: it moves timers, and has no service
   vi.useFakeTimers();
   rejected.length = 0;
   started = [];

@@ -211,6 +211,7 @@ describe('reports', () => {
     const job = await client('POST /jobs', {
       body: { toolId: items[0].id, title: 'Say "a", then b', kind: 'repair', fault: 'x' },
     });
+    // biome-ignore lint/plugin: it has no service, and issues its tokens itself
     vi.useFakeTimers({ toFake: ['Date'] });
     const created = await client('POST /reports', { body: { subject: 'jobs' } });
     expect([created.status, created.body.months]).toEqual([202, 12]);

@@ -1,21 +1,16 @@
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { moveClock, startClock } from '../../../test/clock.ts';
 import { testService } from '../../../test/service.ts';
 import { Problem } from '../../http/problem.ts';
 import { firmOf } from './testing.ts';
 
-const service = await testService();
-const firm = firmOf(service);
-
 // The service gets the day of a write from this clock. Reads use the clock of the database: PGlite, in this process, uses
 // this clock, and PostgreSQL the real one.
-beforeAll(() => {
-  vi.useFakeTimers({ toFake: ['Date'] });
-});
-afterAll(() => {
-  vi.useRealTimers();
-});
+startClock(Temporal.Now.instant());
+const service = await testService();
+const firm = firmOf(service);
 
 /** Days around the real today, as offsets from the first one. */
 const length = 24;
@@ -24,7 +19,7 @@ const dayOf = (index: number) => firstDay.add({ days: index }).toString();
 
 /** Sets the clock to a day, early in the afternoon of the tenant. */
 function setDay(index: number): void {
-  vi.setSystemTime(`${dayOf(index)}T17:00:00Z`);
+  moveClock(Temporal.Instant.from(`${dayOf(index)}T17:00:00Z`));
 }
 
 interface Write {

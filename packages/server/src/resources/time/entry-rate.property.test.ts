@@ -1,6 +1,7 @@
 import fc from 'fast-check';
-import { afterAll, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { divideHalfUp, money, scaled, unscaled } from '../../../test/books/cents.ts';
+import { startClock } from '../../../test/clock.ts';
 import { testService } from '../../../test/service.ts';
 import { firmOf, timeOf, unique } from './testing.ts';
 
@@ -10,11 +11,8 @@ const today = length / 2;
 const firstDay = Temporal.Now.plainDateISO('America/New_York').subtract({ days: today });
 const dayOf = (index: number) => firstDay.add({ days: index }).toString();
 
-// Far from midnight, so that the day does not change. Before the tokens are issued, so that they are valid at that time.
-vi.useFakeTimers({ toFake: ['Date'], now: Temporal.Instant.from(`${dayOf(today)}T17:00:00Z`).epochMilliseconds });
-afterAll(() => {
-  vi.useRealTimers();
-});
+// Far from midnight, so that the day does not change.
+startClock(Temporal.Instant.from(`${dayOf(today)}T17:00:00Z`));
 
 const service = await testService();
 const firm = await firmOf(service);

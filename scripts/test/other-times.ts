@@ -1,0 +1,60 @@
+/**
+ * Runs tests at other times and in other time zones: `pnpm test:times [files]`. By default, the tests of the server that
+ * depend on the day run on PGlite, at each of the instants below. Requires `faketime`, which moves the clock of processes.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { glob, readFile } from 'node:fs/promises';
+
+/** Instants in UTC at which days, months and offsets change for a tenant or for the machine. */
+const times: readonly { readonly name: string; readonly at: string; readonly zone: string }[] = [
+  { name: 'after midnight of the tenant', at: '2026-11-24 05:10:00', zone: 'UTC' },
+  { name: 'in the morning', at: '2026-11-24 07:20:00', zone: 'UTC' },
+  { name: 'before midnight', at: '2026-11-24 23:55:00', zone: 'UTC' },
+  { name: 'last day of a year', at: '2026-12-31 23:50:00', zone: 'Pacific/Auckland' },
+  { name: 'last day of a month', at: '2027-01-31 20:00:00', zone: 'America/Los_Angeles' },
+  { name: 'leap day', at: '2028-02-29 15:00:00', zone: 'UTC' },
+  { name: 'night to summer time', at: '2027-03-14 06:58:00', zone: 'America/Los_Angeles' },
+  { name: 'night to standard time', at: '2027-11-07 05:58:00', zone: 'Pacific/Auckland' },
+];
+
+if (spawnSync('faketime', ['--version']).error !== undefined) {
+  console.error('faketime is not installed. On Debian, run: apt-get install faketime');
+  process.exit(1);
+}
+const named = process.argv.slice(2);
+const files = named.length > 0 ? named : await filesThatDependOnTheDay();
+let failures = 0;
+for (const { name, at, zone } of times) {
+  console.log(`\n${name}: ${at} UTC, in ${zone}`);
+  const code = await run(at, zone, ['--project', 'server-pglite', ...files]);
+  if (code !== 0) failures += 1;
+}
+console.log(`\n${times.length - failures} passed, ${failures} failed`);
+process.exitCode = failures === 0 ? 0 : 1;
+
+async function filesThatDependOnTheDay(): Promise<string[]> {
+  const found: string[] = [];
+  for await (const file of glob('packages/server/src/**/*.test.ts')) {
+    if (/\.(unit|postgres)\.test\.ts$/.test(file)) continue;
+    if (/Temporal\.Now|Date\.now|new Date\(\)|today|plusDays|daysAgo/i.test(await readFile(file, 'utf8')))
+      found.push(file);
+  }
+  return found;
+}
+
+function run(at: string, zone: string, words: readonly string[]): Promise<number> {
+  return new Promise((resolve, reject) => {
+    // `faketime` reads the time in the zone of the process; `@` starts there and goes on.
+    const local = Temporal.Instant.from(`${at.replace(' ', 'T')}Z`)
+      .toZonedDateTimeISO(zone)
+      .toPlainDateTime();
+    const start = `@${local.toString({ smallestUnit: 'second' }).replace('T', ' ')}`;
+    const child = spawn('faketime', ['-f', start, 'vitest', 'run', '--reporter=dot', ...words], {
+      stdio: 'inherit',
+      // Timers measure real time, or they would never end.
+      env: { ...process.env, TZ: zone, FAKETIME_DONT_FAKE_MONOTONIC: '1' },
+    });
+    child.once('error', reject);
+    child.once('exit', (code) => resolve(code ?? 1));
+  });
+}
