@@ -6,7 +6,9 @@ import { contractValidator } from '../src/contract/validator.ts';
 import { exampleOf, exampleResponseOf } from '../test/bad-requests.ts';
 import { median } from './median.ts';
 
-const { values } = parseArgs({ options: { rounds: { type: 'string', default: '15' }, validation: { type: 'boolean' } } });
+const { values } = parseArgs({
+  options: { rounds: { type: 'string', default: '15' }, validation: { type: 'boolean' } },
+});
 const rounds = Number(values.rounds);
 const rows = 50;
 
@@ -26,7 +28,9 @@ for (const operation of allOperations) {
   await validator.response(operation, 400, 'application/problem+json', {});
 }
 console.log(`first request and response of all operations: ${(performance.now() - compiling).toFixed(0)} ms`);
-console.log(`heap: ${(memory() - before.heap).toFixed(0)} MB${globalThis.gc ? '' : ' (node --expose-gc measures it exactly)'}`);
+console.log(
+  `heap: ${(memory() - before.heap).toFixed(0)} MB${globalThis.gc ? '' : ' (node --expose-gc measures it exactly)'}`,
+);
 
 for (const id of ['searchClients', 'searchContacts', 'searchInvoices'] as const) {
   const operation = operationOf(id);
@@ -35,7 +39,11 @@ for (const id of ['searchClients', 'searchContacts', 'searchInvoices'] as const)
   const body = { ...page, data };
   const findings = await validator.response(operation, 200, 'application/json', body);
   if (findings.length > 0) throw new Error(`The example of ${id} is invalid: ${JSON.stringify(findings)}`);
-  await report(`response of ${id} with ${rows} rows`, () => validator.response(operation, 200, 'application/json', body), 200);
+  await report(
+    `response of ${id} with ${rows} rows`,
+    () => validator.response(operation, 200, 'application/json', body),
+    200,
+  );
 }
 for (const id of ['getClient', 'searchClients', 'upsertContacts', 'listFiles'] as const) {
   const operation = operationOf(id);
@@ -43,7 +51,11 @@ for (const id of ['getClient', 'searchClients', 'upsertContacts', 'listFiles'] a
   const headers = { tenant: 'firm', authorization: 'Bearer x', accept: '*/*', 'content-type': 'application/json' };
   const body = operation.bodyLimit === null ? undefined : exampleOf(operation);
   const query = id === 'listFiles' ? { page: '2', pageSize: '10' } : {};
-  await report(`request of ${id}`, () => validator.request(operation, { path, query: { ...query }, headers, body }), 2_000);
+  await report(
+    `request of ${id}`,
+    () => validator.request(operation, { path, query: { ...query }, headers, body }),
+    2_000,
+  );
 }
 
 async function report(what: string, run: () => Promise<unknown>, times: number): Promise<void> {

@@ -1,5 +1,4 @@
-import { Ajv2020, type FuncKeywordDefinition, type ValidateFunction } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
+import type { Ajv2020, FuncKeywordDefinition, ValidateFunction } from 'ajv/dist/2020.js';
 import type { Schema } from './contract.ts';
 
 type Schemas = Readonly<Record<string, Schema>>;
@@ -37,11 +36,7 @@ function membersOf({ oneOf = [], discriminator }: Schema, schemas: Schemas): Mem
 }
 
 /** Defines the keyword. A member is compiled when its first value is validated, once for all operations. */
-export function membersKeyword(schemas: Schemas): FuncKeywordDefinition {
-  const ajv = new Ajv2020({ strict: false, allErrors: true, validateSchema: false });
-  addFormats.default(ajv);
-  for (const format of ['decimal', 'uuid']) ajv.addFormat(format, true);
-  for (const [name, schema] of Object.entries(schemas)) ajv.addSchema(schema, `${prefix}${name}`);
+export function membersKeyword(ajv: Ajv2020): FuncKeywordDefinition {
   return {
     keyword,
     type: 'object',

@@ -1,0 +1,82 @@
+import { contract, type Operation, type Schema } from './contract.ts';
+import { resolved } from './fields.ts';
+
+/** Where parameters are, by their names in the contract and in findings. */
+const places = { query: 'query', header: 'headers', path: 'params' } as const;
+
+type Place = (typeof places)[keyof typeof places];
+
+export interface Parameters {
+  /** The schema of an object with the parameters of all places. Header names are lowercase, as Node reads them. */
+  readonly schema: object;
+  /** The declared types of the query parameters, by name. */
+  readonly query: ReadonlyMap<string, Schema['type']>;
+}
+
+interface Parameter {
+  readonly $ref?: string;
+  readonly name: string;
+  readonly in: keyof typeof places;
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+interface PlaceSchema {
+  readonly type: 'object';
+  readonly required: string[];
+  readonly properties: Record<string, Schema>;
+}
+
+/** Returns the parameters of an operation, those of its path included. */
+export function parametersOf(declared: { readonly parameters?: readonly Parameter[] }[]): Parameters {
+  const query = new Map<string, Schema['type']>();
+  const empty = (): PlaceSchema => ({ type: 'object', required: [], properties: {} });
+  const properties: Record<Place, PlaceSchema> = { query: empty(), headers: empty(), params: empty() };
+  for (const one of declared.flatMap(({ parameters = [] }) => parameters)) {
+    const { name, in: place, required = false, schema } = referred(one);
+    const key = place === 'header' ? name.toLowerCase() : name;
+    properties[places[place]].properties[key] = schema;
+    if (required) properties[places[place]].required.push(key);
+    if (place === 'query') query.set(name, resolved(schema).type);
+  }
+  return { schema: { type: 'object', properties }, query };
+}
+
+/** The parts of the contract that describe an operation: its path and the operation itself. */
+export function declarationsOf({ path, method }: Operation): Declaration[] {
+  const item = contract.paths[path] as Declaration & Readonly<Record<string, Declaration | undefined>>;
+  const own = item[method.toLowerCase()];
+  if (own === undefined) throw new Error(`The contract has no operation ${method} ${path}.`);
+  return [item, own];
+}
+
+export interface Declaration {
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: Schema }>> };
+  readonly responses?: Readonly<Record<string, DeclaredResponse>>;
+}
+
+export interface DeclaredResponse {
+  readonly $ref?: string;
+  readonly content?: Readonly<Record<string, { readonly schema: Schema }>>;
+}
+
+/** Resolves a reference to a component of any kind. */
+export function referred<Node extends { readonly $ref?: string }>(node: Node): Node {
+  if (node.$ref === undefined) return node;
+  const names = node.$ref.split('/').slice(1);
+  const found = names.reduce(
+    (above: unknown, name) => (above as Readonly<Record<string, unknown>> | undefined)?.[name],
+    contract,
+  );
+  return referred(found as Node);
+}
+
+/** Converts a raw value to the declared type. A value that is not of the type remains as it is, and is then rejected. */
+export function converted(type: Schema['type'], value: unknown): unknown {
+  if (type === 'array') return Array.isArray(value) ? value : [value];
+  if (typeof value !== 'string') return value;
+  if (type === 'integer') return /^-?\d+$/.test(value) ? Number(value) : value;
+  if (type === 'boolean') return value === 'true' ? true : value === 'false' ? false : value;
+  return value;
+}
