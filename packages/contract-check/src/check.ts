@@ -2,12 +2,14 @@ import { resolve } from 'node:path';
 import { CannotRun } from './cannot-run.ts';
 import { checks } from './checks/checks.ts';
 import { OpenApiDocument } from './document/document.ts';
+import { operationsOf } from './document/operation.ts';
 import { type Category, categories } from './finding/finding.ts';
-import { noResponse } from './http/client.ts';
+import { RunStopped } from './http/not-sent.ts';
 import type { CheckOptions } from './options.ts';
-import type { OperationReport, Report, Tally } from './report/report.ts';
+import type { OperationReport, PlanEntry, Report, Stopped, Tally } from './report/report.ts';
 import { Baselines } from './run/baseline.ts';
 import { cleanUp } from './run/clean-up.ts';
+import { Plan } from './run/plan.ts';
 import { Session } from './run/session.ts';
 
 /**
@@ -21,21 +23,49 @@ export async function check(options: CheckOptions): Promise<Report> {
   const url = options.url ?? firstServer(document);
   const session = new Session(document, url, options);
   try {
+    options.onPlan?.(session.plan.entries);
     await reachable(session, url);
     const progress = (phase: string) => (done: number, all: number) =>
       options.onProgress?.({ phase, done, all, requests: session.requests, findings: session.registry.size });
     const baselines = new Baselines(session);
-    await baselines.find(progress('Finding a request that succeeds for each operation'));
-    for (const { phase, finds, run } of checks) {
-      if (finds.some((category) => session.includesCategory(category))) {
-        await run({ session, baselines, onProgress: progress(phase) });
-      }
-    }
+    const phases = await runPhases(session, baselines, progress);
     await cleanUp(session, baselines);
-    return reportOf(session, url, performance.now() - started);
+    return reportOf(session, url, performance.now() - started, phases);
   } finally {
     await session.close();
   }
+}
+
+/** Runs all phases until the run ends; returns those that did not complete. */
+async function runPhases(
+  session: Session,
+  baselines: Baselines,
+  progress: (phase: string) => (done: number, all: number) => void,
+): Promise<string[]> {
+  const finding = 'Finding a request that succeeds for each operation';
+  const expected = checks.filter(({ finds }) => finds.some((category) => session.includesCategory(category)));
+  const phases = [
+    { phase: finding, run: () => baselines.find(progress(finding)) },
+    ...expected.map(({ phase, run }) => ({
+      phase,
+      run: () => run({ session, baselines, onProgress: progress(phase) }),
+    })),
+  ];
+  for (const [index, { run }] of phases.entries()) {
+    try {
+      await run();
+    } catch (error) {
+      if (!(error instanceof RunStopped)) throw error;
+    }
+    if (session.isOver) return phases.slice(index).map(({ phase }) => phase);
+  }
+  return [];
+}
+
+/** What a run would call. Sends nothing. */
+export async function planOf(options: CheckOptions): Promise<readonly PlanEntry[]> {
+  const document = await documentOf(options.spec);
+  return new Plan(document, operationsOf(document), options).entries;
 }
 
 export async function documentOf(spec: string): Promise<OpenApiDocument> {
@@ -58,18 +88,13 @@ function firstServer(document: OpenApiDocument): string {
 }
 
 async function reachable(session: Session, url: string): Promise<void> {
-  if (session.judged.length === 0) throw new CannotRun('No operation is selected. Check --only and --exclude.');
-  const { response } = await signedIn(() =>
-    session.sendRaw({ method: 'GET', target: '/', headers: {}, body: undefined }, undefined, 'anonymous'),
-  );
-  if (response.status === noResponse)
-    throw new CannotRun(
-      `The server at ${url} does not respond (${response.text}). Start it, or pass its URL with --url.`,
-    );
+  if (session.judged.length === 0)
+    throw new CannotRun('No operation is selected. Check --only, --exclude and --focus.');
+  if (!(await session.transport.isAlive()))
+    throw new CannotRun(`The server at ${url} does not respond. Start it, or pass its URL with --url.`);
   await signedIn(() => session.signIn());
 }
 
-/** Every request calls the auth module, even one without credentials, to know which headers to omit. */
 async function signedIn<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -78,7 +103,8 @@ async function signedIn<Value>(work: () => Promise<Value>): Promise<Value> {
   }
 }
 
-function reportOf(session: Session, url: string, milliseconds: number): Report {
+function reportOf(session: Session, url: string, milliseconds: number, missed: readonly string[]): Report {
+  reportDeath(session);
   const findings = session.registry.findings();
   const operations: OperationReport[] = session.judged.map((operation) => {
     const state = session.stateOf(operation);
@@ -113,6 +139,45 @@ function reportOf(session: Session, url: string, milliseconds: number): Report {
     operations,
     findings,
     coverage: session.coverage.coverage((operation) => reasons.get(operation)),
+    plan: session.plan.entries,
+    stopped: stoppedOf(session, missed),
+    left: session.footprint.left(),
     notices: [...session.notices, ...session.registry.unrepeated()],
+  };
+}
+
+/** The finding of a server that died: the request that was open, or several if it is unknown which of them it was. */
+function reportDeath({ transport, registry, judged }: Session): void {
+  const last = transport.fatal.at(-1);
+  if (last === undefined) return;
+  const { method, url } = last.request;
+  const others = transport.fatal.length - 1;
+  const { pathname } = new URL(url);
+  registry.write(
+    {
+      check: 'server-died',
+      category: 'robustness',
+      operation: last.operation?.id ?? judged[0]?.id ?? '',
+      title: `The server died during ${method} ${pathname}`,
+      expected: 'a response to every request',
+      actual: `${last.response.text}; the server accepts no connections since.${others === 0 ? '' : ` Of ${others + 1} requests that were open then, this one failed first.`}`,
+      place: undefined,
+      fix: 'Repeat the request against a new server, and handle what ends the process.',
+      cause: 'server-died',
+    },
+    transport.fatal,
+  );
+}
+
+function stoppedOf(session: Session, missed: readonly string[]): Stopped | undefined {
+  const { transport, judged, plan } = session;
+  const { stopped: reason } = transport;
+  if (reason === undefined) return undefined;
+  return {
+    reason,
+    missedPhases: missed,
+    unchecked: judged
+      .filter((operation) => plan.isCalled(operation) && !session.stateOf(operation).isChecked)
+      .map(({ id }) => id),
   };
 }

@@ -21,7 +21,7 @@ export interface Outputs {
 }
 
 /** The default export of a configuration file, or its JSON. Paths are relative to it. */
-export interface Config extends Partial<Omit<CheckOptions, 'auth' | 'signal' | 'onProgress'>>, Outputs {
+export interface Config extends Partial<Omit<CheckOptions, 'auth' | 'signal' | 'onProgress' | 'onPlan'>>, Outputs {
   /** How to sign in, or the path of the module that exports it. */
   readonly auth?: Auth | string;
   /** Minimum coverage of the contract, in percent. */
@@ -56,7 +56,17 @@ const schema = {
   type: 'object',
   additionalProperties: false,
   properties: {
-    ...{ spec: text, url: text, only: texts, exclude: texts, html: text, junit: text, json: text, sarif: text },
+    ...{
+      spec: text,
+      url: text,
+      only: texts,
+      exclude: texts,
+      focus: texts,
+      html: text,
+      junit: text,
+      json: text,
+      sarif: text,
+    },
     ...{
       time: positive,
       timeout: positive,
@@ -67,6 +77,7 @@ const schema = {
     minCoverage: { type: 'number', minimum: 0, maximum: 100 },
     checks: { type: 'array', items: { enum: categories } },
     quiet: { type: 'boolean' },
+    disposable: { type: 'boolean' },
     headers: { type: 'object', additionalProperties: { type: 'string' } },
     values: { type: 'object' },
     // May also be an object with functions, which JSON Schema cannot describe.

@@ -11,25 +11,28 @@ import { type Category, categories } from './finding/finding.ts';
 import type { CheckOptions } from './options.ts';
 import { partOf, percentText } from './report/coverage-table.ts';
 import { maskText } from './report/mask.ts';
+import { planSummary, renderPlan } from './report/plan.ts';
 import type { Presentation } from './report/presented.ts';
-import type { Report } from './report/report.ts';
+import type { PlanEntry, Report } from './report/report.ts';
 import { ProgressLine, renderTerminal, renderVerdict } from './report/terminal.ts';
 import { visible } from './report/visible.ts';
 import type { ProxyOptions, RunningProxy } from './traffic/proxy.ts';
 
-export const exitCodes = { same: 0, drift: 1, couldNotRun: 2 } as const;
+export const exitCodes = { same: 0, drift: 1, couldNotRun: 2, incomplete: 3 } as const;
 
 /** The modules that the command uses. Loaded on demand, so that `--help` and invalid options respond quickly. */
 export interface Work {
   check(options: CheckOptions): Promise<Report>;
   judgeHar(options: CheckOptions & { readonly har: string }): Promise<Report>;
   startProxy(options: ProxyOptions): Promise<RunningProxy>;
+  planOf(options: CheckOptions): Promise<readonly PlanEntry[]>;
 }
 
 const modules: Work = {
   check: async (options) => (await import('./check.ts')).check(options),
   judgeHar: async (options) => (await import('./traffic/har.ts')).judgeHar(options),
   startProxy: async (options) => (await import('./traffic/proxy.ts')).startProxy(options),
+  planOf: async (options) => (await import('./check.ts')).planOf(options),
 };
 
 /** The environment of the command. */
@@ -41,7 +44,12 @@ export interface Surroundings {
 
 type Stream = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-type CommandFlags = Flags & { readonly color: boolean; readonly har?: string; readonly proxy?: number | true };
+type CommandFlags = Flags & {
+  readonly color: boolean;
+  readonly plan?: boolean;
+  readonly har?: string;
+  readonly proxy?: number | true;
+};
 
 const examples = `
 Examples:
@@ -51,8 +59,12 @@ Examples:
   Sign in with a module, and write the report as an HTML page:
     contract-check --spec openapi.yaml --url https://test.example.com --auth auth.ts --html report.html
 
-  Check only the operations with "clients" in their path, without DELETE, for 30 seconds:
+  Print what a run would call, and then call only operations with "clients" in their path, for 30 seconds:
+    contract-check --spec openapi.yaml --only '*clients*' --plan
     contract-check --spec openapi.yaml --only '*clients*' --exclude 'DELETE *' --time 30
+
+  Use the whole API of a server whose data may be lost:
+    contract-check --spec openapi.yaml --url http://localhost:3000 --disposable
 
   Repeat the requests of an earlier run:
     contract-check --spec openapi.yaml --url http://localhost:3000 --seed 42
@@ -69,8 +81,9 @@ everything. expired(), forbidden() and otherTenant() are optional; each enables 
 
 Exit codes:
   0  no findings
-  1  findings, or coverage below --min-coverage
-  2  the check could not run, or was interrupted`;
+  1  findings
+  2  the check could not run, or was interrupted
+  3  no findings, but the run is incomplete: its time was up, or coverage is below --min-coverage`;
 
 /** Runs the command, and returns its exit code. */
 export async function run(
@@ -100,8 +113,11 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
     .option('--url <url>', "URL of the server (default: the document's first server)", address)
     .option('--auth <module>', 'module that signs in')
     .option('--header <name: value>', 'header to send with every request; repeatable', header)
-    .option('--only <pattern...>', 'check only these: operation ids, "METHOD /path", paths or tags; * matches any text')
-    .option('--exclude <pattern...>', 'do not check these; same patterns as --only')
+    .option('--only <pattern...>', 'call only these: operation ids, "METHOD /path", paths or tags; * matches any text')
+    .option('--exclude <pattern...>', 'never call these, for any purpose; same patterns as --only')
+    .option('--focus <pattern...>', 'check only these; others can be called to create the data that they need')
+    .option('--plan', 'print what the run would call, and send nothing')
+    .option('--disposable', 'allow changes to data that the run did not create, and calls that cannot be undone')
     .option(
       '--checks <category...>',
       `categories to check: ${categories.map(hyphenated).join(', ')} (default: all)`,
@@ -109,7 +125,7 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
     )
     .option('--seed <number>', 'send the same requests as an earlier run with this seed', wholeNumber)
     .option('--probes <number>', 'maximum number of invalid and boundary values per parameter or body', count)
-    .option('--time <seconds>', 'start no new checks after this time', positiveNumber)
+    .option('--time <seconds>', 'maximum duration of the run, with cleaning up', positiveNumber)
     .option('--timeout <seconds>', 'maximum time for a response', positiveNumber)
     .option('--concurrency <number>', 'maximum number of concurrent requests', count)
     .option('--min-coverage <percent>', 'fail if coverage of the contract is lower', percentage)
@@ -135,12 +151,16 @@ function programOf({ stdout, stderr }: Surroundings, action: (flags: CommandFlag
 }
 
 async function execute(
-  { color, har, proxy, ...flags }: CommandFlags,
+  { color, har, proxy, plan, ...flags }: CommandFlags,
   work: Work,
   surroundings: Surroundings,
 ): Promise<number> {
   const { stderr, directory } = surroundings;
   const settings = await settingsOf(flags, directory);
+  if (plan === true) {
+    await write(surroundings.stdout, renderPlan(await work.planOf(settings.options)));
+    return exitCodes.same;
+  }
   const progress = settings.quiet ? undefined : new ProgressLine(stderr);
   const ending = (report: Report) => conclude(report, settings, color, surroundings);
   const interruption = new AbortController();
@@ -154,6 +174,9 @@ async function execute(
     ...settings.options,
     signal: interruption.signal,
     onProgress: (state) => progress?.update(state),
+    onPlan: (entries) => {
+      if (!settings.quiet) stderr.write(`${planSummary(entries)}\n`);
+    },
   };
   try {
     if (proxy !== undefined) {
@@ -204,7 +227,8 @@ async function conclude(
   if (!isCovered)
     await write(stream, `Coverage is ${percentText(covered)}, below the minimum of ${minCoverage} %.\n\n`);
   await write(stream, quiet ? renderVerdict(report, presentation) : renderTerminal(report, presentation));
-  return report.findings.length === 0 && isCovered ? exitCodes.same : exitCodes.drift;
+  if (report.findings.length > 0) return exitCodes.drift;
+  return isCovered && report.stopped === undefined ? exitCodes.same : exitCodes.incomplete;
 }
 
 /** Whether Node.js uses colors for a stream, considering NO_COLOR and FORCE_COLOR. */

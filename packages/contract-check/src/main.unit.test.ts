@@ -62,7 +62,7 @@ async function command(args: string[], check = async (_: CheckOptions) => report
   const outputs = [text(stdout), text(stderr)] as const;
   const code = await run(
     args,
-    { check, judgeHar: unexpected, startProxy: unexpected },
+    { check, judgeHar: unexpected, startProxy: unexpected, planOf: unexpected },
     { stdout, stderr, directory: folder },
   );
   stdout.end();
@@ -103,11 +103,11 @@ describe('the command', () => {
     expect(code).toBe(1);
   });
 
-  it('exits with 1 if the coverage is below the minimum, and reports it', async () => {
+  it('exits with 3 if the coverage is below the minimum, and reports it', async () => {
     expect((await command(['--spec', 'a.yaml', '--min-coverage', '86'])).code).toBe(0);
     const { code, stdout } = await command(['--spec', 'a.yaml', '--min-coverage', '87', '--quiet']);
     expect(stdout).toMatch(/^Coverage is 86 %, below the minimum of 87 %\.\n\nNo findings in .*\n$/);
-    expect(code).toBe(1);
+    expect(code).toBe(3);
   });
 
   it.each([

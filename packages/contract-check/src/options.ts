@@ -1,4 +1,5 @@
 import type { Category } from './finding/finding.ts';
+import type { PlanEntry } from './report/report.ts';
 
 /** Options of a run, the same as the command's options and the configuration file. */
 export interface CheckOptions {
@@ -9,16 +10,23 @@ export interface CheckOptions {
   /** The same seed sends the same requests to the same server. */
   readonly seed?: number;
   /**
-   * Operation IDs, `METHOD /path`, paths or tags; `*` matches any text. Only these are checked; others can be called to
-   * create data.
+   * Operation IDs, `METHOD /path`, paths or tags; `*` matches any text. No other operation is called, for any purpose.
    */
   readonly only?: readonly string[];
+  /** Operations and paths that are never called, for any purpose. */
   readonly exclude?: readonly string[];
+  /** Only these operations are checked. Others can be called to create the data that they need. */
+  readonly focus?: readonly string[];
+  /**
+   * Whether the data of the server may be changed and lost. Without it, the run changes only what it created, and calls
+   * no operation whose effect it could not undo.
+   */
+  readonly disposable?: boolean;
   /** Categories to check. Default: all. A mock has no state, so its behavior cannot be checked. */
   readonly checks?: readonly Category[];
   /** Maximum number of invalid values, and of boundary values, per parameter or body. Another seed selects others. */
   readonly probes?: number;
-  /** Seconds after which no new check starts. */
+  /** Maximum duration of the run in seconds, with cleaning up. */
   readonly time?: number;
   /** Values that the check cannot find or generate, such as an API key, by the name of the parameter or property. */
   readonly values?: Readonly<Record<string, unknown>>;
@@ -31,6 +39,8 @@ export interface CheckOptions {
   readonly timeout?: number;
   /** Ends the run early; the findings up to then are reported. */
   readonly signal?: AbortSignal;
+  /** Called before the first request. */
+  readonly onPlan?: (plan: readonly PlanEntry[]) => void;
   /** Called during the run. */
   readonly onProgress?: (progress: Progress) => void;
 }

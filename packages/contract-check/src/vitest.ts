@@ -9,7 +9,7 @@ import { coverageRows, partOf, percentText } from './report/coverage-table.ts';
 import type { Secret } from './report/mask.ts';
 import type { Report } from './report/report.ts';
 import { renderTerminal } from './report/terminal.ts';
-import { chosen } from './run/session.ts';
+import { chosen } from './run/plan.ts';
 import { Validators } from './schema/validators.ts';
 
 export interface DescribeOptions {
@@ -39,7 +39,7 @@ export async function describeContract(
   name: string,
   { spec, options, notReached = [], minCoverage, timeout = 600_000, ...choice }: DescribeOptions,
 ): Promise<void> {
-  const operations = chosen(operationsOf(await documentOf(spec)), { spec, ...choice });
+  const operations = chosen(operationsOf(await documentOf(spec)), choice);
   describe(name, () => {
     let report: Report;
     const secrets: Secret[] = [];

@@ -12,6 +12,7 @@ await describeContract('the mock matches the contract', {
   options: async () => ({
     url: mock.url,
     timeout: 60,
+    disposable: true,
     checks: ['responses', 'valid input'],
     probes: 5,
     auth: { caller: () => ({ Authorization: 'Bearer any-token', Tenant: 'hartwell' }) },

@@ -7,6 +7,7 @@ import { general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
 import { isCreating, isDeleting } from '../run/names.ts';
+import { inParallel } from '../run/parallel.ts';
 import { renewedAround } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { isHarmless } from '../run/unknown-id.ts';
@@ -23,7 +24,6 @@ import {
   itemErrorsIn,
   type Rejection,
 } from './outcome.ts';
-import { inParallel } from './parallel.ts';
 import { type CallPlace, isDistinguishable, placesOf, pointerInCall } from './places.ts';
 import { sampled } from './sample.ts';
 

@@ -1,8 +1,8 @@
 import type { Operation } from '../document/operation.ts';
 import type { Baseline } from '../run/baseline.ts';
+import { eachOperation } from '../run/parallel.ts';
 import type { CheckContext } from './checks.ts';
 import { checkInvalidInput } from './invalid-input.ts';
-import { inParallel } from './parallel.ts';
 import { checkRobustness } from './robustness.ts';
 import { checkCredentials } from './security.ts';
 import { checkValidInput } from './valid-input.ts';
@@ -11,9 +11,10 @@ import { checkValidInput } from './valid-input.ts';
 export async function probeOperations(context: CheckContext): Promise<void> {
   const { session, baselines, onProgress } = context;
   let done = 0;
-  await inParallel(session.judged, 2, async (operation) => {
+  await eachOperation(session.judged, 2, async (operation) => {
     const baseline = session.isOver ? undefined : await baselines.usable(operation);
     if (baseline !== undefined) await probe(context, operation, baseline);
+    if (!session.isOver) session.stateOf(operation).isChecked = true;
     done += 1;
     onProgress(done, session.judged.length);
   });

@@ -3,10 +3,10 @@ import type { Call } from '../http/call.ts';
 import { isJson } from '../http/serialize.ts';
 import { isObject, sizeOf } from '../json.ts';
 import type { Baseline } from '../run/baseline.ts';
+import { inParallel } from '../run/parallel.ts';
 import { isHarmless } from '../run/unknown-id.ts';
 import { hostileEverywhere, hostileOf, hostileTexts, malformedBodies, withRawText } from '../schema/hostile.ts';
 import type { CheckContext } from './checks.ts';
-import { inParallel } from './parallel.ts';
 import { isDistinguishable, placesOf } from './places.ts';
 import { sampled } from './sample.ts';
 

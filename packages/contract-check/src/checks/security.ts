@@ -68,7 +68,7 @@ function attempts(session: Session, operation: Operation): Attempt[] {
     },
   ];
   // All credentials are forged together: with alternatives, one valid credential is sufficient.
-  const credentials = Object.entries(session.credentials);
+  const credentials = Object.entries(session.identities.credentials);
   for (const { who, forge } of forgeries) {
     const forged = credentials.map(([name, value]) => [name, forge(value)] as const);
     if (forged.length === 0 || forged.some(([, text]) => text === undefined)) continue;

@@ -6,10 +6,10 @@ import { isObject } from '../json.ts';
 import type { Candidate } from '../judge/judge.ts';
 import { isSuccess } from '../run/baseline.ts';
 import { isReadingPost } from '../run/names.ts';
+import { eachOperation, ifSent, inParallel } from '../run/parallel.ts';
 import type { Session } from '../run/session.ts';
 import type { CheckContext } from './checks.ts';
 import { isAccepted, isRejected } from './outcome.ts';
-import { inParallel } from './parallel.ts';
 
 /** Finds endpoints that are not in the contract: undeclared methods, paths, path spellings and parameters. */
 export async function checkUndeclaredEndpoints(context: CheckContext): Promise<void> {
@@ -17,19 +17,22 @@ export async function checkUndeclaredEndpoints(context: CheckContext): Promise<v
   const known = session.judged.filter((operation) => baselines.of(operation) !== undefined);
   const paths = [...new Map(known.map((operation) => [operation.path, operation])).values()];
   let done = 0;
-  await inParallel(paths, 4, async (operation) => {
+  await eachOperation(paths, 4, async (operation) => {
     if (!session.isOver) await otherMethods(context, operation);
     done += 1;
     onProgress(done, paths.length + 3);
   });
-  if (await isCatchAll(context)) {
+  const isCatching = await ifSent(() => isCatchAll(context));
+  if (isCatching === undefined) {
+    session.notices.add('Undeclared paths were not called, because --only selects operations.');
+  } else if (isCatching) {
     session.notices.add('The server returns 200 for unknown paths, so undeclared endpoints cannot be detected.');
   } else {
     await otherPaths(context, paths);
-    await ownRouteList(context);
+    await ifSent(() => ownRouteList(context));
   }
   onProgress(paths.length + 1, paths.length + 3);
-  for (const habit of habits) if (!session.isOver) await byHabit(context, habit);
+  for (const habit of habits) if (!session.isOver) await ifSent(() => byHabit(context, habit));
   onProgress(paths.length + 3, paths.length + 3);
 }
 
@@ -47,12 +50,13 @@ async function otherMethods({ session, baselines }: CheckContext, operation: Ope
   if (baseline === undefined) return;
   const target = serialize(baseline.call).target.split('?')[0] ?? '';
   // Another path template may match, too. `Allow` may omit its methods.
-  const declared = new Set(matching(session.operations, target).map(({ method }) => method));
-  const own = new Set(session.operations.filter(({ path }) => path === operation.path).map(({ method }) => method));
+  const declared = new Set(matching(session.declared, target).map(({ method }) => method));
+  const own = new Set(session.declared.filter(({ path }) => path === operation.path).map(({ method }) => method));
   for (const method of quiet) {
     if (declared.has(method) || session.isOver) continue;
     const wire: WireRequest = { method, target, headers: { accept: '*/*' }, body: undefined };
-    const exchange = await session.sendRaw(wire, undefined);
+    const exchange = await ifSent(() => session.sendRaw(wire, undefined));
+    if (exchange === undefined) continue;
     session.observed(operation, 'undeclared endpoints');
     const isTraced = method === 'TRACE' && exchange.response.status < 400;
     const isServerError = exchange.response.status >= 500 && exchange.response.status !== 501;
@@ -70,7 +74,8 @@ async function otherMethods({ session, baselines }: CheckContext, operation: Ope
       headers: { accept: '*/*', ...bodyHeaders(method) },
       body: method === 'GET' || method === 'DELETE' ? undefined : '{}',
     };
-    const exchange = await session.sendRaw(wire, undefined);
+    const exchange = await ifSent(() => session.sendRaw(wire, undefined));
+    if (exchange === undefined) continue;
     session.observed(operation, 'undeclared endpoints');
     const wrong = methodFinding(session.document.placeOf(operation.node), operation, method, own, exchange);
     if (wrong === undefined) continue;
@@ -193,7 +198,7 @@ async function otherPaths({ session, baselines }: CheckContext, operations: read
     ]);
     const resource = operation.path.includes('{') ? [] : [`${target}/1`];
     return [...beside, ...resource]
-      .filter((path) => matching(session.operations, path).length === 0)
+      .filter((path) => matching(session.declared, path).length === 0)
       .flatMap((path) => [
         { operation, path, method: 'GET' },
         ...(path.endsWith('/1') ? [{ operation, path, method: 'DELETE' }] : []),
@@ -267,7 +272,7 @@ async function ownRouteList({ session }: CheckContext): Promise<void> {
     const listed = routesOf(exchange.response.json?.value);
     const [first] = session.judged;
     if (listed.length === 0 || first === undefined || exchange.response.status >= 300) continue;
-    const declared = new Set(session.operations.map(({ method, path }) => shape(method, path)));
+    const declared = new Set(session.declared.map(({ method, path }) => shape(method, path)));
     for (const { method, path } of listed) {
       session.observed(first, 'undeclared endpoints');
       if (declared.has(shape(method, path))) continue;

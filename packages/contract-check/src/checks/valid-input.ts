@@ -6,6 +6,7 @@ import { type Candidate, general } from '../judge/judge.ts';
 import type { Baseline } from '../run/baseline.ts';
 import { withKnownIds } from '../run/known-ids.ts';
 import { isCreating, isOwnId, kindOfReference } from '../run/names.ts';
+import { inParallel } from '../run/parallel.ts';
 import { atEveryDepth, renewed } from '../run/renewal.ts';
 import type { Session } from '../run/session.ts';
 import { isHarmless, unlikelyIds } from '../run/unknown-id.ts';
@@ -13,7 +14,6 @@ import { type Bound, boundsOf } from '../schema/bounds.ts';
 import type { CheckContext } from './checks.ts';
 import { isDocumentedRelation } from './documented-relation.ts';
 import { hasItemErrors, isAccepted, pointsElsewhere, type Rejection, rejectsForm } from './outcome.ts';
-import { inParallel } from './parallel.ts';
 import { type CallPlace, isDistinguishable, placesOf, pointerInCall } from './places.ts';
 import { sampled } from './sample.ts';
 

@@ -1,18 +1,21 @@
 import { Pool } from 'undici';
 import type { Operation } from '../document/operation.ts';
 import type { Exchange, ReceivedResponse } from './call.ts';
+import type { Gate } from './gate.ts';
 import { isJson, type WireRequest } from './serialize.ts';
 
 /** The status if no response was received: the connection failed, or the request timed out. */
 export const noResponse = 0;
 
-/** Connects to the server under test, with a pool of connections. */
+/** Connects to the server under test, with a pool of connections. Sends only what its gate admits. */
 export class HttpClient {
   readonly #pool: Pool;
   readonly #base: URL;
+  readonly #gate: Pick<Gate, 'check'>;
 
-  constructor(url: string, connections: number, timeoutSeconds: number) {
+  constructor(url: string, connections: number, timeoutSeconds: number, gate: Pick<Gate, 'check'>) {
     this.#base = new URL(url);
+    this.#gate = gate;
     const milliseconds = timeoutSeconds * 1000;
     this.#pool = new Pool(this.#base.origin, {
       connections,
@@ -25,22 +28,23 @@ export class HttpClient {
   /**
    * Sends a request and reads the complete response. Status 0 means that none was received.
    *
-   * @throws TypeError if a header has characters that HTTP does not allow, which is not the server's fault.
+   * @throws NotAllowed if the gate rejects the request; TypeError if a header has characters that HTTP does not allow,
+   *   which is not the server's fault.
    */
-  async send(operation: Operation | undefined, wire: WireRequest): Promise<Exchange> {
+  async send(operation: Operation | undefined, wire: WireRequest, signal?: AbortSignal): Promise<Exchange> {
+    this.#gate.check(wire);
     for (const [name, value] of Object.entries(wire.headers))
       if (!isCarried(value)) throw new TypeError(`The header ${name} cannot be sent: ${JSON.stringify(value)}`);
-    const path = `${this.#base.pathname.replace(/\/$/, '')}${wire.target}` || '/';
-    const body = wire.body === undefined ? undefined : wire.body.toString();
-    const request = { method: wire.method, url: `${this.#base.origin}${path}`, headers: wire.headers, body };
+    const request = this.requestOf(wire);
     const started = performance.now();
     const response = (status: number, headers: Record<string, string>, text: string): ReceivedResponse =>
       responseOf(status, headers, text, performance.now() - started);
     const attempt = () =>
       this.#pool.request({
         method: wire.method as 'GET',
-        path,
+        path: request.url.slice(this.#base.origin.length),
         headers: wire.headers,
+        ...(signal === undefined ? {} : { signal }),
         ...(wire.body === undefined ? {} : { body: wire.body }),
       });
     try {
@@ -55,6 +59,12 @@ export class HttpClient {
         response: response(noResponse, {}, error instanceof Error ? error.message : String(error)),
       };
     }
+  }
+
+  /** A request as it appears in reports. */
+  requestOf({ method, target, headers, body }: WireRequest): Exchange['request'] {
+    const path = `${this.#base.pathname.replace(/\/$/, '')}${target}` || '/';
+    return { method, url: `${this.#base.origin}${path}`, headers, body: body?.toString() };
   }
 
   close(): Promise<void> {

@@ -132,7 +132,7 @@ function itemsOf(schema: JsonObject): JsonObject {
   return isObject(schema.items) ? schema.items : {};
 }
 
-function pathTexts(template: string, path: string): Record<string, string> {
+export function pathTexts(template: string, path: string): Record<string, string> {
   const names = [...template.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name ?? '');
   const match = pathPattern(template).exec(path);
   return Object.fromEntries(names.map((name, index) => [name, decoded(match?.[index + 1] ?? '')]));

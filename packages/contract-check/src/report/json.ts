@@ -21,6 +21,10 @@ export interface JsonReport {
   readonly findings: readonly JsonFinding[];
   /** What the contract declares, and whether the run covered it; `reason` says why not. */
   readonly coverage: Coverage;
+  /** What the run called and what it left out, why it ended early, and what it left on the server. */
+  readonly plan: Report['plan'];
+  readonly stopped: Report['stopped'] | null;
+  readonly left: Report['left'];
   readonly notices: readonly string[];
 }
 
@@ -68,15 +72,26 @@ export function renderJson(report: Report, options: Presentation = {}): string {
 }
 
 export function jsonReport(report: Report, options: Presentation = {}): JsonReport {
-  const { spec, title, url, seed, milliseconds, requests, operations, findings, coverage, notices } = present(
-    report,
-    options,
-  );
+  const {
+    spec,
+    title,
+    url,
+    seed,
+    milliseconds,
+    requests,
+    operations,
+    findings,
+    coverage,
+    plan,
+    stopped,
+    left,
+    notices,
+  } = present(report, options);
   return {
     formatVersion: 1,
     ...{ spec, title, url, seed, milliseconds, requests },
     findings: findings.map(jsonFinding),
-    ...{ operations, coverage, notices },
+    ...{ operations, coverage, plan, stopped: stopped ?? null, left, notices },
   };
 }
 

@@ -72,6 +72,25 @@ export function maskExchange(exchange: Exchange, secrets: readonly Secret[] = []
   };
 }
 
+/** Secrets that are recognized by their position in an exchange, so that they can be masked elsewhere, too. */
+export function secretsIn(exchanges: readonly Exchange[], known: readonly Secret[] = []): Secret[] {
+  const variables = new Variables(known);
+  const found = new Map<string, Secret>();
+  const note = (text: string, spans: readonly Span[]) => {
+    for (const piece of variables.found(text, spans)) found.set(piece.value, piece);
+  };
+  for (const { request, response } of exchanges) {
+    const mediaType = request.headers['content-type'] ?? '';
+    note(request.url, urlSpans(request.url));
+    note(request.body ?? '', bodySpans(request.body ?? '', mediaType));
+    note(response.text, bodySpans(response.text, response.mediaType));
+    for (const headers of [request.headers, response.headers])
+      for (const [name, value] of Object.entries(headers)) note(value, headerSpans(name, value));
+  }
+  // Words of the language would be masked in ordinary text.
+  return [...found.values()].filter(({ value }) => value.length >= shortestLiteral && !/^[a-z]{1,11}$/i.test(value));
+}
+
 /** The parts of a request, with variables in place of secrets. */
 export function requestPieces(exchange: Exchange, secrets: readonly Secret[] = []): RequestPieces {
   return piecesOf(exchange, new Variables(secrets));
@@ -123,6 +142,15 @@ class Variables {
     }
     if (end < text.length) pieces.push(text.slice(end));
     return pieces;
+  }
+
+  /** The secrets at known positions of a text, with their variables. */
+  found(text: string, named: readonly Span[]): Secret[] {
+    const known = this.#knownSpans(text, named);
+    return without([...named, ...apparentSecrets(text)], known).map(({ start, end, variable }) => {
+      const value = text.slice(start, end);
+      return { value, variable: this.#variable(variable, value) };
+    });
   }
 
   #knownSpans(text: string, named: readonly Span[]): Span[] {

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, it, test } from 'vitest';
+import { renderHtml } from './html.ts';
+import { renderJson } from './json.ts';
+import { renderJunit } from './junit.ts';
 import { isSecretName, maskExchange, maskText } from './mask.ts';
-import { exchangeOf } from './test-report.ts';
+import { renderSarif } from './sarif.ts';
+import { renderTerminal } from './terminal.ts';
+import { exchangeOf, findingOf, reportWith } from './test-report.ts';
 
 test.each([
   ...['Authorization', 'cookie', 'X-Api-Key', 'apiKey', 'api_key', 'accessToken', 'refresh_token', 'client_secret'],
@@ -138,4 +143,36 @@ test('a secret is masked everywhere in an exchange', () => {
       expect(JSON.stringify(maskExchange(exchange, [{ value, variable: 'T' }]))).not.toContain(value);
     }),
   );
+});
+
+describe('a secret that is recognized by its position', () => {
+  it.each([
+    ['terminal', renderTerminal],
+    ['html', renderHtml],
+    ['junit', renderJunit],
+    ['json', renderJson],
+    ['sarif', renderSarif],
+  ])('appears nowhere in the report as %s', (_format, render) => {
+    const secret = 'hunter2-Zx9';
+    const finding = findingOf({
+      title: `The value ${secret} is rejected`,
+      actual: `400 ${secret} is wrong`,
+      expected: `not ${secret}`,
+      fix: `Accept ${secret}.`,
+      exchanges: [
+        exchangeOf(
+          {
+            method: 'POST',
+            headers: { 'content-type': 'application/json' },
+            body: JSON.stringify({ password: secret }),
+          },
+          { text: JSON.stringify({ note: `You sent ${secret}` }) },
+        ),
+      ],
+    });
+    const left = { created: [{ operation: 'a', targets: [`/keys/${secret}`], unidentified: 0 }], changed: [] };
+    const report = reportWith({ findings: [finding], notices: [`About ${secret}`], left });
+    expect(render(report, { secrets: [] })).not.toContain(secret);
+    expect(render(report, { secrets: [] })).toContain('$PASSWORD');
+  });
 });

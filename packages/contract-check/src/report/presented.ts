@@ -4,7 +4,7 @@ import type { Place } from '../document/document.ts';
 import type { Finding } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
 import { curlOf } from './curl.ts';
-import { maskExchange, maskText, type Secret } from './mask.ts';
+import { maskExchange, maskText, type Secret, secretsIn } from './mask.ts';
 import type { Report } from './report.ts';
 
 export interface Presentation {
@@ -26,7 +26,11 @@ export interface PresentedExchange extends Exchange {
   readonly curl: string;
 }
 
-export function present(report: Report, { secrets = [] }: Presentation): PresentedReport {
+/** The only way from a report to an output: masks every text of it. */
+export function present(report: Report, presentation: Presentation): PresentedReport {
+  const known = presentation.secrets ?? [];
+  const exchanges = report.findings.flatMap((finding) => finding.exchanges);
+  const secrets = [...known, ...secretsIn(exchanges, known)];
   const mask = (text: string) => maskText(text, secrets);
   const maskReason = <T extends { readonly reason: string | undefined }>(item: T): T => ({
     ...item,
@@ -39,6 +43,10 @@ export function present(report: Report, { secrets = [] }: Presentation): Present
     operations: report.operations.map(maskReason),
     findings: report.findings.map((finding) => presentedFinding(finding, secrets)),
     coverage: { ...report.coverage, items: report.coverage.items.map(maskReason) },
+    left: {
+      created: report.left.created.map((one) => ({ ...one, targets: one.targets.map(mask) })),
+      changed: report.left.changed.map((one) => ({ ...one, target: mask(one.target) })),
+    },
     notices: report.notices.map(mask),
   };
 }
@@ -103,9 +111,12 @@ export function durationText(milliseconds: number): string {
   return whole < 120 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
+const stopNames = { time: 'time limit', interrupted: 'interrupted', dead: 'the server died' } as const;
+
 /** The summary: the last line of a report. */
 export function verdict(report: Report): string {
-  const found = report.findings.length === 0 ? 'No findings' : counted(report.findings.length, 'finding');
+  const count = report.findings.length === 0 ? 'No findings' : counted(report.findings.length, 'finding');
+  const found = report.stopped === undefined ? count : `Incomplete (${stopNames[report.stopped.reason]}): ${count}`;
   const operations = counted(report.operations.length, 'operation');
   return `${found} in ${operations}, ${counted(report.requests, 'request')}, ${durationText(report.milliseconds)}, seed ${report.seed}`;
 }

@@ -12,9 +12,51 @@ export interface Report {
   readonly operations: readonly OperationReport[];
   readonly findings: readonly Finding[];
   readonly coverage: Coverage;
-  /** Additional information: remaining data, rate limits, missing credentials. */
+  /** What the run would call, and what it left out. */
+  readonly plan: readonly PlanEntry[];
+  /** Why the run ended early; undefined if it completed. */
+  readonly stopped: Stopped | undefined;
+  /** What the run changed on the server and did not undo. */
+  readonly left: Left;
+  /** Additional information: rate limits, missing credentials. */
   readonly notices: readonly string[];
 }
+
+/** What an operation does to the data of a server, from harmless to irreversible. */
+export type Effect = 'read' | 'create' | 'change own' | 'change existing' | 'irreversible';
+
+export interface PlanEntry {
+  /** The operation id. */
+  readonly operation: string;
+  readonly method: string;
+  readonly path: string;
+  readonly effect: Effect;
+  /** Why the run does not call it; undefined if it does. */
+  readonly skipped: 'excluded' | 'needs --disposable' | undefined;
+}
+
+export interface Stopped {
+  readonly reason: 'time' | 'interrupted' | 'dead';
+  /** Phases that did not complete. */
+  readonly missedPhases: readonly string[];
+  /** Operations whose input was not checked completely. */
+  readonly unchecked: readonly string[];
+}
+
+export interface Left {
+  /** Resources that the run created and that remain, by the operation that created them. */
+  readonly created: readonly {
+    readonly operation: string;
+    /** Paths of the resources, as far as they are known. */
+    readonly targets: readonly string[];
+    /** The number of successful calls whose response does not identify what they created. */
+    readonly unidentified: number;
+  }[];
+  /** Data from before the run that it changed, and whether it could put them back. */
+  readonly changed: readonly { readonly operation: string; readonly target: string; readonly isRestored: boolean }[];
+}
+
+export const nothingLeft: Left = { created: [], changed: [] };
 
 export interface OperationReport {
   readonly id: string;

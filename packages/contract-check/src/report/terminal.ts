@@ -7,6 +7,7 @@ import type { Progress } from '../options.ts';
 import { bar, coverageRows, gaps, kindNames, percentText, unreached } from './coverage-table.ts';
 import { excerptOf } from './excerpt.ts';
 import { type TableRow, tableRows } from './operation-table.ts';
+import { leftLines, stoppedText } from './plan.ts';
 import {
   counted,
   fileOf,
@@ -59,7 +60,9 @@ export function renderTerminal(report: Report, options: TerminalOptions = {}): s
     ...findings(shown, page),
     coverage(shown, page),
     missed(shown, page),
+    section('Left on the server', leftLines(shown.left), page),
     notices(shown, page),
+    shown.stopped === undefined ? [] : wrapped(stoppedText(shown.stopped), page.width, ''),
     [lastLine(report, page)],
   ];
   return `${parts
@@ -79,7 +82,10 @@ function pageOf({ color = false, width = 100, directory }: TerminalOptions): Pag
 }
 
 function lastLine(report: Report, { paint }: Page): string {
-  return paint(['bold', report.findings.length === 0 ? 'green' : 'red'], verdict(report));
+  return paint(
+    ['bold', report.findings.length > 0 ? 'red' : report.stopped === undefined ? 'green' : 'yellow'],
+    verdict(report),
+  );
 }
 
 function heading({ title, url, spec }: PresentedReport, { paint, directory }: Page): string[] {
@@ -253,8 +259,12 @@ function missed(report: PresentedReport, page: Page): string[] {
 }
 
 function notices({ notices: texts }: PresentedReport, page: Page): string[] {
+  return section('Notes', texts, page);
+}
+
+function section(title: string, texts: readonly string[], page: Page): string[] {
   if (texts.length === 0) return [];
-  return [page.paint('bold', 'Notes'), ...texts.flatMap((text) => bullet(visible(text), page))];
+  return [page.paint('bold', title), ...texts.flatMap((text) => bullet(visible(text), page))];
 }
 
 function bullet(text: string, { width }: Page): string[] {

@@ -5,7 +5,7 @@ import type { Category, Finding } from '../finding/finding.ts';
 import { categories } from '../finding/finding.ts';
 import type { Exchange } from '../http/call.ts';
 import type { CoverageItem, CoverageKind, OperationReport, Report, Share, Tally } from './report.ts';
-import { coverageKinds } from './report.ts';
+import { coverageKinds, nothingLeft } from './report.ts';
 
 /** An exchange with the specified changes. Default: a GET of clients that returns an empty object. */
 export function exchangeOf(
@@ -194,6 +194,9 @@ export function reportWith(changes: Partial<Report> = {}): Report {
     operations,
     findings: [findingOf({ also: ['getClient', 'searchClients'] }), rejection(), semantics()],
     coverage: { items, byKind, total: shareOf(items) },
+    plan: [],
+    stopped: undefined,
+    left: nothingLeft,
     notices: ['2 clients could not be deleted: the API returns 409 for DELETE /v1/clients/{id}.'],
     ...changes,
   };

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { hasItemErrors, itemResultsIn } from '../checks/outcome.ts';
 import type { Operation } from '../document/operation.ts';
 import type { Call, Exchange } from '../http/call.ts';
+import { NotSent } from '../http/not-sent.ts';
 import { at, isObject, put } from '../json.ts';
 import { Candidates } from './candidates.ts';
 import { withKnownIds, withOtherIds } from './known-ids.ts';
@@ -15,6 +16,7 @@ import {
   lastParameter,
   rowsSchema,
 } from './names.ts';
+import { eachOperation } from './parallel.ts';
 import { idOf } from './pool.ts';
 import { atEveryDepth, type Freshnesses, freshnesses, renewed } from './renewal.ts';
 import type { Session } from './session.ts';
@@ -60,21 +62,28 @@ export class Baselines {
     for (let round = 0; round < 3; round += 1) {
       let done = 0;
       const before = this.#known.size;
-      for (const operation of operations) {
-        if (this.#session.isOver) return;
+      await eachOperation(operations, 1, async (operation) => {
         done += 1;
         onProgress(done, operations.length);
-        if (this.#known.has(operation.id) || this.#session.stateOf(operation).isNotImplemented) continue;
-        await this.#try(operation, round);
-      }
+        if (this.#known.has(operation.id) || this.#session.stateOf(operation).isNotImplemented) return;
+        try {
+          await this.#try(operation, round);
+        } catch (error) {
+          if (error instanceof NotSent) this.#rejections.set(operation.id, error.message);
+          throw error;
+        }
+      });
       if (round > 0 && this.#known.size === before) break;
     }
     for (const operation of this.#session.judged) {
       if (this.#known.has(operation.id)) continue;
       const state = this.#session.stateOf(operation);
-      state.reason = state.isNotImplemented
-        ? 'it returns 501 (not implemented)'
-        : (this.#rejections.get(operation.id) ?? 'no request could be generated');
+      const skipped = this.#session.plan.reasonFor(operation);
+      state.reason =
+        skipped ??
+        (state.isNotImplemented
+          ? 'it returns 501 (not implemented)'
+          : (this.#rejections.get(operation.id) ?? 'no request could be generated'));
     }
   }
 
@@ -311,13 +320,13 @@ export class Baselines {
 
   /** Calls that may succeed, most likely first. */
   #candidates(operation: Operation, round: number): Call[] {
-    const onlyCreated = isDestructive(operation) && operation.path.includes('{');
+    const effect = this.#session.plan.effectOf(operation);
+    const onlyCreated =
+      operation.path.includes('{') &&
+      (isDestructive(operation) || (effect === 'change own' && this.#session.options.disposable !== true));
     const parameters = this.#parts.parameterSets(operation, onlyCreated, round);
     if (parameters.length === 0) {
-      this.#rejections.set(
-        operation.id,
-        onlyCreated ? 'it changes or deletes resources, and no operation creates one' : 'no id is known for its path',
-      );
+      this.#rejections.set(operation.id, this.#whyNoId(operation, onlyCreated));
       return [];
     }
     const bodies = this.#parts.bodies(operation, round);
@@ -325,6 +334,18 @@ export class Baselines {
     for (const set of parameters)
       for (const { body, mediaType } of bodies) calls.push({ operation, ...set, body, mediaType });
     return calls.slice(0, 18);
+  }
+
+  /** Why no value is known for a path: often because the operation that creates one is not called. */
+  #whyNoId(operation: Operation, onlyCreated: boolean): string {
+    const collection = collectionPath(operation.path, lastParameter(operation.path) ?? '');
+    const creator = this.#session.declared.find(({ method, path }) => method === 'POST' && path === collection);
+    const skipped = creator === undefined ? undefined : this.#session.plan.reasonFor(creator);
+    if (creator !== undefined && skipped !== undefined)
+      return `${creator.id}, which creates what its path names, is not called: ${skipped}`;
+    return onlyCreated
+      ? 'it changes or deletes resources, and no operation creates one'
+      : 'no id is known for its path';
   }
 
   /** A PUT to an unused ID. The ID is also replaced in the body. Returns undefined if no unused ID is known. */

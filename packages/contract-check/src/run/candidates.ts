@@ -101,9 +101,9 @@ export class Candidates {
 
   /** A placeholder for the ETag that the resource has when the call is sent. */
   #placeholderTag(operation: Operation, { schema, name }: Parameter): unknown[] {
-    const { values, placeholderTags } = this.#session;
+    const { values, transport } = this.#session;
     const tag = values.sample(schema, 'request', 'some', this.#session.seedFor(`${operation.id} ${name}`))?.value;
-    if (typeof tag === 'string') placeholderTags.add(tag);
+    if (typeof tag === 'string') transport.placeholderTags.add(tag);
     return [tag];
   }
 

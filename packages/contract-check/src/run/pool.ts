@@ -4,7 +4,6 @@ import type { Exchange } from '../http/call.ts';
 import { at, isObject, type JsonObject } from '../json.ts';
 import {
   collectionPath,
-  isCreating,
   isOwnId,
   kindOfPath,
   kindOfReference,
@@ -46,8 +45,12 @@ export class Pool {
   /** Values from declared `links`, by operation and parameter. */
   readonly #linked = new Map<string, unknown[]>();
 
-  constructor(document: OpenApiDocument) {
+  /** Whether resources within a created one count as created, too. They can be references to others. */
+  readonly #ownsNested: boolean;
+
+  constructor(document: OpenApiDocument, ownsNested: boolean) {
     this.#document = document;
+    this.#ownsNested = ownsNested;
   }
 
   learn(exchange: Exchange, isCreated: boolean): void {
@@ -70,7 +73,8 @@ export class Pool {
     else this.#add(value, kinds, path, created);
     this.#mention(value, 0);
     // Nested resources are not selected by this path.
-    for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], `${operation.path}#${kind}`, created);
+    const nested = this.#ownsNested ? created : 'no';
+    for (const [kind, one] of this.#nested(value, schema)) this.#add(one, [kind], `${operation.path}#${kind}`, nested);
   }
 
   /** Excludes a deleted resource. */
@@ -157,6 +161,11 @@ export class Pool {
     return false;
   }
 
+  /** Whether a resource of an operation's type was known before the run created any of this ID. */
+  existedBefore(operation: Operation, id: unknown): boolean {
+    return this.#hasAs(id, kindsOfOperation(this.#document, operation), false);
+  }
+
   ids(): unknown[] {
     return this.#clean(this.#resources.map(({ id }) => id));
   }
@@ -164,29 +173,6 @@ export class Pool {
   /** Resources of a type, newest first. */
   ofKind(kind: string): Known[] {
     return this.#resources.filter(({ kinds, id }) => kinds.includes(kind) && !this.#gone.has(String(id)));
-  }
-
-  /**
-   * Resources that this run created, with the operations that delete them. Newest first, so that dependents are deleted
-   * before their parents.
-   */
-  deletable(operations: readonly Operation[]): { operation: Operation; name: string; id: unknown }[] {
-    return this.#created().flatMap(({ path, row, id: own }) => {
-      const operation = deleterOf(operations, path);
-      const name = operation === undefined ? undefined : lastParameter(operation.path);
-      if (operation === undefined || name === undefined) return [];
-      const id = row[name] ?? own;
-      return id === undefined || this.#gone.has(String(id)) ? [] : [{ operation, name, id }];
-    });
-  }
-
-  /** The paths of created resources that no operation deletes. */
-  undeletable(operations: readonly Operation[]): string[] {
-    const deletable = new Set(this.deletable(operations).map(({ id }) => String(id)));
-    const left = this.#created().filter(({ id }) => !deletable.has(String(id)) && !this.#gone.has(String(id)));
-    // Lists return the same resources again: only the creating operation counts.
-    const creators = new Set(operations.filter(isCreating).map(({ path }) => path));
-    return [...new Set(left.map(({ path }) => path))].filter((path) => creators.has(path));
   }
 
   #created(): Known[] {
@@ -300,18 +286,6 @@ function* selectFrom(
 /** Whether the result of a create operation states that nothing was created. */
 function isOld({ created, status }: JsonObject): boolean {
   return created === false || /^(?:updated|unchanged|existing|existed|deleted)$/i.test(String(status ?? ''));
-}
-
-function deleterOf(operations: readonly Operation[], collection: string): Operation | undefined {
-  return operations.find(({ method, path }) => {
-    const name = lastParameter(path);
-    return (
-      method === 'DELETE' &&
-      name !== undefined &&
-      path.endsWith(`{${name}}`) &&
-      collectionPath(path, name) === collection
-    );
-  });
 }
 
 /** The ID of an object: its `id`, or else a property such as `clientId`. */

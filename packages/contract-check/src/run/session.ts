@@ -5,23 +5,28 @@ import { type Category, categories } from '../finding/finding.ts';
 import { FindingRegistry } from '../finding/finding-registry.ts';
 import { shrink } from '../finding/shrink.ts';
 import type { Call, Exchange } from '../http/call.ts';
-import { HttpClient, noResponse } from '../http/client.ts';
+import { noResponse } from '../http/client.ts';
+import { pathTexts } from '../http/deserialize.ts';
+import { Gate, safeMethods } from '../http/gate.ts';
 import { serialize, type WireRequest } from '../http/serialize.ts';
 import { at } from '../json.ts';
 import { type Candidate, isNotImplemented, Judge } from '../judge/judge.ts';
 import { breachesOf } from '../judge/request.ts';
-import type { Auth, CheckOptions } from '../options.ts';
+import type { CheckOptions } from '../options.ts';
 import { Validators } from '../schema/validators.ts';
 import { Values } from '../schema/values.ts';
 import { miscalculated } from './arithmetic.ts';
 import { CoverageBook } from './coverage.ts';
 import { EtagRegistry } from './etag-registry.ts';
-import { isCreating } from './names.ts';
+import { Footprint, pathOf } from './footprint.ts';
+import { Identities, type Identity } from './identities.ts';
+import { isCreating, lastParameter } from './names.ts';
+import { ifSent } from './parallel.ts';
+import { chosen, isNamedBy, Plan } from './plan.ts';
 import { Pool } from './pool.ts';
 import { disagreeingReferences } from './references.ts';
 import { seedOf } from './seed.ts';
-
-export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant';
+import { Transport } from './transport.ts';
 
 export interface SendOptions {
   readonly identity?: Identity;
@@ -45,6 +50,8 @@ interface OperationState {
   requests: number;
   isReached: boolean;
   isNotImplemented: boolean;
+  /** Whether its input was checked completely. */
+  isChecked: boolean;
   reason: string | undefined;
   readonly observations: Record<Category, number>;
 }
@@ -56,8 +63,15 @@ interface OperationState {
 export class Session {
   readonly document: OpenApiDocument;
   readonly options: CheckOptions;
+  /** All operations of the contract. */
+  readonly declared: readonly Operation[];
+  /** The operations that the run may call. */
   readonly operations: readonly Operation[];
-  /** The operations that are in scope. */
+  readonly plan: Plan;
+  readonly footprint: Footprint;
+  readonly identities: Identities;
+  readonly transport: Transport;
+  /** The operations that are checked, even if the run may not call them. */
   readonly judged: readonly Operation[];
   readonly validators: Validators;
   readonly values: Values;
@@ -65,45 +79,118 @@ export class Session {
   readonly pool: Pool;
   readonly registry = new FindingRegistry();
   readonly coverage: CoverageBook;
-  readonly notices = new Set<string>();
+  readonly notices: Set<string>;
   readonly seed: number;
-  requests = 0;
-  /**
-   * Placeholders that are replaced with the resource's current ETag when a call is sent. A stale tag would be rejected.
-   */
-  readonly placeholderTags = new Set<string>();
   /** Values that the user provided, by parameter name. */
   providedValues: Readonly<Record<string, unknown>> = {};
   readonly #tags: EtagRegistry;
-  readonly #client: HttpClient;
+  /** Paths without a resource, and IDs that were invented, which can be called without harm. */
+  readonly #absent = new Set<string>();
   #shrinkings = 0;
   readonly #states = new Map<string, OperationState>();
-  readonly #signedIn = new Map<Identity, Readonly<Record<string, string>>>();
-  readonly #deadline: number;
 
   constructor(document: OpenApiDocument, url: string, options: CheckOptions) {
     this.document = document;
     this.options = options;
     this.seed = options.seed ?? 1;
-    this.operations = operationsOf(document);
-    this.judged = chosen(this.operations, options);
+    this.declared = operationsOf(document);
+    this.plan = new Plan(document, this.declared, options);
+    this.operations = this.declared.filter((operation) => this.plan.isCalled(operation));
+    const { focus = [] } = options;
+    this.judged = chosen(this.declared, options).filter(
+      (operation) => focus.length === 0 || isNamedBy(focus, operation),
+    );
     this.validators = Validators.of(document);
     this.values = new Values(document, this.validators);
     this.judge = new Judge(document, this.validators);
     this.#tags = new EtagRegistry(document);
-    this.pool = new Pool(document);
+    this.pool = new Pool(document, options.disposable === true);
     this.coverage = new CoverageBook(document, this.judged);
-    this.#client = new HttpClient(url, options.concurrency ?? 8, options.timeout ?? 10);
-    this.#deadline = options.time === undefined ? Number.POSITIVE_INFINITY : performance.now() + options.time * 1000;
+    this.identities = new Identities(document, options);
+    const base = new URL(url).pathname.replace(/\/$/, '');
+    this.footprint = new Footprint(base);
+    const gate = new Gate({
+      operations: this.declared,
+      isAllowed: (operation) => this.plan.isCalled(operation),
+      isExcludedPath: (method, path) => this.plan.isExcludedPath(method, path),
+      isSelective: (options.only ?? []).length > 0,
+      isDisposable: options.disposable === true,
+      mayChange: (operation, path) => this.#mayChange(operation, path),
+      base,
+    });
+    this.transport = new Transport(url, options, gate, this.identities);
+    this.notices = this.transport.notices;
+    this.transport.beforeSend = (operation, wire) => this.#remember(operation, wire);
+    this.transport.onExchange = (exchange, wire) => this.#trace(exchange, wire);
   }
 
   seedFor(label: string): number {
     return seedOf(this.seed, label);
   }
 
-  /** Whether the time limit is reached. No new probe starts then. */
+  /** Whether the run ended early. Nothing is sent then. */
   get isOver(): boolean {
-    return performance.now() > this.#deadline || this.options.signal?.aborted === true;
+    return this.transport.stopped !== undefined;
+  }
+
+  get requests(): number {
+    return this.transport.requests;
+  }
+
+  /** Whether an operation creates the resource that it returns. Without `disposable`, only if that is certain. */
+  isCreation(operation: Operation): boolean {
+    return this.options.disposable === true
+      ? isCreating(operation)
+      : this.plan.effectOf(operation) === 'create' && operation.method === 'POST';
+  }
+
+  /** Notes that a path has no resource, so that a call to it changes nothing. */
+  noteAbsent(target: string): void {
+    this.#absent.add(target);
+  }
+
+  /** Whether an operation may change what a path names: the run created it, or it does not exist. */
+  #mayChange(operation: Operation, path: string): boolean {
+    const effect = this.plan.effectOf(operation);
+    if (effect === 'read') return true;
+    const name = lastParameter(operation.path);
+    if (name === undefined) return true;
+    if (effect === 'create' && operation.method !== 'PUT') return true;
+    const depth = operation.path.slice(0, operation.path.lastIndexOf('}')).split('/').length;
+    const resource = path.split('/').slice(0, depth).join('/');
+    if (this.#absent.has(resource)) return true;
+    const value = resource.slice(resource.lastIndexOf('/') + 1);
+    return this.#absent.has(value) || this.pool.isCreated(operation, name, value) || this.footprint.has(resource);
+  }
+
+  /** Reads what a call is about to change, if the run did not create it. */
+  async #remember(operation: Operation | undefined, wire: WireRequest): Promise<void> {
+    if (operation === undefined || !['PUT', 'PATCH'].includes(wire.method) || this.#isOwn(operation, wire)) return;
+    const read = this.operations.find(({ method, path }) => method === 'GET' && path === operation.path);
+    if (read === undefined) return;
+    const target = pathOf(wire);
+    const get = { method: 'GET', target, headers: { accept: '*/*' }, body: undefined };
+    await this.footprint.remember(target, () => this.transport.exchange(read, get, 'caller'));
+  }
+
+  #isOwn(operation: Operation, wire: WireRequest): boolean {
+    const name = lastParameter(operation.path);
+    if (name === undefined) return false;
+    const value = pathTexts(operation.path, pathOf(wire))[name];
+    return this.pool.isCreated(operation, name, value) || this.footprint.has(pathOf(wire));
+  }
+
+  #trace(exchange: Exchange, wire: WireRequest): void {
+    const { operation, response } = exchange;
+    if (operation === undefined || safeMethods.includes(wire.method)) return;
+    const effect = this.plan.effectOf(operation);
+    if (effect === 'read') return;
+    const isCreation = effect === 'create' && (wire.method === 'POST' || response.status === 201);
+    this.footprint.note(exchange, wire, {
+      isCreation,
+      isOwn: this.#isOwn(operation, wire),
+      existed: (id) => this.pool.existedBefore(operation, id),
+    });
   }
 
   /** Whether this run includes a category of checks. */
@@ -119,7 +206,14 @@ export class Session {
     let state = this.#states.get(operation.id);
     if (state === undefined) {
       const observations = Object.fromEntries(categories.map((category) => [category, 0])) as Record<Category, number>;
-      state = { requests: 0, isReached: false, isNotImplemented: false, reason: undefined, observations };
+      state = {
+        requests: 0,
+        isReached: false,
+        isNotImplemented: false,
+        isChecked: false,
+        reason: undefined,
+        observations,
+      };
       this.#states.set(operation.id, state);
     }
     return state;
@@ -141,7 +235,7 @@ export class Session {
     const isSuccess = status >= 200 && status < 400;
     if (isSuccess && (options.identity ?? 'caller') === 'caller') {
       state.isReached = true;
-      this.pool.learn(exchange, isCreating(call.operation));
+      this.pool.learn(exchange, this.isCreation(call.operation));
     }
     if (this.isJudged(call.operation)) {
       const isOfContract = options.isJudged !== false;
@@ -197,7 +291,8 @@ export class Session {
       shows: async (smaller) => {
         if (this.isOver || this.#shrinkings >= maxShrinkings) return undefined;
         this.#shrinkings += 1;
-        const other = await this.#exchange(call.operation, serialize(smaller), {});
+        const other = await ifSent(() => this.#exchange(call.operation, serialize(smaller), {}));
+        if (other === undefined) return undefined;
         const candidate = found(other);
         if (candidate?.cause !== cause) return undefined;
         smallest = candidate;
@@ -211,34 +306,21 @@ export class Session {
 
   /** Signs in, so that the caller's headers are known before the first call. */
   async signIn(): Promise<void> {
-    await this.#headersOf('caller');
+    await this.identities.headersOf('caller');
     this.providedValues = { ...this.options.values, ...(await this.options.auth?.values?.()) };
   }
 
   get callerHeaders(): string[] {
-    return Object.keys(this.#signedIn.get('caller') ?? {});
-  }
-
-  /** The headers that authenticate the caller. */
-  get credentials(): Readonly<Record<string, string>> {
-    const all = this.#signedIn.get('caller') ?? {};
-    const others = withoutCredentials(all, this.document);
-    return Object.fromEntries(Object.entries(all).filter(([name]) => !(name in others)));
+    return this.identities.callerHeaders;
   }
 
   close(): Promise<void> {
-    return this.#client.close();
-  }
-
-  /** Secrets in requests. Reports mask them. */
-  secrets(): string[] {
-    return [...this.#signedIn.values()].flatMap((headers) => Object.values(headers));
+    return this.transport.close();
   }
 
   /** Whether the auth module supports an identity. */
   can(identity: Identity): boolean {
-    if (identity === 'caller' || identity === 'anonymous') return true;
-    return this.options.auth?.[identity] !== undefined;
+    return this.identities.can(identity);
   }
 
   /** Compares a response with its declaration and with earlier responses. */
@@ -279,108 +361,12 @@ export class Session {
     }
   }
 
-  async #exchange(operation: Operation | undefined, wire: WireRequest, options: SendOptions): Promise<Exchange> {
-    const identity = options.identity ?? 'caller';
-    for (let attempt = 0; ; attempt += 1) {
-      // Headers of the call override those of the identity.
-      const headers: Record<string, string> = { ...(await this.#headersOf(identity)), ...wire.headers };
-      if (wire.cookie !== undefined)
-        headers.cookie = headers.cookie === undefined ? wire.cookie : `${headers.cookie}; ${wire.cookie}`;
-      for (const name of wire.without ?? []) delete headers[name];
-      if (this.placeholderTags.has(headers['if-match'] ?? '')) headers['if-match'] = await this.#tagOf(wire, headers);
-      this.requests += 1;
-      const exchange = await this.#client.send(operation, { ...wire, headers });
-      const { status } = exchange.response;
-      if (status === 429 && attempt < 5 && !this.isOver) {
-        const seconds = Math.min(60, Number(exchange.response.headers['retry-after'] ?? 1) || 1);
-        this.notices.add(
-          `The server limits the rate of requests (429), and the run had to wait. A higher limit makes it faster.`,
-        );
-        await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-        continue;
-      }
-      if (
-        status === 401 &&
-        identity === 'caller' &&
-        attempt === 0 &&
-        this.options.auth !== undefined &&
-        !('authorization' in wire.headers)
-      ) {
-        this.#signedIn.delete(identity);
-        continue;
-      }
-      return exchange;
-    }
+  #exchange(operation: Operation | undefined, wire: WireRequest, options: SendOptions): Promise<Exchange> {
+    return this.transport.exchange(operation, wire, options.identity ?? 'caller');
   }
-
-  /** The current ETag of the resource that a call addresses. */
-  async #tagOf({ target }: WireRequest, headers: Readonly<Record<string, string>>): Promise<string> {
-    const { 'if-match': expected = '', 'content-type': _type, ...others } = headers;
-    this.requests += 1;
-    const [path = target] = target.split('?');
-    const { response } = await this.#client.send(undefined, {
-      method: 'GET',
-      target: path,
-      headers: { ...others, accept: '*/*' },
-      body: undefined,
-    });
-    return response.headers.etag ?? expected;
-  }
-
-  async #headersOf(identity: Identity): Promise<Readonly<Record<string, string>>> {
-    const known = this.#signedIn.get(identity);
-    if (known !== undefined) return known;
-    const own = lowerCase(this.options.headers ?? {});
-    const headers =
-      identity === 'anonymous'
-        ? withoutCredentials(await this.#headersOf('caller'), this.document)
-        : { ...own, ...lowerCase(await signedIn(this.options.auth, identity)) };
-    this.#signedIn.set(identity, headers);
-    return headers;
-  }
-}
-
-async function signedIn(
-  auth: Auth | undefined,
-  identity: Exclude<Identity, 'anonymous'>,
-): Promise<Readonly<Record<string, string>>> {
-  return (await auth?.[identity]?.()) ?? {};
 }
 
 /** A POST that searches or lists has no side effects, so it can be repeated. */
 function isReading({ request }: Exchange): boolean {
   return request.method === 'POST' && /search|query|list|lookup|find/i.test(new URL(request.url).pathname);
-}
-
-function lowerCase(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
-}
-
-/** The headers without credentials. */
-function withoutCredentials(
-  headers: Readonly<Record<string, string>>,
-  document: OpenApiDocument,
-): Record<string, string> {
-  const schemes = Object.values(document.object(document.object(document.root.components).securitySchemes)).map(
-    (scheme) => document.object(scheme),
-  );
-  const keys = schemes.filter((scheme) => scheme.in === 'header').map(({ name }) => String(name).toLowerCase());
-  return Object.fromEntries(
-    Object.entries(headers).filter(([name]) => !['authorization', 'cookie', ...keys].includes(name)),
-  );
-}
-
-/** The operations that match patterns by ID, `METHOD /path`, path or tag. */
-export function chosen(operations: readonly Operation[], { only, exclude }: CheckOptions): Operation[] {
-  const matches = (patterns: readonly string[], operation: Operation) =>
-    patterns.some((pattern) => {
-      const expression = new RegExp(`^${pattern.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');
-      return [operation.id, `${operation.method} ${operation.path}`, operation.path, ...operation.tags].some((name) =>
-        expression.test(name),
-      );
-    });
-  return operations.filter(
-    (operation) =>
-      (only === undefined || only.length === 0 || matches(only, operation)) && !matches(exclude ?? [], operation),
-  );
 }

@@ -3,6 +3,7 @@ import type { Call } from '../http/call.ts';
 import { serialize } from '../http/serialize.ts';
 import type { JsonObject } from '../json.ts';
 import { isReadingPost, partsOf } from './names.ts';
+import { ifSent } from './parallel.ts';
 import type { Session } from './session.ts';
 
 /**
@@ -27,19 +28,19 @@ export function unlikelyIds(known: unknown, seed: number): unknown[] {
 const hexadecimalEnd = /[\da-f]{8}$/i;
 
 /** An ID that a schema allows and that is unlikely to exist; undefined if the schema allows no other value. */
-export function unknownId(
-  { document, values, validators }: Session,
-  schema: JsonObject,
-  known: unknown,
-  seed: number,
-): unknown {
+export function unknownId(session: Session, schema: JsonObject, known: unknown, seed: number): unknown {
+  const { document, values, validators } = session;
   if (partsOf(document, schema).some((part) => Array.isArray(part.enum) || 'const' in part)) return undefined;
   const candidates = [
     ...unlikelyIds(known, seed),
     ...(known === undefined ? [] : [values.fresh(schema, known, seed)]),
     values.sample(schema, 'request', 'some', seed)?.value,
   ];
-  return candidates.find((one) => one !== undefined && one !== known && validators.accepts(schema, one, 'request'));
+  const found = candidates.find(
+    (one) => one !== undefined && one !== known && validators.accepts(schema, one, 'request'),
+  );
+  if (isUnlikely(found) && !session.pool.has(found)) session.noteAbsent(String(found));
+  return found;
 }
 
 /**
@@ -59,11 +60,13 @@ export async function isHarmless(session: Session, call: Call, known?: Call): Pr
   if (read === undefined) return foreign.some(([, value]) => isUnlikely(value));
   const [whole = ''] = serialize({ ...call, body: undefined }).target.split('?');
   const target = whole.split('/').slice(0, read.path.split('/').length).join('/');
-  const { response } = await session.sendRaw(
-    { method: 'GET', target, headers: { accept: '*/*' }, body: undefined },
-    read,
+  const exchange = await ifSent(() =>
+    session.sendRaw({ method: 'GET', target, headers: { accept: '*/*' }, body: undefined }, read),
   );
-  return response.status >= 400 && response.status < 500 && !inconclusive.includes(response.status);
+  const status = exchange?.response.status ?? 0;
+  const isAbsent = status >= 400 && status < 500 && !inconclusive.includes(status);
+  if (isAbsent) session.noteAbsent(target);
+  return isAbsent;
 }
 
 /** The operation that reads the resource in a path. */

@@ -9,9 +9,9 @@ import { deserialize, pathPattern } from '../http/deserialize.ts';
 import { isJson } from '../http/serialize.ts';
 import { type Candidate, isNotImplemented, Judge } from '../judge/judge.ts';
 import type { CheckOptions } from '../options.ts';
-import type { OperationReport, Report, Tally } from '../report/report.ts';
+import { nothingLeft, type OperationReport, type Report, type Tally } from '../report/report.ts';
 import { CoverageBook } from '../run/coverage.ts';
-import { chosen } from '../run/session.ts';
+import { chosen } from '../run/plan.ts';
 import { Validators } from '../schema/validators.ts';
 
 /** Checks traffic of other clients against the contract, without sending requests. */
@@ -109,6 +109,9 @@ export class TrafficJudge {
       operations,
       findings,
       coverage: this.#coverage.coverage((operation) => reasons.get(operation)),
+      plan: [],
+      stopped: undefined,
+      left: nothingLeft,
       notices: this.#unmatched === 0 ? [] : [`${this.#unmatched} requests match no operation of the contract.`],
     };
   }

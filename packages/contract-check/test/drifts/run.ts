@@ -69,6 +69,7 @@ function checkOn<World>(
     url: proxy.url,
     seed,
     ...(auth === undefined ? {} : { auth }),
-    ...(only === undefined ? {} : { only }),
+    disposable: true,
+    ...(only === undefined ? {} : { focus: only }),
   });
 }

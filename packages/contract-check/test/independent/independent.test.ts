@@ -46,7 +46,7 @@ describe.each(Object.entries(found) as [Suite, Readonly<Record<string, readonly 
       if (drift === undefined) throw new Error(`${suite} has no drift ${name}.`);
       const only = [drift.operation, ...needs];
       const checks = [drift.kind as Category, 'behavior', 'responses', 'valid input', 'robustness'] as const;
-      const { findings } = await checkOne(suite, name, { only, checks });
+      const { findings } = await checkOne(suite, name, { focus: only, checks });
       expect(findings.length).toBeGreaterThan(0);
     });
   },

@@ -20,7 +20,7 @@ export async function checkOne(suite: Suite, drift?: string, options: Partial<Ch
   const server = await start(drift);
   try {
     const spec = fileURLToPath(new URL(`${suite}/openapi.yaml`, import.meta.url));
-    return await check({ spec, url: server.url, auth, ...options });
+    return await check({ spec, url: server.url, auth, disposable: true, ...options });
   } finally {
     await server.stop();
   }

@@ -33,6 +33,7 @@ await describeContract('the server matches the contract', {
   options: async () => ({
     url: service.address,
     timeout: 60,
+    disposable: true,
     probes,
     auth: {
       caller: () => signedIn(service.token, service.tenant.name),

@@ -1,4 +1,5 @@
 import { isReadingPost } from '../../../run/names.ts';
+import { eachOperation } from '../../../run/parallel.ts';
 import type { CheckContext } from '../../checks.ts';
 import { chosenProbes } from './chosen-members.ts';
 import { cursors } from './cursors.ts';
@@ -21,12 +22,13 @@ const requestsForOne = 150;
 export async function checkLists(context: CheckContext): Promise<void> {
   const { session, onProgress } = context;
   const lists = session.judged.filter((operation) => operation.method === 'GET' || isReadingPost(operation));
-  for (const [index, operation] of lists.entries()) {
-    if (session.isOver) return;
-    const listing = listingOf(context, operation, requestsForOne);
+  let done = 0;
+  await eachOperation(lists, 1, async (operation) => {
+    const listing = session.isOver ? undefined : listingOf(context, operation, requestsForOne);
     if (listing?.vocabulary.isStable === true) await checkList(context, listing);
-    onProgress(index + 1, lists.length);
-  }
+    done += 1;
+    onProgress(done, lists.length);
+  });
 }
 
 async function checkList(context: CheckContext, original: Listing): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Exchange } from '../../../http/call.ts';
+import { ifSent } from '../../../run/parallel.ts';
 import type { Session } from '../../../run/session.ts';
 
 /** A deviation from correct behavior that a probe observed. */
@@ -36,14 +37,14 @@ export async function probe(
 ): Promise<void> {
   const mayBeToBlame = [operation, ...others].some((one) => one !== undefined && session.isJudged(one));
   if (session.isOver || !mayBeToBlame) return;
-  const found = collapsed(await observe(`${name} one`));
+  const found = collapsed(await ifSent(() => observe(`${name} one`)));
   if (found === undefined) return;
   session.observed(operation, 'behavior');
   const unknown = found.filter(
     (difference) => session.isJudged(difference.operation) && !session.registry.has(causeOf(difference)),
   );
   if (unknown.length === 0) return;
-  const again = collapsed(await observe(`${name} two`));
+  const again = collapsed(await ifSent(() => observe(`${name} two`)));
   for (const difference of unknown) {
     const same = again?.find((one) => causeOf(one) === causeOf(difference));
     await session.report(candidateOf(session, same ?? difference), exchangesOf(difference), async () =>

@@ -1,6 +1,7 @@
 import type { Operation } from '../../../document/operation.ts';
 import type { Baseline } from '../../../run/baseline.ts';
 import { isCreating, isDeleting } from '../../../run/names.ts';
+import { eachOperation, ifSent } from '../../../run/parallel.ts';
 import type { CheckContext } from '../../checks.ts';
 import { actionEffects } from './actions.ts';
 import { bulked, bulkRemoved, bulksOf } from './bulk.ts';
@@ -30,20 +31,18 @@ import { replacedAsAWhole } from './whole.ts';
 export async function checkResources(context: CheckContext): Promise<void> {
   const { session, onProgress } = context;
   const resourceTypes = resourceTypesOf(session.document, session.operations);
-  for (const [index, resourceType] of resourceTypes.entries()) {
-    if (session.isOver) return;
-    await checkResourceType(context, resourceType);
-    onProgress(index + 1, resourceTypes.length);
-  }
+  let done = 0;
+  await eachOperation(resourceTypes, 1, async (resourceType) => {
+    if (!session.isOver) await checkResourceType(context, resourceType);
+    done += 1;
+    onProgress(done, resourceTypes.length);
+  });
   for (const reading of readingsOf(context)) {
     await probe(session, reading.read, `agree ${reading.list.id}`, agreed(context, reading));
     if (session.can('otherTenant'))
       await probe(session, reading.read, `unshared ${reading.list.id}`, unshared(context, reading));
   }
-  for (const operation of session.judged) {
-    if (session.isOver) return;
-    await checkOperation(context, operation);
-  }
+  await eachOperation(session.judged, 1, (operation) => checkOperation(context, operation));
   const bulks = bulksOf(context);
   for (const bulk of bulks) {
     if (!isDeleting(bulk.operation)) {
@@ -54,7 +53,7 @@ export async function checkResources(context: CheckContext): Promise<void> {
     if (creation !== undefined)
       await probe(session, bulk.operation, 'bulk delete', bulkRemoved(context, bulk, creation));
   }
-  await checkSafety(context);
+  await ifSent(() => checkSafety(context));
 }
 
 /** Checks that do not require a create operation. */

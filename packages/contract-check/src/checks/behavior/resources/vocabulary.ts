@@ -41,6 +41,11 @@ export const vocabulary: readonly { readonly on: string; readonly member: string
   { on: 'operation', member: 'echo', meaning: '`false`: values can be returned in another form than sent' },
   { on: 'operation', member: 'idempotent', meaning: '`false`: a repeated key does not replay the response' },
   { on: 'operation', member: 'safe', meaning: '`false`: it changes what other operations return' },
+  {
+    on: 'operation',
+    member: 'effect',
+    meaning: '`read`, `create`, `change own`, `change existing` or `irreversible`: what it does to the data',
+  },
   { on: 'operation', member: 'private', meaning: '`false`: other tenants can read and change what it creates' },
   {
     on: 'property',

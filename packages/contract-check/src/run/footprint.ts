@@ -1,0 +1,166 @@
+import type { Operation } from '../document/operation.ts';
+import type { Exchange } from '../http/call.ts';
+import { pathPattern } from '../http/deserialize.ts';
+import { safeMethods } from '../http/gate.ts';
+import type { WireRequest } from '../http/serialize.ts';
+import { isObject, type JsonObject } from '../json.ts';
+import type { Left } from '../report/report.ts';
+import { idOf } from './pool.ts';
+
+/** A resource that the run created. */
+interface Created {
+  readonly operation: Operation;
+  readonly target: string;
+}
+
+/** Data from before the run that a request changed. */
+export interface Changed {
+  readonly operation: Operation;
+  readonly target: string;
+  /** The response to a GET before the first change. */
+  readonly before: Promise<Exchange | undefined> | undefined;
+  isRestored: boolean;
+}
+
+/** What a run leaves on the server: the resources that it created, and the data that it changed. */
+export class Footprint {
+  readonly #created = new Map<string, Created>();
+  /** Also those that the run deleted. */
+  readonly #ever = new Set<string>();
+  readonly #unidentified = new Map<Operation, number>();
+  readonly #changed = new Map<string, Changed>();
+  readonly #befores = new Map<string, Promise<Exchange | undefined>>();
+  readonly #base: string;
+
+  /** @param base the path of the server's URL, which `Location` includes. */
+  constructor(base: string) {
+    this.#base = base;
+  }
+
+  /**
+   * Notes the effect of a request.
+   *
+   * @param isCreation whether the operation creates what it returns.
+   * @param isOwn whether the path names a resource of the run.
+   * @param existed whether an ID was known before.
+   */
+  note(
+    { operation, response }: Exchange,
+    wire: WireRequest,
+    { isCreation, isOwn, existed }: { isCreation: boolean; isOwn: boolean; existed: (id: unknown) => boolean },
+  ): void {
+    const isDone = response.status >= 200 && response.status < 300;
+    if (operation === undefined || !isDone || safeMethods.includes(wire.method)) return;
+    const target = pathOf(wire);
+    if (wire.method === 'DELETE') this.#created.delete(target);
+    if (isCreation) this.#noteCreated(operation, target, response, existed);
+    if (isCreation || isOwn || this.has(target) || this.#changed.has(target)) return;
+    this.#changed.set(target, { operation, target, before: this.#befores.get(target), isRestored: false });
+  }
+
+  /** Whether the run created the resource of a path, or one above it. */
+  has(target: string): boolean {
+    for (let path = target; path !== ''; path = path.slice(0, Math.max(0, path.lastIndexOf('/'))))
+      if (this.#ever.has(path)) return true;
+    return false;
+  }
+
+  /** Reads what a request is about to change, once. */
+  remember(target: string, read: () => Promise<Exchange | undefined>): Promise<Exchange | undefined> {
+    const known = this.#befores.get(target) ?? read();
+    this.#befores.set(target, known);
+    return known;
+  }
+
+  created(): Created[] {
+    return [...this.#created.values()].reverse();
+  }
+
+  changed(): Changed[] {
+    return [...this.#changed.values()];
+  }
+
+  /** Notes that a resource no longer exists. */
+  gone(target: string): void {
+    this.#created.delete(target);
+  }
+
+  left(): Left {
+    const created = Map.groupBy(this.#created.values(), ({ operation }) => operation);
+    const operations = new Set([...created.keys(), ...this.#unidentified.keys()]);
+    return {
+      created: [...operations].map((operation) => ({
+        operation: operation.id,
+        targets: (created.get(operation) ?? []).map(({ target }) => target),
+        unidentified: this.#unidentified.get(operation) ?? 0,
+      })),
+      changed: this.changed().map(({ operation, target, isRestored }) => ({
+        operation: operation.id,
+        target,
+        isRestored,
+      })),
+    };
+  }
+
+  #noteCreated(
+    operation: Operation,
+    target: string,
+    response: Exchange['response'],
+    existed: (id: unknown) => boolean,
+  ): void {
+    const isCertain = response.status === 201;
+    const ids = newIds(response).filter((id) => isCertain || !existed(id));
+    const targets =
+      operation.method === 'PUT'
+        ? [target]
+        : ids.length > 0
+          ? ids.map((id) => `${target}/${encodeURIComponent(String(id))}`)
+          : locationOf(response, this.#base);
+    if (targets.length === 0 && isCertain)
+      this.#unidentified.set(operation, (this.#unidentified.get(operation) ?? 0) + 1);
+    for (const one of targets) {
+      this.#ever.add(one);
+      this.#created.set(one, { operation, target: one });
+    }
+  }
+}
+
+/** The path of a request without its query. */
+export function pathOf({ target }: WireRequest): string {
+  return (target.split('?')[0] ?? '').replace(/(?<=.)\/$/, '');
+}
+
+/** The IDs of created resources in a response. */
+function newIds({ json }: Exchange['response']): unknown[] {
+  const body = json?.value;
+  const rows = Array.isArray(body) ? body : isObject(body) ? (listIn(body) ?? [body]) : [];
+  return rows
+    .filter(isObject)
+    .filter(isNew)
+    .flatMap((row) => idOf(row) ?? []);
+}
+
+function locationOf({ headers: { location }, status }: Exchange['response'], base: string): string[] {
+  if (status !== 201 || location === undefined || !URL.canParse(location, 'http://server')) return [];
+  const { pathname } = new URL(location, 'http://server');
+  return [pathname.startsWith(`${base}/`) ? pathname.slice(base.length) : pathname];
+}
+
+function listIn(body: JsonObject): unknown[] | undefined {
+  if (idOf(body) !== undefined) return undefined;
+  const lists = Object.values(body).filter((member) => Array.isArray(member));
+  return lists.length === 1 ? lists[0] : undefined;
+}
+
+/** Whether a row of a response is a new resource: it did not fail, and did not exist before. */
+function isNew({ error, created, status }: JsonObject): boolean {
+  const isOld = /^(?:fail\w*|error|updated|unchanged|existing|existed|deleted)$/i.test(String(status ?? ''));
+  return !isObject(error) && created !== false && !isOld;
+}
+
+/** The operation that deletes a resource, by the resource's path. */
+export function deleterOf(operations: readonly Operation[], target: string): Operation | undefined {
+  return operations.find(
+    ({ method, path }) => method === 'DELETE' && path.endsWith('}') && pathPattern(path).test(target),
+  );
+}

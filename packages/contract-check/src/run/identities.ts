@@ -1,0 +1,71 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import type { Auth, CheckOptions } from '../options.ts';
+
+export type Identity = 'caller' | 'anonymous' | 'expired' | 'forbidden' | 'otherTenant';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Who sends a request: the headers of each identity, from the auth module. */
+export class Identities {
+  readonly #document: OpenApiDocument;
+  readonly #options: Pick<CheckOptions, 'auth' | 'headers'>;
+  readonly #signedIn = new Map<Identity, Headers>();
+
+  constructor(document: OpenApiDocument, options: Pick<CheckOptions, 'auth' | 'headers'>) {
+    this.#document = document;
+    this.#options = options;
+  }
+
+  /** Whether the auth module supports an identity. */
+  can(identity: Identity): boolean {
+    if (identity === 'caller' || identity === 'anonymous') return true;
+    return this.#options.auth?.[identity] !== undefined;
+  }
+
+  async headersOf(identity: Identity): Promise<Headers> {
+    const known = this.#signedIn.get(identity);
+    if (known !== undefined) return known;
+    const own = lowerCase(this.#options.headers ?? {});
+    const headers =
+      identity === 'anonymous'
+        ? this.#withoutCredentials(await this.headersOf('caller'))
+        : { ...own, ...lowerCase(await signedIn(this.#options.auth, identity)) };
+    this.#signedIn.set(identity, headers);
+    return headers;
+  }
+
+  /** Signs in again before the next request; false if there is no way to. */
+  renew(identity: Identity): boolean {
+    return this.#options.auth !== undefined && this.#signedIn.delete(identity);
+  }
+
+  get callerHeaders(): string[] {
+    return Object.keys(this.#signedIn.get('caller') ?? {});
+  }
+
+  /** The headers that authenticate the caller. */
+  get credentials(): Headers {
+    const all = this.#signedIn.get('caller') ?? {};
+    const others = this.#withoutCredentials(all);
+    return Object.fromEntries(Object.entries(all).filter(([name]) => !(name in others)));
+  }
+
+  #withoutCredentials(headers: Headers): Record<string, string> {
+    const { components } = this.#document.root;
+    const schemes = Object.values(this.#document.object(this.#document.object(components).securitySchemes)).map(
+      (scheme) => this.#document.object(scheme),
+    );
+    const keys = schemes.filter((scheme) => scheme.in === 'header').map(({ name }) => String(name).toLowerCase());
+    return Object.fromEntries(
+      Object.entries(headers).filter(([name]) => !['authorization', 'cookie', ...keys].includes(name)),
+    );
+  }
+}
+
+async function signedIn(auth: Auth | undefined, identity: Exclude<Identity, 'anonymous'>): Promise<Headers> {
+  return (await auth?.[identity]?.()) ?? {};
+}
+
+function lowerCase(headers: Headers): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
+}

@@ -1,0 +1,132 @@
+import type { OpenApiDocument } from '../document/document.ts';
+import { extensionOf, type Operation } from '../document/operation.ts';
+import { safeMethods } from '../http/gate.ts';
+import type { CheckOptions } from '../options.ts';
+import type { Effect, PlanEntry } from '../report/report.ts';
+import {
+  collectionPath,
+  isDeleting,
+  isPutCreation,
+  isReadingPost,
+  kindOfPath,
+  kindOfReference,
+  kindsOfOperation,
+  lastParameter,
+} from './names.ts';
+
+/** Effects that a run has only on servers whose data may be changed. */
+const disposableEffects: readonly Effect[] = ['change existing', 'irreversible'];
+
+/** What the run may call, and the effect of each operation. */
+export class Plan {
+  readonly entries: readonly PlanEntry[];
+  readonly #effects: ReadonlyMap<Operation, Effect>;
+  readonly #called: ReadonlySet<Operation>;
+  readonly #excluded: readonly RegExp[];
+
+  constructor(document: OpenApiDocument, operations: readonly Operation[], options: CheckOptions) {
+    const selected = new Set(chosen(operations, options));
+    this.#effects = effectsOf(document, operations);
+    this.#excluded = (options.exclude ?? []).map(patternOf);
+    this.entries = operations.map((operation) => {
+      const effect = this.effectOf(operation);
+      const skipped = !selected.has(operation)
+        ? ('excluded' as const)
+        : options.disposable !== true && disposableEffects.includes(effect)
+          ? ('needs --disposable' as const)
+          : undefined;
+      return { operation: operation.id, method: operation.method, path: operation.path, effect, skipped };
+    });
+    this.#called = new Set(operations.filter((_, index) => this.entries[index]?.skipped === undefined));
+  }
+
+  effectOf(operation: Operation): Effect {
+    return this.#effects.get(operation) ?? 'irreversible';
+  }
+
+  isCalled(operation: Operation): boolean {
+    return this.#called.has(operation);
+  }
+
+  /** Why an operation is not called. */
+  reasonFor(operation: Operation): string | undefined {
+    const entry = this.entries.find(({ operation: id }) => id === operation.id);
+    return entry?.skipped;
+  }
+
+  /** Whether a pattern of `--exclude` matches a path or `METHOD /path`, even of no operation. */
+  isExcludedPath(method: string, path: string): boolean {
+    return this.#excluded.some((pattern) => pattern.test(path) || pattern.test(`${method} ${path}`));
+  }
+}
+
+/** The operations that `--only` and `--exclude` select, by ID, `METHOD /path`, path or tag. */
+export function chosen(
+  operations: readonly Operation[],
+  { only = [], exclude = [] }: Pick<CheckOptions, 'only' | 'exclude'>,
+): Operation[] {
+  return operations.filter(
+    (operation) => (only.length === 0 || isNamedBy(only, operation)) && !isNamedBy(exclude, operation),
+  );
+}
+
+export function isNamedBy(patterns: readonly string[], operation: Operation): boolean {
+  const names = [operation.id, `${operation.method} ${operation.path}`, operation.path, ...operation.tags];
+  return patterns.map(patternOf).some((pattern) => names.some((name) => pattern.test(name)));
+}
+
+function patternOf(text: string): RegExp {
+  return new RegExp(`^${text.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&').replaceAll('*', '.*')}$`, 'i');
+}
+
+function effectsOf(document: OpenApiDocument, operations: readonly Operation[]): Map<Operation, Effect> {
+  const creators = operations.filter((operation) => isCreator(operation, operations));
+  return new Map(operations.map((operation) => [operation, effectIn(document, operation, operations, creators)]));
+}
+
+/**
+ * The effect of an operation: declared, or inferred from its method, its path and its statuses. Whatever cannot be
+ * recognized counts as irreversible.
+ */
+function effectIn(
+  document: OpenApiDocument,
+  operation: Operation,
+  operations: readonly Operation[],
+  creators: readonly Operation[],
+): Effect {
+  const declared = extensionOf(operation.node).effect;
+  const known = effects.find((effect) => effect === declared);
+  if (known !== undefined) return known;
+  if (safeMethods.includes(operation.method) || isReadingPost(operation))
+    return extensionOf(operation.node).safe === false ? 'irreversible' : 'read';
+  if (creators.includes(operation)) return 'create';
+  if (creators.some((creator) => creates(document, creator, operation))) return 'change own';
+  const isReadable = operations.some(({ method, path }) => method === 'GET' && path === operation.path);
+  return isReadable && ['PUT', 'PATCH'].includes(operation.method) ? 'change existing' : 'irreversible';
+}
+
+export const effects: readonly Effect[] = ['read', 'create', 'change own', 'change existing', 'irreversible'];
+
+/** A POST that declares 201 or has a path for each resource below its own, or a PUT to an unused path. */
+function isCreator(operation: Operation, operations: readonly Operation[]): boolean {
+  if (isPutCreation(operation, operations)) return true;
+  if (operation.method !== 'POST' || isReadingPost(operation) || isDeleting(operation)) return false;
+  const { creates: declared } = extensionOf(operation.node);
+  if (declared !== undefined) return declared !== false;
+  const isItem = (path: string) => {
+    const name = lastParameter(path);
+    return name !== undefined && path.endsWith(`/{${name}}`) && collectionPath(path, name) === operation.path;
+  };
+  return operation.responses.some(({ status }) => status === '201') || operations.some(({ path }) => isItem(path));
+}
+
+/** Whether an operation creates what the path of another one names. */
+function creates(document: OpenApiDocument, creator: Operation, { path }: Operation): boolean {
+  const name = lastParameter(path);
+  if (name === undefined) return false;
+  const collection = collectionPath(path, name);
+  if (creator.method === 'PUT') return path.startsWith(creator.path);
+  if (creator.path === collection) return true;
+  const kinds = kindsOfOperation(document, creator);
+  return [kindOfPath(collection), kindOfReference(name)].some((kind) => kind !== undefined && kinds.includes(kind));
+}

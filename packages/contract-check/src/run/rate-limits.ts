@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { RateLimited } from '../http/not-sent.ts';
+import { waiting } from './parallel.ts';
+
+/** The longest pause that a request waits for. Meanwhile, other operations are called. */
+const longestPause = 10_000;
+/** The longest time that the requests of one operation wait in total. */
+const longestWait = 30_000;
+/** The longest time that a run waits at the end of a phase for operations with longer pauses. */
+const longestDelay = 60_000;
+
+/** When each operation can be called again, according to `Retry-After`. */
+export class RateLimits {
+  readonly #until = new Map<string, number>();
+  readonly #waited = new Map<string, number>();
+  readonly #signal: AbortSignal;
+  #delayed = 0;
+
+  /** @param signal ends all pauses. */
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Notes that an operation must not be called for some seconds. */
+  note(operation: string, seconds: number): void {
+    this.#until.set(operation, performance.now() + seconds * 1000);
+  }
+
+  /**
+   * Waits until an operation can be called.
+   *
+   * @throws RateLimited if that takes long.
+   */
+  async admit(operation: string): Promise<void> {
+    const left = this.#left(operation);
+    if (left <= 0) return;
+    const waited = this.#waited.get(operation) ?? 0;
+    if (left > longestPause || waited + left > longestWait)
+      throw new RateLimited(`${operation} is limited for ${Math.ceil(left / 1000)} s.`, () => this.#outwait(operation));
+    this.#waited.set(operation, waited + left);
+    await waiting(this.#pause(left));
+  }
+
+  async #outwait(operation: string): Promise<boolean> {
+    const left = Math.max(0, this.#left(operation));
+    if (this.#delayed + left > longestDelay || this.#signal.aborted) return false;
+    this.#delayed += left;
+    await this.#pause(left);
+    return true;
+  }
+
+  #left(operation: string): number {
+    return (this.#until.get(operation) ?? 0) - performance.now();
+  }
+
+  async #pause(milliseconds: number): Promise<void> {
+    await sleep(milliseconds, undefined, { signal: this.#signal }).catch(() => undefined);
+  }
+}

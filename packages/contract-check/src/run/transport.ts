@@ -1,0 +1,200 @@
+import { connect } from 'node:net';
+import type { Operation } from '../document/operation.ts';
+import type { Exchange } from '../http/call.ts';
+import { HttpClient, noResponse } from '../http/client.ts';
+import type { Gate } from '../http/gate.ts';
+import { RunStopped } from '../http/not-sent.ts';
+import type { WireRequest } from '../http/serialize.ts';
+import type { CheckOptions } from '../options.ts';
+import type { Stopped } from '../report/report.ts';
+import type { Identities, Identity } from './identities.ts';
+import { RateLimits } from './rate-limits.ts';
+
+/** The share of the time limit that is kept for cleaning up, and the most that it can be. */
+const cleaningShare = 0.1;
+const longestCleaning = 10_000;
+/** How often a request is repeated whose rate is limited. */
+const maxRepeats = 5;
+/** How often a server is tried that seems to be dead, and the time between. */
+const aliveTries = 3;
+const alivePause = 300;
+
+type StopReason = Stopped['reason'];
+
+/** Sends requests within the limits of a run: its scope, its time, the server's rates, and the server's life. */
+export class Transport {
+  requests = 0;
+  /** Placeholders that are replaced with the resource's current ETag when a request is sent. */
+  readonly placeholderTags = new Set<string>();
+  readonly notices = new Set<string>();
+  /** Observes each exchange. */
+  onExchange: (exchange: Exchange, wire: WireRequest) => void = () => undefined;
+  /** Called before each request that the gate admits. */
+  beforeSend: (operation: Operation | undefined, wire: WireRequest) => Promise<void> = async () => undefined;
+  readonly #client: HttpClient;
+  readonly #gate: Gate;
+  readonly #identities: Identities;
+  readonly #url: URL;
+  readonly #limits: RateLimits;
+  readonly #ending = new AbortController();
+  readonly #cleaning = new AbortController();
+  readonly #timers: NodeJS.Timeout[] = [];
+  /** Requests without a response so far, in the order in which they were sent. */
+  readonly #open = new Set<Exchange['request']>();
+  /** Requests that were open when the server died; the last one most likely caused it. */
+  fatal: readonly Exchange[] = [];
+  stopped: StopReason | undefined;
+  #isCleaning = false;
+  /** A request that had a response before. It shows whether the server still responds. */
+  #pulse: WireRequest | undefined;
+  #life: Promise<boolean> | undefined;
+
+  constructor(url: string, options: CheckOptions, gate: Gate, identities: Identities) {
+    this.#url = new URL(url);
+    this.#gate = gate;
+    this.#identities = identities;
+    this.#client = new HttpClient(url, options.concurrency ?? 8, options.timeout ?? 10, gate);
+    this.#limits = new RateLimits(this.#ending.signal);
+    if (options.time !== undefined) {
+      const milliseconds = options.time * 1000;
+      const cleaning = Math.min(longestCleaning, milliseconds * cleaningShare);
+      this.#timers.push(
+        setTimeout(() => this.#stop('time'), milliseconds - cleaning),
+        setTimeout(() => this.#cleaning.abort(), milliseconds),
+      );
+    }
+    const interrupt = () => this.#stop('interrupted');
+    if (options.signal?.aborted === true) interrupt();
+    else options.signal?.addEventListener('abort', interrupt, { once: true });
+  }
+
+  /** Only cleaning up sends requests from now on. */
+  startCleaning(): void {
+    this.#isCleaning = true;
+  }
+
+  async close(): Promise<void> {
+    for (const timer of this.#timers) clearTimeout(timer);
+    await this.#client.close();
+  }
+
+  /**
+   * Sends a request, and waits if the server limits the rate.
+   *
+   * @throws NotSent if the request may not be sent; RunStopped if the run is over.
+   */
+  async exchange(operation: Operation | undefined, wire: WireRequest, identity: Identity): Promise<Exchange> {
+    const limit = operation?.id ?? `${wire.method} ${wire.target.split('?')[0]}`;
+    for (let attempt = 0; ; attempt += 1) {
+      this.#checkRunning();
+      this.#gate.check(wire);
+      await this.#limits.admit(limit);
+      if (attempt === 0) await this.beforeSend(operation, wire);
+      const headers = await this.#headersOf(wire, identity);
+      const exchange = await this.#send(operation, { ...wire, headers });
+      const { status } = exchange.response;
+      if (status === 429 && attempt < maxRepeats) {
+        this.#limits.note(limit, Math.min(3600, Number(exchange.response.headers['retry-after'] ?? 1) || 1));
+        this.notices.add(
+          'The server limits the rate of requests (429), and the run had to wait. A higher limit makes it faster.',
+        );
+        continue;
+      }
+      const isRenewed = status === 401 && identity === 'caller' && attempt === 0 && !('authorization' in wire.headers);
+      if (isRenewed && this.#identities.renew(identity)) continue;
+      this.onExchange(exchange, wire);
+      return exchange;
+    }
+  }
+
+  /** Whether the server accepts connections, and responds to a request if one is known. */
+  async isAlive(known?: WireRequest): Promise<boolean> {
+    if (!(await this.#isListening())) return false;
+    if (known === undefined) return true;
+    this.requests += 1;
+    const { response } = await this.#client.send(undefined, known, this.#ending.signal);
+    return response.status !== noResponse;
+  }
+
+  async #headersOf(wire: WireRequest, identity: Identity): Promise<Record<string, string>> {
+    // Headers of the call override those of the identity.
+    const headers: Record<string, string> = { ...(await this.#identities.headersOf(identity)), ...wire.headers };
+    if (wire.cookie !== undefined)
+      headers.cookie = headers.cookie === undefined ? wire.cookie : `${headers.cookie}; ${wire.cookie}`;
+    for (const name of wire.without ?? []) delete headers[name];
+    if (this.placeholderTags.has(headers['if-match'] ?? '')) headers['if-match'] = await this.#tagOf(wire, headers);
+    return headers;
+  }
+
+  /** The current ETag of the resource that a call addresses. */
+  async #tagOf({ target }: WireRequest, headers: Readonly<Record<string, string>>): Promise<string> {
+    const { 'if-match': expected = '', 'content-type': _type, ...others } = headers;
+    const [path = target] = target.split('?');
+    const wire = { method: 'GET', target: path, headers: { ...others, accept: '*/*' }, body: undefined };
+    if (!this.#gate.admits(wire)) return expected;
+    const { response } = await this.#send(undefined, wire);
+    return response.headers.etag ?? expected;
+  }
+
+  async #send(operation: Operation | undefined, wire: WireRequest): Promise<Exchange> {
+    this.requests += 1;
+    const { signal } = this.#isCleaning ? this.#cleaning : this.#ending;
+    const request = this.#client.requestOf(wire);
+    this.#open.add(request);
+    const exchange = await this.#client.send(operation, wire, signal);
+    if (exchange.response.status === noResponse && !signal.aborted) await this.#checkAlive(exchange, request);
+    else if (wire.method === 'GET') this.#pulse = wire;
+    this.#open.delete(request);
+    this.#checkRunning();
+    return exchange;
+  }
+
+  /** Ends the run if the server died. Requests that were open then fail together. */
+  async #checkAlive(exchange: Exchange, request: Exchange['request']): Promise<void> {
+    const open = [...this.#open].filter((other) => other !== request);
+    this.#life ??= this.#isListeningAgain();
+    const isAlive = await this.#life;
+    this.#life = undefined;
+    if (isAlive || this.stopped !== undefined) return;
+    const { operation, response } = exchange;
+    this.fatal = [
+      ...open.map((other) => ({ operation: undefined, request: other, response })),
+      { ...exchange, operation },
+    ];
+    this.#stop('dead');
+  }
+
+  async #isListeningAgain(): Promise<boolean> {
+    for (let attempt = 0; attempt < aliveTries; attempt += 1) {
+      if (await this.isAlive(this.#pulse)) return true;
+      await new Promise((done) => setTimeout(done, alivePause));
+    }
+    return false;
+  }
+
+  #isListening(): Promise<boolean> {
+    const { hostname, port, protocol } = this.#url;
+    return new Promise((done) => {
+      const socket = connect({
+        host: hostname.replace(/^\[|\]$/g, ''),
+        port: Number(port) || (protocol === 'https:' ? 443 : 80),
+      });
+      const end = (isListening: boolean) => {
+        socket.destroy();
+        done(isListening);
+      };
+      socket.setTimeout(2000, () => end(false));
+      socket.once('connect', () => end(true)).once('error', () => end(false));
+    });
+  }
+
+  #checkRunning(): void {
+    const isOver = this.#isCleaning ? this.#cleaning.signal.aborted || this.stopped === 'dead' : this.stopped;
+    if (isOver) throw new RunStopped('The run is over.');
+  }
+
+  #stop(reason: StopReason): void {
+    this.stopped ??= reason;
+    this.#ending.abort();
+  }
+}

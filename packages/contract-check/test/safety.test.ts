@@ -1,0 +1,134 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { check } from '../src/check.ts';
+import { OpenApiDocument } from '../src/document/document.ts';
+import { operationsOf } from '../src/document/operation.ts';
+import type { CheckOptions } from '../src/options.ts';
+import { finder } from './drifts/front.ts';
+import { type OpenStage, openWorkshopStage } from './drifts/stages.ts';
+import type { Shop } from './drifts/workshop/samples.ts';
+
+let workshop: OpenStage<Shop>;
+let folder: string;
+beforeAll(async () => {
+  workshop = await openWorkshopStage();
+  folder = await mkdtemp(join(tmpdir(), 'contract-check-safety-'));
+});
+afterAll(async () => {
+  await workshop?.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Checks the workshop, and returns every request that it received. */
+async function logged(options: Partial<CheckOptions>): Promise<{ method: string; path: string; body: string }[]> {
+  const world = await workshop.createWorld();
+  const log: { method: string; path: string; body: string }[] = [];
+  workshop.proxy.use((incoming, next) => {
+    log.push({ method: incoming.method, path: incoming.path, body: incoming.body?.toString() ?? '' });
+    return next(incoming);
+  });
+  const auth = workshop.authOf(world);
+  await check({ spec: workshop.spec, url: workshop.proxy.url, probes: 1, ...(auth && { auth }), ...options });
+  return log;
+}
+
+it('a run never calls an excluded operation, whichever are excluded', async () => {
+  const operations = operationsOf(await OpenApiDocument.load(workshop.spec));
+  const find = finder(operations);
+  const ids = operations.map(({ id }) => id);
+  await fc.assert(
+    fc.asyncProperty(
+      fc.subarray(ids, { minLength: 1, maxLength: ids.length - 1 }),
+      fc.boolean(),
+      async (exclude, disposable) => {
+        const log = await logged({ exclude, disposable });
+        expect(log.length).toBeGreaterThan(0);
+        const called = log.map(({ method, path }) => find(method, decodeURI(path).replace(/(?<=.)\/+$/, '')).operation);
+        for (const id of exclude) expect(called).not.toContain(id);
+      },
+    ),
+    { numRuns: Number(process.env.SAFETY_RUNS ?? 2) },
+  );
+}, 600_000);
+
+it('a run without disposable changes no resource that existed before', async () => {
+  const world = await workshop.createWorld();
+  const before = JSON.stringify(world.ids);
+  const log = await logged({});
+  const changed = log.filter(({ method }) => ['PUT', 'PATCH', 'DELETE'].includes(method));
+  expect(changed.length).toBeGreaterThan(0);
+  for (const { path } of changed) for (const id of Object.values(JSON.parse(before))) expect(path).not.toContain(id);
+});
+
+/** A server of four operations on things, and its contract. */
+async function things(
+  handle: (request: IncomingMessage, response: ServerResponse) => void,
+  only = ['/things', '/others'],
+) {
+  const server = createServer(handle);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const list = {
+    responses: { 200: { description: 'Things', content: { 'application/json': { schema: { type: 'object' } } } } },
+  };
+  const limit = { parameters: [{ name: 'limit', in: 'query', schema: { type: 'integer', minimum: 1, maximum: 5 } }] };
+  const paths = Object.fromEntries(
+    only.map((path) => [path, { get: { operationId: `list${path.slice(1)}`, ...limit, ...list, 'x-n': path } }]),
+  );
+  const spec = join(folder, `${Math.random()}.json`);
+  await writeFile(spec, JSON.stringify({ openapi: '3.1.0', info: { title: 'Things', version: '1' }, paths }));
+  const { port } = server.address() as AddressInfo;
+  return {
+    options: { spec, url: `http://127.0.0.1:${port}` },
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+    server,
+  };
+}
+
+const ok = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
+
+it('a server that dies ends the run, with one finding that has the request', async () => {
+  const { options, close } = await things((request, response) => {
+    if (request.url?.includes('limit=6') !== true) return void ok(response);
+    close();
+  });
+  const { findings, stopped } = await check({ ...options, concurrency: 1 });
+  expect(findings.filter(({ check }) => check === 'server-died')).toHaveLength(1);
+  const [finding] = findings.filter(({ check }) => check === 'server-died');
+  expect(finding?.exchanges.at(-1)?.request.url).toContain('limit=6');
+  expect(findings.filter(({ check }) => check === 'no-response')).toEqual([]);
+  expect(stopped?.reason).toBe('dead');
+});
+
+it('an operation whose rate is limited does not stall the others', async () => {
+  const { options, close } = await things((request, response) => {
+    if (request.url?.startsWith('/things') === true)
+      return void response.writeHead(429, { 'retry-after': '3600' }).end();
+    ok(response);
+  });
+  const { milliseconds, operations } = await check(options);
+  close();
+  expect(operations.map(({ id, reached }) => [id, reached])).toEqual([
+    ['listthings', false],
+    ['listothers', true],
+  ]);
+  expect(operations[0]?.reason).toContain('is limited for');
+  expect(milliseconds).toBeLessThan(30_000);
+});
+
+it('the time is a limit even while a response is awaited, and the report says what did not run', async () => {
+  const { options, close } = await things((request, response) => {
+    if (request.url?.includes('?') !== true) ok(response);
+  });
+  const { milliseconds, stopped } = await check({ ...options, time: 1, timeout: 60 });
+  close();
+  expect(milliseconds).toBeLessThan(5000);
+  expect(stopped).toMatchObject({ reason: 'time', unchecked: ['listthings', 'listothers'] });
+});
