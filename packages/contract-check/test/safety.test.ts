@@ -48,7 +48,7 @@ it('a run never calls an excluded operation, whichever are excluded', async () =
       async (exclude, disposable) => {
         const log = await logged({ exclude, disposable });
         expect(log.length).toBeGreaterThan(0);
-        const called = log.map(({ method, path }) => find(method, decodeURI(path).replace(/(?<=.)\/+$/, '')).operation);
+        const called = log.map(({ method, path }) => find(method, decoded(path).replace(/(?<=.)\/+$/, '')).operation);
         for (const id of exclude) expect(called).not.toContain(id);
       },
     ),
@@ -65,7 +65,15 @@ it('a run without disposable changes no resource that existed before', async () 
   for (const { path } of changed) for (const id of Object.values(JSON.parse(before))) expect(path).not.toContain(id);
 });
 
-/** A server of four operations on things, and its contract. */
+function decoded(path: string): string {
+  try {
+    return decodeURI(path);
+  } catch {
+    return path;
+  }
+}
+
+/** A server of two lists, and its contract. */
 async function things(
   handle: (request: IncomingMessage, response: ServerResponse) => void,
   only = ['/things', '/others'],
