@@ -76,7 +76,7 @@ export function embedValue<Type extends EntityType>(
 
 /**
  * Embeds the rows whose field `by` refers to this one, as a list in the order of creation. If there are more than the
- * contract allows, it includes the newest.
+ * contract allows, it includes the newest; `embedCount` shows the number of all.
  */
 export function embedMany<Type extends EntityType>(
   type: Type,
@@ -86,13 +86,13 @@ export function embedMany<Type extends EntityType>(
   return { to: () => entityNamed(type), by, shape: 'list', activeOnly, onChange, embeds };
 }
 
-/** Embeds the number of active rows whose field `by` refers to this one. */
+/** Embeds the number of rows whose field `by` refers to this one. */
 export function embedCount<Type extends EntityType>(
   type: Type,
   by: FieldName<Type>,
-  { onChange }: Pick<EmbedOptions, 'onChange'>,
+  { onChange, activeOnly = false }: Pick<EmbedOptions, 'onChange'> & { readonly activeOnly?: boolean },
 ): Embed {
-  return { to: () => entityNamed(type), by, shape: 'count', activeOnly: true, onChange, embeds: {} };
+  return { to: () => entityNamed(type), by, shape: 'count', activeOnly, onChange, embeds: {} };
 }
 
 /** A field of the other entity that an embed includes. */

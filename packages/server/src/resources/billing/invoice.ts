@@ -48,6 +48,7 @@ export const invoice = defineEntity('Invoice', {
     isOverdue: (row) => sql`(${openSince(row)} > 0)`,
     daysPastDue: openSince,
     allocations,
+    allocationsCount: (row) => sql`(select count(*)::integer ${allocationsOf(row)})`,
   },
   rules: {
     complete(change, plan) {
@@ -255,7 +256,11 @@ function allocations(row: string) {
   if (list === undefined) throw new Error('The contract declares no allocations of an Invoice.');
   const object = jsonObject(membersOf(list).map((field) => [field, sql.ref(`a.${field.column}`)]));
   return sql`(select coalesce(json_agg(${object} order by a.allocated_at, a.payment_id), '[]') from (
-    select a.* from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
-    where a.tenant_id = ${sql.ref(`${row}.tenant_id`)} and a.invoice_id = ${sql.ref(`${row}.id`)} and counts(p.status)
+    select a.* ${allocationsOf(row)}
     order by a.allocated_at desc, a.payment_id desc limit ${mostEmbedded(list)}) a)`;
+}
+
+function allocationsOf(row: string) {
+  return sql`from payment_allocation a join payment p on p.tenant_id = a.tenant_id and p.id = a.payment_id
+    where a.tenant_id = ${sql.ref(`${row}.tenant_id`)} and a.invoice_id = ${sql.ref(`${row}.id`)} and counts(p.status)`;
 }

@@ -4,5 +4,5 @@ import { defineEntity } from '../../entity/entity.ts';
 /** A family or a group of companies. Clients join it with their own `clientGroupId`. */
 export const clientGroup = defineEntity('ClientGroup', {
   table: 'client_group',
-  embeds: { memberCount: embedCount('Client', 'clientGroupId', { onChange: 'version' }) },
+  embeds: { memberCount: embedCount('Client', 'clientGroupId', { onChange: 'version', activeOnly: true }) },
 });

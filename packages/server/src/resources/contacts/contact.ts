@@ -1,4 +1,4 @@
-import { embedMany, embedValue } from '../../entity/embed.ts';
+import { embedCount, embedMany, embedValue } from '../../entity/embed.ts';
 import { defineEntity, many } from '../../entity/entity.ts';
 import { invalidField } from '../../entity/violation.ts';
 
@@ -10,6 +10,7 @@ export const contact = defineEntity('Contact', {
       onChange: 'version',
       embeds: { clientRef: embedValue('Client', 'clientId', 'clientRef', { onChange: 'version' }) },
     }),
+    clientsCount: embedCount('ContactClient', 'contactId', { onChange: 'version' }),
   },
   relations: { contactClients: many('ContactClient', 'contactId') },
   rules: {

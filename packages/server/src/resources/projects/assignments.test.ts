@@ -34,6 +34,31 @@ const onTask = async (taskId: string) =>
   ).map((row) => row.staffId);
 
 describe('assignStaff', () => {
+  test('rejects the 101st active assignment to a job, also concurrently', async () => {
+    const jobId = await newJob();
+    const people = await Promise.all(Array.from({ length: 34 }, () => firm.person()));
+    const entries = ['PREPARER', 'REVIEWER', 'OTHER'].flatMap((role) =>
+      people.map(({ id: staffId }) => ({ staffId, jobId, role })),
+    );
+    const assign = (from: number, to?: number) => assignStaff({ staffJobAssignments: entries.slice(from, to) });
+    expect((await assign(0, 99)).status).toBe(200);
+    const responses = await atOnce(2, (index) => assign(99 + index, 100 + index));
+    expect(responses.map(({ status }) => status).sort()).toEqual([200, 400]);
+    expect(responses.find(({ status }) => status === 400)?.body).toMatchObject({
+      errors: [
+        {
+          pointer: '/staffJobAssignments/0/jobId',
+          code: 'VALIDATION_ERROR',
+          detail: 'The job must have at most 100 active assignments. Remove one first.',
+        },
+      ],
+    });
+    expect(await onJob(jobId)).toHaveLength(100);
+    const [first] = people;
+    expect((await removeStaff(toJob(first?.id ?? '', jobId))).status).toBe(200);
+    expect((await assign(101, 102)).status).toBe(200);
+  });
+
   test('assigns people to jobs and tasks, and reports the index of each entry', async () => {
     const [first, second] = [await firm.person(), await firm.person()];
     const jobId = await newJob();

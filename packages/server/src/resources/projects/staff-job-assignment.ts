@@ -1,6 +1,9 @@
+import { fieldsOf } from '../../contract/fields.ts';
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { defineEntity } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
+import type { PendingChange } from '../../entity/rules.ts';
+import { invalidField } from '../../entity/violation.ts';
 import { checkEmployed } from '../staff/staff.ts';
 import { job } from './job.ts';
 
@@ -11,6 +14,7 @@ export const staffJobAssignment = defineEntity('StaffJobAssignment', {
     complete(change, plan) {
       if (change.previous === undefined) checkEmployed(plan, change.values.staffId, '/staffId');
       checkDateOrder(change, 'startDate', 'endDate');
+      if (isAdded(change)) checkRoom(change, plan);
     },
     beforeRemoval({ values }, plan) {
       values.deactivatedAt = plan.now;
@@ -24,6 +28,21 @@ export const staffJobAssignment = defineEntity('StaffJobAssignment', {
     },
   },
 });
+
+function isAdded({ values, previous }: PendingChange<'StaffJobAssignment'>): boolean {
+  return values.active && (previous?.active !== true || values.jobId !== previous.jobId);
+}
+
+/** Projects list all active assignments. The job is locked, so that none is added concurrently. */
+function checkRoom({ values }: PendingChange<'StaffJobAssignment'>, plan: Plan): void {
+  plan.getForUpdate(job, values.jobId);
+  const others = plan
+    .all(staffJobAssignment, 'jobId', values.jobId)
+    .filter(({ id, active }) => active && id !== values.id);
+  const most = fieldsOf('Project').find(({ name }) => name === 'staffAssignments')?.schema.maxItems;
+  if (most !== undefined && others.length >= most)
+    throw invalidField('jobId', `The job must have at most ${most} active assignments. Remove one first.`);
+}
 
 /**
  * Assigns a person on a task to its job, with the role OTHER. The job is locked, so that the person is not removed
