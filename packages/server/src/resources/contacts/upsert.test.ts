@@ -133,7 +133,7 @@ describe('upsertContacts › links', () => {
     const announced = await events(clientId, created.id);
     expect(announced.map(({ type, operation, sequence, fields }) => ({ type, operation, sequence, fields }))).toEqual(
       expect.arrayContaining([
-        { type: 'Contact', operation: 'UPDATE', sequence: 2, fields: ['clients'] },
+        { type: 'Contact', operation: 'UPDATE', sequence: 2, fields: ['clients', 'clientsCount'] },
         { type: 'Client', operation: 'UPDATE', sequence: 2, fields: ['billingContactId'] },
       ]),
     );
