@@ -125,9 +125,12 @@ test('each item fails independently, with its code and its pointer', async () =>
   expect(items[10]?.error?.detail).toBe('The value must be one of PROSPECT, ACTIVE, INACTIVE, ARCHIVED.');
 });
 
-test('names that exceed the length of a pointer do not break the response', async () => {
-  const item = only(await upsert([{ type: 'Industry', attributes: { name: 'X', ['x'.repeat(3000)]: 1 } }]));
-  expect(item.error).toMatchObject({ code: 'VALIDATION_ERROR', pointer: '/records/0/attributes' });
+test('the longest names, with characters that a pointer escapes, do not break the response', async () => {
+  const item = only(await upsert([{ type: 'Industry', attributes: { name: 'X', ['~'.repeat(255)]: 1 } }]));
+  expect(item.error).toMatchObject({
+    code: 'VALIDATION_ERROR',
+    pointer: expect.stringMatching(/^\/records\/0\/attributes/),
+  });
 });
 
 test('a reference is written as an ID or a key of the row, and returned as its ID', async () => {
