@@ -9,6 +9,7 @@ import { toProblem } from './failure.ts';
 import { findUnstorable } from './http/body.ts';
 import { checkRequest } from './http/check-request.ts';
 import { deprecationHeaders } from './http/deprecation.ts';
+import type { FailureLimit } from './http/failure-limit.ts';
 import { checkAccept, hasTag } from './http/headers.ts';
 import { type Claim, claimKey, isReplay, type StoredResponse } from './http/idempotency.ts';
 import { bodyReader, cleanParameters, mayBeLarge } from './http/input.ts';
@@ -65,6 +66,7 @@ export function createApp(service: Service): RequestListener {
     let operation: Operation | undefined;
     let tenant: string | undefined;
     let result: HandlerResult;
+    let endAttempt: ReturnType<FailureLimit['attempt']> | undefined;
     try {
       const route = findRoute(request.method, request.path);
       operation = route.operation;
@@ -75,6 +77,7 @@ export function createApp(service: Service): RequestListener {
       const tenantName = request.get('tenant');
       const clientId = request.get('x-client-id');
       const open: PublicContext = { service, operation, requestId, traceparent, address, clientId, tenantName };
+      if (isPublic(operation)) endAttempt = service.failureLimit.attempt(address);
       const context: PublicContext | Context = isPublic(operation) ? open : await signIn(open, credentials(request));
       // A request without a caller has no user to limit yet: the operation applies the limit once it has verified the
       // key.
@@ -106,9 +109,12 @@ export function createApp(service: Service): RequestListener {
       result = await (isKeyed(admitted, request)
         ? handleOnce(admitted, request.get('idempotency-key') ?? '', input)
         : handlerOf(operation)(admitted, input));
+      endAttempt?.(false);
     } catch (error) {
       const problem = toProblem(error, log());
-      if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(request.ip ?? '');
+      // Of a public operation, anything wrong with the request is a failed attempt. Errors of the service are not.
+      if (endAttempt !== undefined) endAttempt(problem.status < 500);
+      else if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(request.ip ?? '');
       Object.assign(headers, problem.headers);
       result = { status: problem.status, body: problemDocument(problem, requestId) };
     }

@@ -81,6 +81,27 @@ describe('the exchange of API keys', () => {
     expect(await exchange(await apiKey('beside'), from('192.0.2.5'))).toMatchObject({ status: 200 });
   });
 
+  test('counts bodies that cannot be read as failed attempts', async () => {
+    for (let attempt = 1; attempt <= limit; attempt++) {
+      const malformed = await call('POST', '/v1/auth/token', '{', { Authorization: null, ...from('192.0.2.6') });
+      expect(malformed).toMatchObject({ status: 400 });
+    }
+    expect(await exchange('garbage', from('192.0.2.6'))).toMatchObject({ status: 429 });
+    expect(await exchange(await apiKey('patient'), from('192.0.2.6'))).toMatchObject({ status: 200 });
+  });
+
+  test('reads no more bodies from an address with many more failures than the limit, and reads those of others', async () => {
+    const body = '{'.padEnd(10);
+    const send = () => call('POST', '/v1/auth/token', body, { Authorization: null, ...from('192.0.2.7') });
+    for (let attempt = 1; attempt <= limit * 20; attempt++) expect(await send()).toMatchObject({ status: 400 });
+    const limited = await send();
+    expect(limited).toMatchObject({ status: 429, body: { code: 'RATE_LIMITED' } });
+    expect(Number(limited.headers.get('retry-after'))).toBeLessThanOrEqual(window);
+    const key = await apiKey('distant');
+    expect(await exchange(key, from('192.0.2.7'))).toMatchObject({ status: 429 });
+    expect(await exchange(key, from('192.0.2.8'))).toMatchObject({ status: 200 });
+  });
+
   test('limits each key separately, whatever the address', async () => {
     const [busy, other] = [await apiKey('busy'), await apiKey('other')];
     for (let attempt = 1; attempt <= limit; attempt++) {

@@ -12,7 +12,21 @@ export interface FailureLimit {
   check(address: string): void;
   /** Counts a failed attempt. */
   count(address: string): void;
+  /**
+   * Counts an attempt of a caller who is not known yet, before its body is read.
+   *
+   * @returns a function to call when the attempt ends.
+   * @throws Problem `RATE_LIMITED` if the address has failed so often that its bodies are no longer read, not even valid
+   * ones.
+   */
+  attempt(address: string): (hasFailed: boolean) => void;
 }
+
+/**
+ * Bodies are read up to this many times the limit: below it, a valid key is accepted from an address whose other callers
+ * have reached the limit.
+ */
+const readFactor = 20;
 
 /** More addresses than this indicate an attack, and the oldest are dropped. */
 const mostAddresses = 100_000;
@@ -22,31 +36,46 @@ const { policy, limit, window } = operations.createToken.rateLimit;
 /** @param factor for the contract's limit; 0 disables it. */
 export function createFailureLimit(factor: number, clock: { now(): number } = performance): FailureLimit {
   const most = Math.max(1, Math.round(limit * factor));
-  const counts = new LRUCache<string, { failures: number; readonly until: number }>({
+  const entries = new LRUCache<string, { failures: number; pending: number; readonly until: number }>({
     max: mostAddresses,
     ttl: window * 1000,
     perf: clock,
   });
+  const entryOf = (network: string) => {
+    const entry = entries.get(network) ?? { failures: 0, pending: 0, until: clock.now() + window * 1000 };
+    // The window starts with the first attempt and is not extended by others.
+    entries.set(network, entry, { ttl: Math.max(1, entry.until - clock.now()) });
+    return entry;
+  };
+  const tooMany = (until: number) => {
+    const seconds = Math.max(1, Math.ceil((until - clock.now()) / 1000));
+    return new Problem('RATE_LIMITED', `Too many failed attempts to authenticate. Try again in ${seconds} s.`, {
+      headers: {
+        'RateLimit-Policy': `"${policy}";q=${most};w=${window}`,
+        RateLimit: `"${policy}";r=0;t=${seconds}`,
+        'Retry-After': String(seconds),
+      },
+    });
+  };
+  const count = (address: string) => {
+    entryOf(networkOf(address)).failures += 1;
+  };
   return {
     check(address) {
-      if (factor === 0) return;
-      const count = counts.get(networkOf(address));
-      if (count === undefined || count.failures < most) return;
-      const seconds = Math.max(1, Math.ceil((count.until - clock.now()) / 1000));
-      throw new Problem('RATE_LIMITED', `Too many failed attempts to authenticate. Try again in ${seconds} s.`, {
-        headers: {
-          'RateLimit-Policy': `"${policy}";q=${most};w=${window}`,
-          RateLimit: `"${policy}";r=0;t=${seconds}`,
-          'Retry-After': String(seconds),
-        },
-      });
+      const entry = factor === 0 ? undefined : entries.get(networkOf(address));
+      if (entry !== undefined && entry.failures >= most) throw tooMany(entry.until);
     },
-    count(address) {
+    count,
+    attempt(address) {
       const network = networkOf(address);
-      const count = counts.get(network) ?? { failures: 0, until: clock.now() + window * 1000 };
-      count.failures += 1;
-      // The window starts with the first failure and is not extended by others.
-      counts.set(network, count, { ttl: Math.max(1, count.until - clock.now()) });
+      const entry = entryOf(network);
+      if (factor !== 0 && entry.failures + entry.pending >= most * readFactor) throw tooMany(entry.until);
+      entry.pending += 1;
+      return (hasFailed) => {
+        entry.pending -= 1;
+        if (hasFailed) count(address);
+        else if (entry.failures + entry.pending === 0) entries.delete(network);
+      };
     },
   };
 }
