@@ -1,16 +1,14 @@
 import { sql } from 'kysely';
-import { afterEach, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
+import { moveClock, startClock } from '../../test/clock.ts';
 import { testService } from '../../test/service.ts';
-
-const { handle, store, tenant } = await testService();
 
 /** Hours of the process's clock during successive writes. It runs ahead at first, is corrected, and then stops. */
 const hours = [12, 11, 10, 10, 13];
-const at = (hour: number) => vi.useFakeTimers({ toFake: ['Date'], now: Date.UTC(2026, 9, 1, hour) });
+const at = (hour: number) => Temporal.Instant.fromEpochMilliseconds(Date.UTC(2026, 9, 1, hour));
 
-afterEach(() => {
-  vi.useRealTimers();
-});
+startClock(at(0));
+const { handle, store, tenant } = await testService();
 
 const write = (type: 'Industry' | 'JobTemplate' | 'Client', systemRef: string, attributes: object) =>
   handle('upsertRecords', { body: { records: [{ type, systemRef, attributes: { name: systemRef, ...attributes } }] } });
@@ -39,7 +37,7 @@ test.each(Object.keys(writes))(
   '%s › updatedAt and the times of audit and events increase, even if the clock goes back',
   async (kind) => {
     for (const [index, hour] of hours.entries()) {
-      at(hour);
+      moveClock(at(hour));
       await writes[kind]?.(hour, index);
     }
     const times = await store.read(tenant.id, (session) =>
