@@ -1,7 +1,13 @@
 import type { Logger } from 'pino';
 import { problemOfViolations, Violation } from './entity/violation.ts';
 import { Problem } from './http/problem.ts';
-import { DatabaseUnavailable, DiskFull, TimeBudgetExceeded, TransactionConflict } from './store/errors.ts';
+import {
+  DatabaseUnavailable,
+  DatabaseUpgraded,
+  DiskFull,
+  TimeBudgetExceeded,
+  TransactionConflict,
+} from './store/errors.ts';
 
 /**
  * Converts an error to the problem that the caller receives. Unexpected errors are logged and become `INTERNAL_ERROR`.
@@ -34,6 +40,9 @@ function readTimeout(seconds: number): Problem {
 export function unavailability(error: unknown): string {
   if (error instanceof DiskFull) {
     return 'The disk of the database is full, and nothing was written. Try again after the operator has freed space.';
+  }
+  if (error instanceof DatabaseUpgraded) {
+    return 'The database has been upgraded by a newer version of the service. Try again when this process has been replaced.';
   }
   return 'The service is unavailable. Try again in 5 seconds.';
 }

@@ -28,6 +28,20 @@ export class DiskFull extends DatabaseUnavailable {
   override readonly name = 'DiskFull';
 }
 
+/** A newer version of this program has migrated the database, so this process is out of date. */
+export class DatabaseUpgraded extends DatabaseUnavailable {
+  override readonly name = 'DatabaseUpgraded';
+
+  /** @param migrations those that this program does not have */
+  constructor(migrations: readonly string[], sqlState: string) {
+    const names = migrations.join(', ');
+    super(
+      `The database has been upgraded by a newer version of this program: it has ${names}. Replace this process.`,
+      sqlState,
+    );
+  }
+}
+
 /** A statement exceeded its limit and was ended. */
 export class StatementTimeout extends DatabaseUnavailable {
   override readonly name = 'StatementTimeout';

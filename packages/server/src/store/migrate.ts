@@ -12,6 +12,8 @@ export type Migrations = ReadonlyMap<string, string>;
 
 const folder = fileURLToPath(new URL('migrations', sourceFile('store/migrate.ts')));
 const table = 'schema_migration';
+/** Selects the names of the migrations that the database has. */
+export const namesOfMigrations = `select name from ${table} order by name`;
 
 export async function readMigrations(): Promise<Migrations> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort();
@@ -59,7 +61,7 @@ async function migrationsDone(pool: Pool): Promise<string[]> {
     table,
   ]);
   if (!found[0]?.exists) return [];
-  const { rows } = await pool.query<{ name: string }>(`select name from ${table} order by name`);
+  const { rows } = await pool.query<{ name: string }>(namesOfMigrations);
   return rows.map((row) => row.name);
 }
 

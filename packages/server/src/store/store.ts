@@ -7,10 +7,11 @@ import { type Engine, type Limits, type StoreLog, standardLimits } from './engin
 import { TransactionConflict } from './errors.ts';
 import { declareLeakproof } from './leakproof.ts';
 import type { Listener } from './listener.ts';
-import { migrate, readMigrations } from './migrate.ts';
+import { type Migrations, migrate, readMigrations } from './migrate.ts';
 import { openPglite } from './pglite.ts';
 import { openPostgres } from './postgres.ts';
 import { ensureServiceRole } from './role.ts';
+import { SchemaCheck } from './schema-check.ts';
 import { firstSavepoint, OpenSession, OpenTransaction, type Session, type Transaction } from './session.ts';
 import { StatementNames } from './statement-names.ts';
 
@@ -68,7 +69,7 @@ export interface Store {
    * block the caller, whereas notifications that transactions send make their commits wait for each other.
    */
   notify(channel: string, payload: string): void;
-  /** @throws DatabaseUnavailable if the database does not respond */
+  /** @throws DatabaseUnavailable if the database does not respond, or a newer version of this program has migrated it */
   ready(): Promise<void>;
   /** Waits for work in progress. */
   close(): Promise<void>;
@@ -82,13 +83,14 @@ export interface Store {
 export async function openStore(options: StoreOptions): Promise<Store> {
   const { log = silent } = options;
   const engine = await openEngine(options, log);
+  const migrations = await readMigrations();
   try {
-    await prepare(engine, log);
+    await prepare(engine, migrations, log);
   } catch (error) {
     await engine.close();
     throw error;
   }
-  return new EngineStore(engine);
+  return new EngineStore(engine, new SchemaCheck(engine, migrations));
 }
 
 const silent: StoreLog = { info() {}, warn() {} };
@@ -101,13 +103,13 @@ function openEngine(options: StoreOptions, log: StoreLog): Promise<Engine> {
   throw new Error('The store needs a database URL or a data directory.');
 }
 
-async function prepare(engine: Engine, log: StoreLog): Promise<void> {
+async function prepare(engine: Engine, migrations: Migrations, log: StoreLog): Promise<void> {
   const asOwner = async (work: (client: PoolClient) => Promise<void>): Promise<void> => {
     const client = await engine.pool.connect();
     await work(client).finally(() => client.release());
   };
   await asOwner(ensureServiceRole);
-  await migrate(engine.pool, await readMigrations());
+  await migrate(engine.pool, migrations);
   await asOwner((client) => declareLeakproof(client, log));
 }
 
@@ -118,14 +120,16 @@ const notifyDelay = 5;
 
 class EngineStore implements Store {
   readonly #engine: Engine;
+  readonly #schema: SchemaCheck;
   readonly #names: StatementNames | undefined;
   readonly #listeners = new Map<string, Set<(payload: string) => void>>();
   readonly #unsent = new Map<string, Set<string>>();
   /** Set while work is in progress in this chain of calls. */
   readonly #occupied = new AsyncLocalStorage<{ over: boolean }>();
 
-  constructor(engine: Engine) {
+  constructor(engine: Engine, schema: SchemaCheck) {
     this.#engine = engine;
+    this.#schema = schema;
     this.#names = engine.binding.keepsStatements ? new StatementNames() : undefined;
   }
 
@@ -219,8 +223,9 @@ class EngineStore implements Store {
     }, notifyDelay).unref();
   }
 
-  ready(): Promise<void> {
-    return this.#engine.check();
+  async ready(): Promise<void> {
+    await this.#engine.check();
+    this.#schema.verify();
   }
 
   close(): Promise<void> {
@@ -265,6 +270,8 @@ class EngineStore implements Store {
         .finally(() => {
           here.over = true;
         });
+    }).catch(async (error: unknown) => {
+      throw await this.#schema.causeOf(error);
     });
   }
 }

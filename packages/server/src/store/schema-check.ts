@@ -1,0 +1,62 @@
+import { withConnection } from './connection.ts';
+import type { Engine } from './engine.ts';
+import { DatabaseError, DatabaseUnavailable, DatabaseUpgraded, TransactionConflict } from './errors.ts';
+import { type Migrations, namesOfMigrations } from './migrate.ts';
+
+/** How often readiness checks look for migrations, in milliseconds. */
+const lookEvery = 2_000;
+/** SQLSTATE of an object that is not in the required state. */
+const outOfDate = '55000';
+
+/** Detects that a newer version of this program has migrated the database while this process runs. */
+export class SchemaCheck {
+  readonly #engine: Engine;
+  readonly #known: Migrations;
+  #unknown: readonly string[] = [];
+  #lookedAt = -Infinity;
+
+  constructor(engine: Engine, known: Migrations) {
+    this.#engine = engine;
+    this.#known = known;
+  }
+
+  /**
+   * Looks for migrations from time to time, without waiting for the result: readiness must not depend on a free connection.
+   *
+   * @throws DatabaseUpgraded if there were newer ones at the last look
+   */
+  verify(): void {
+    if (performance.now() - this.#lookedAt > lookEvery) void this.#look();
+    if (this.#unknown.length > 0) throw new DatabaseUpgraded(this.#unknown, outOfDate);
+  }
+
+  /**
+   * Returns the error to report for a failure. Statements that fail unexpectedly are no defect if a newer version has changed
+   * what they use.
+   */
+  async causeOf(error: unknown): Promise<unknown> {
+    if (!isUnexpected(error)) return error;
+    await this.#look();
+    return this.#unknown.length === 0 ? error : new DatabaseUpgraded(this.#unknown, error.sqlState ?? outOfDate);
+  }
+
+  /** Never rejects. */
+  async #look(): Promise<void> {
+    this.#lookedAt = performance.now();
+    try {
+      await withConnection(this.#engine.pool, async (connection) => {
+        const results = [await this.#engine.binding.begin(connection, 'owner', `${namesOfMigrations}; commit`)].flat();
+        const names = results.flatMap(({ rows }) => rows.map(({ name }) => String(name)));
+        this.#unknown = names.filter((name) => !this.#known.has(name));
+      });
+    } catch {
+      // The database is unavailable, which other checks report.
+    }
+  }
+}
+
+/** Whether nothing handles the error, so that it would count as a defect. */
+function isUnexpected(error: unknown): error is DatabaseError {
+  if (!(error instanceof DatabaseError) || 'constraint' in error) return false;
+  return !(error instanceof DatabaseUnavailable || error instanceof TransactionConflict);
+}
