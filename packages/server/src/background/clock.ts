@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Tenant } from '../auth/caller.ts';
 import type { UnitOfWork } from '../entity/unit-of-work.ts';
-import type { Session } from '../store/store.ts';
+import type { Session, Transaction } from '../store/store.ts';
 import { type ClockTurn, holdTurn } from './clock-turn.ts';
 import type { BackgroundService } from './job.ts';
 import { writeAsSystem } from './write-as-system.ts';
@@ -27,6 +27,10 @@ export interface Tick {
   readonly today: Temporal.PlainDate;
   /** The last day on which a daily task succeeded; undefined if it never has. */
   readonly lastDay?: Temporal.PlainDate | undefined;
+  /** Where the run of a daily task continues if an earlier one of the same day was interrupted. */
+  readonly place?: object | undefined;
+  /** Stores such a place, in the transaction of what was done before it. Only for daily tasks that have succeeded before. */
+  keepPlace(transaction: Transaction, place: object): Promise<unknown>;
   /** Aborted when the run must end, before the next minute. The next run continues the work. */
   readonly signal: AbortSignal;
   readonly log: Logger;
@@ -104,14 +108,19 @@ export class Clock {
       const tenant = await directory.tenant(name);
       // The tenant has just been closed.
       if (tenant === undefined) return;
+      const today = now.toZonedDateTimeISO(tenant.timeZone).toPlainDate();
       const origin = { operation: `clock ${task.name}`, requestId: turn.id };
       const tick: Tick = {
         tenant,
         now,
-        today: now.toZonedDateTimeISO(tenant.timeZone).toPlainDate(),
+        today,
         signal,
         log,
         service: this.#service,
+        keepPlace: (transaction, place) =>
+          transaction.all(sql`
+            update clock_day set place = ${JSON.stringify({ ...place, day: today.toString() })}::jsonb
+            where tenant_id = ${tenant.id} and task = ${task.name}`),
         read: (work) => store.read(tenant.id, work),
         write: (work) =>
           writeAsSystem(this.#service, tenant, origin, work, (transaction) => holdTurn(transaction, turn)),
@@ -132,15 +141,16 @@ export class Clock {
     const day = today.toString();
     if (this.#days.get(key) === day) return;
     const last = await tick.read((session) =>
-      session.first(sql<{ day: string }>`
-        select day from clock_day where tenant_id = ${tenant.id} and task = ${task.name}`),
+      session.first(sql<{ day: string; place: { readonly day: string } | null }>`
+        select day, place from clock_day where tenant_id = ${tenant.id} and task = ${task.name}`),
     );
     if (last === undefined || last.day < day) {
-      await task.run({ ...tick, lastDay: last && Temporal.PlainDate.from(last.day) });
+      const place = last?.place?.day === day ? last.place : undefined;
+      await task.run({ ...tick, lastDay: last && Temporal.PlainDate.from(last.day), place });
       await tick.write(({ transaction }) =>
         transaction.all(sql`
           insert into clock_day (tenant_id, task, day) values (${tenant.id}, ${task.name}, ${day})
-          on conflict (tenant_id, task) do update set day = excluded.day`),
+          on conflict (tenant_id, task) do update set day = excluded.day, place = null`),
       );
     }
     this.#days.set(key, day);

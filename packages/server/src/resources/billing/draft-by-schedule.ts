@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { defineClockTask, type Tick } from '../../background/clock.ts';
-import { changeDueRows } from '../../background/due-rows.ts';
+import { type CandidateRow, changeDueRows, type Slice } from '../../background/due-rows.ts';
 import { sum, zero } from '../../entity/decimal.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
@@ -34,17 +34,32 @@ export const draftBySchedule = defineClockTask({
   name: 'draft-by-schedule',
   every: 'day',
   async run(tick) {
-    for (const due of dueSchedules(tick)) {
-      const work = workThrough(due.through);
+    const start = placeOf(tick);
+    const all = dueSchedules(tick);
+    const first = Math.max(
+      0,
+      all.findIndex(({ schedule }) => schedule === start?.schedule),
+    );
+    for (const due of all.slice(first)) {
+      const { schedule, through } = due;
+      const work = workThrough(through);
       await changeDueRows(tick, {
-        find: (session, { tenant }, limit) => session.all(jobsDue(tenant.id, due, limit)),
+        after: schedule === start?.schedule ? start : undefined,
+        find: (session, { tenant }, slice) => session.all(jobsOf(tenant.id, due, slice)),
         change: (plan, id) => draftJob(plan, id, plan.lookup(work, id) ?? [], { ...due, today: tick.today }),
+        keep: (transaction, { id }) => tick.keepPlace(transaction, { schedule, id }),
       });
       // The task has not finished for today, so it continues in the next minute.
       tick.signal.throwIfAborted();
     }
   },
 });
+
+/** Returns where an interrupted run continues: after a job with a schedule. */
+function placeOf({ place }: Tick): { readonly schedule: string; readonly id: string } | undefined {
+  if (place === undefined || !('schedule' in place) || !('id' in place)) return undefined;
+  return { schedule: String(place.schedule), id: String(place.id) };
+}
 
 /** Returns the dates after the last run. Before the first run, no drafts are expected. */
 function dueSchedules({ today, lastDay }: Tick): DueSchedule[] {
@@ -81,22 +96,28 @@ function billable(through: string): RawBuilder<boolean> {
     and (w.wip_type <> 'TIME' or j.billing_type = 'TIME_AND_MATERIALS')`;
 }
 
-/** Finds jobs with work to bill that have had no draft for this date. A deleted draft is not created again. */
-function jobsDue(
+/**
+ * Finds the next jobs with this schedule. Those with work to bill that have had no draft for this date are due. A deleted
+ * draft is not created again.
+ */
+function jobsOf(
   tenantId: number,
   { schedule, through, since, applies }: DueSchedule,
-  limit: number,
-): RawBuilder<{ id: string }> {
+  { after, limit }: Slice,
+): RawBuilder<CandidateRow> {
+  const afterId = after === undefined ? sql`true` : sql`id > ${after.id}`;
   return sql`
-    select j.id from job j
-    where j.tenant_id = ${tenantId} and j.active and j.billing_schedule = ${schedule}
-      and j.billing_type <> 'NON_BILLABLE' and ${applies}
+    select j.id, j.active and j.billing_type <> 'NON_BILLABLE' and ${applies}
       and (select sum(w.outstanding_amount) from wip_entry w
         where w.tenant_id = j.tenant_id and w.job_id = j.id and ${billable(through)}) > 0
       and not exists (select from draft_invoice d
         where d.tenant_id = j.tenant_id and d.client_id = j.client_id and j.id = any(d.job_ids)
-          and d.created_by_api_user_id is null and d.bill_through_date >= ${since})
-    order by j.id limit ${limit}`;
+          and d.created_by_api_user_id is null and d.bill_through_date >= ${since}) is true as "isDue"
+    from (
+      select * from job
+      where tenant_id = ${tenantId} and billing_schedule = ${schedule} and ${afterId}
+      order by id limit ${limit}) j
+    order by j.id`;
 }
 
 function workThrough(through: string): WorkToBill {

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { defineClockTask } from '../../background/clock.ts';
-import { changeDueRows } from '../../background/due-rows.ts';
+import { type CandidateRow, changeDueRows, laterThan } from '../../background/due-rows.ts';
 import { quickPaymentLink } from './payment-link.ts';
 
 /** Expires links that were not paid in time, except those with a payment in progress. */
@@ -9,11 +9,11 @@ export const expireLinks = defineClockTask({
   every: 'minute',
   run: (tick) =>
     changeDueRows(tick, {
-      find: (session, { tenant, now }, limit) =>
-        session.all<{ id: string }>(sql`
-          select id from quick_payment_link
-          where tenant_id = ${tenant.id} and status = 'ACTIVE' and expires_at <= ${now.toString()}::timestamptz
-          order by expires_at limit ${limit}`),
+      find: (session, { tenant, now }, { after, limit }) =>
+        session.all<CandidateRow>(sql`
+          select id, expires_at as since from quick_payment_link
+          where tenant_id = ${tenant.id} and status = 'ACTIVE' and expires_at <= ${now.toString()}::timestamptz and ${laterThan('expires_at', after)}
+          order by expires_at, id limit ${limit}`),
       change(plan, id) {
         if (plan.getForUpdate(quickPaymentLink, id)?.status === 'ACTIVE')
           plan.update(quickPaymentLink, id, {}, { system: { status: 'EXPIRED' }, event: 'expired' });

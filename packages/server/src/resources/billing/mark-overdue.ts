@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { defineClockTask } from '../../background/clock.ts';
-import { changeDueRows } from '../../background/due-rows.ts';
+import { type CandidateRow, changeDueRows, laterThan } from '../../background/due-rows.ts';
 import { invoice, isOpen } from './invoice.ts';
 
 /**
@@ -12,12 +12,12 @@ export const markOverdue = defineClockTask({
   every: 'minute',
   run: (tick) =>
     changeDueRows(tick, {
-      find: (session, { tenant, today }, limit) =>
-        session.all<{ id: string }>(sql`
-          select id from invoice
+      find: (session, { tenant, today }, { after, limit }) =>
+        session.all<CandidateRow>(sql`
+          select id, due_date as since from invoice
           where tenant_id = ${tenant.id} and status in ('POSTED', 'PARTIALLY_PAID') and overdue_at is null
-            and due_date < ${today.toString()}::date
-          order by due_date limit ${limit}`),
+            and due_date < ${today.toString()}::date and ${laterThan('due_date', after)}
+          order by due_date, id limit ${limit}`),
       change(plan, id) {
         const row = plan.getForUpdate(invoice, id);
         if (row !== undefined && isOpen(row) && row.overdueAt === null)

@@ -144,6 +144,7 @@ describe('the letter of an engagement', () => {
           signal: new AbortController().signal,
           log: service.service.log,
           service: service.service,
+          keepPlace: async () => undefined,
           read: (work) => service.store.read(tenant.id, work),
           write: (work) => writeAsSystem(service.service, tenant, origin, work, async () => {}),
         });
