@@ -135,7 +135,13 @@ print(JSON.stringify(failed));`,
 
 async function withServer(dataDir: string, work: (running: Running) => Promise<void>): Promise<void> {
   const port = String(await freePort());
-  const running = await serve({ DATA_DIR: dataDir, PORT: port, LOG_LEVEL: 'silent', RATE_LIMIT_FACTOR: '100' });
+  const running = await serve({
+    DATA_DIR: dataDir,
+    PORT: port,
+    LOG_LEVEL: 'silent',
+    RATE_LIMIT_FACTOR: '100',
+    PAYMENT_PROCESSOR: 'sandbox',
+  });
   try {
     await work(running);
   } finally {

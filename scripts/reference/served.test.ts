@@ -26,7 +26,13 @@ beforeAll(async () => {
   await promisify(execFile)(process.execPath, [script, '--if-stale']);
   dataDir = await mkdtemp(join(tmpdir(), 'served-reference-'));
   const port = String(await freePort());
-  running = await serve({ DATA_DIR: dataDir, PORT: port, LOG_LEVEL: 'silent', RATE_LIMIT_FACTOR: '100' });
+  running = await serve({
+    DATA_DIR: dataDir,
+    PORT: port,
+    LOG_LEVEL: 'silent',
+    RATE_LIMIT_FACTOR: '100',
+    PAYMENT_PROCESSOR: 'sandbox',
+  });
   const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
   await createTenant(running, { name: 'hartwell', displayName: 'Hartwell & Oakes LLP', ...place });
   await seedDemoData(running, 'hartwell');

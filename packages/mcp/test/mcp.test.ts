@@ -28,7 +28,13 @@ let running: Running;
 beforeAll(async () => {
   dataDir = await mkdtemp(join(tmpdir(), 'mcp-'));
   const port = String(await freePort());
-  running = await serve({ DATA_DIR: dataDir, PORT: port, LOG_LEVEL: 'silent', RATE_LIMIT_FACTOR: '0' });
+  running = await serve({
+    DATA_DIR: dataDir,
+    PORT: port,
+    LOG_LEVEL: 'silent',
+    RATE_LIMIT_FACTOR: '0',
+    PAYMENT_PROCESSOR: 'none',
+  });
   for (const name of ['firm', 'rival']) {
     const place = { currency: 'USD', timeZone: 'America/New_York', country: 'US' };
     await createTenant(running, { name, displayName: name, ...place });

@@ -112,8 +112,8 @@ export function createApp(service: Service): RequestListener {
       endAttempt?.(false);
     } catch (error) {
       const problem = toProblem(error, log());
-      // Of a public operation, anything wrong with the request is a failed attempt. Errors of the service are not.
-      if (endAttempt !== undefined) endAttempt(problem.status < 500);
+      // Of a public operation, a request that is wrong is a failed attempt. One with a valid key that is rejected is none.
+      if (endAttempt !== undefined) endAttempt(problem.status < 500 && ![403, 429].includes(problem.status));
       else if (problem.code === 'UNAUTHENTICATED') service.failureLimit.count(request.ip ?? '');
       Object.assign(headers, problem.headers);
       result = { status: problem.status, body: problemDocument(problem, requestId) };

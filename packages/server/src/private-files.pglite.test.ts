@@ -10,7 +10,7 @@ afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
 test('only the owner can read or write the files that the first start creates in an existing directory', async () => {
   await chmod(dataDir, 0o755);
-  const environment = { DATA_DIR: dataDir, PORT: String(await freePort()) };
+  const environment = { DATA_DIR: dataDir, PORT: String(await freePort()), PAYMENT_PROCESSOR: 'none' };
   const server = await startServer(environment);
   expect(await runCli(environment, 'tenant', 'create', 'hartwell')).toMatchObject({ code: 0 });
   const names = await readdir(dataDir, { recursive: true });

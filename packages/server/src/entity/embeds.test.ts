@@ -94,7 +94,7 @@ function shownBy(embed: Embed, field: Field, outer: Pick<Shown, 'embedder' | 'fi
   const of = embed.to();
   if (embed.shape === 'count') {
     const active = of.shown.find(({ name }) => name === 'active');
-    return active === undefined ? [] : [{ ...outer, of, member: active }];
+    return active === undefined || !embed.activeOnly ? [] : [{ ...outer, of, member: active }];
   }
   return membersShown(embed, field)
     .filter(({ name }) => !ofEveryRow.has(name) && name !== embed.by)

@@ -57,6 +57,7 @@ export async function startRealServer(databaseUrl?: string): Promise<RealServer>
     PORT: String(await freePort()),
     LOG_LEVEL: 'silent',
     RATE_LIMIT_FACTOR: '10000',
+    PAYMENT_PROCESSOR: 'sandbox',
     ...(databaseUrl === undefined
       ? {}
       : { DATABASE_URL: databaseUrl, MASTER_KEY: Buffer.alloc(32, 7).toString('base64') }),

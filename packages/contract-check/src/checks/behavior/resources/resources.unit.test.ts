@@ -19,7 +19,7 @@ afterAll(() => library.close());
 const auth = { caller: () => ({ authorization: 'Bearer a' }), otherTenant: () => ({ authorization: 'Bearer b' }) };
 
 async function findings(seed: number, ...flaws: readonly string[]): Promise<Finding[]> {
-  const session = new Session(document, library.url, { spec: library.spec, auth, seed });
+  const session = new Session(document, library.url, { spec: library.spec, auth, seed, disposable: true });
   await session.signIn();
   const baselines = new Baselines(session);
   await baselines.find(() => undefined);
