@@ -51,7 +51,7 @@ export async function createContractValidator(): Promise<ContractValidator> {
   const responses = lazily(() => createAjv({ allErrors: true, useDefaults: false }));
   const parameters = new Map<OperationId, { readonly declared: Parameters; readonly validate: ValidateFunction }>();
   const bodies = { all: new Map<OperationId, ValidateFunction>(), first: new Map<OperationId, ValidateFunction>() };
-  const answers = new Map<string, ValidateFunction>();
+  const ofResponses = new Map<string, ValidateFunction>();
 
   const parametersFor = (operation: Operation) =>
     cached(parameters, operation.id, () => {
@@ -92,7 +92,8 @@ export async function createContractValidator(): Promise<ContractValidator> {
         return [
           { path: '/response', keyword: '', message: `The contract declares no ${contentType} with status ${status}.` },
         ];
-      const validate = cached(answers, schema.$ref ?? `${operation.id} ${status}`, () => responses().compile(schema));
+      const key = schema.$ref ?? `${operation.id} ${status}`;
+      const validate = cached(ofResponses, key, () => responses().compile(schema));
       return findingsOf(validate, body, '/response');
     },
   };
