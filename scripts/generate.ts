@@ -44,11 +44,8 @@ if (problems.length > 0) {
 
 // Converted through JSON, so that the bundle is plain data without shared objects.
 const contract: Contract = JSON.parse(JSON.stringify(bundled.parsed));
-// Constants distinguish the members of a union; openapi-typescript supports discriminators of objects only, not of unions
-// in unions.
-const withoutDiscriminators = JSON.stringify(contract, (key, value) => (key === 'discriminator' ? undefined : value));
 const types = astToString(
-  await openapiTypescript(withoutDiscriminators, {
+  await openapiTypescript(JSON.stringify(contract, readable), {
     defaultNonNullable: false,
     inject: `${ownTypes}${typesOfOtherNames(contract)}`,
     transform: ownTypeOf,
@@ -84,6 +81,22 @@ if (process.argv.includes('--check')) {
   console.log(
     `Generated ${Object.keys(files).join(', ')} of ${Object.keys(operations).length} operations in ${seconds} s.`,
   );
+}
+
+/**
+ * A replacer of JSON that prepares the contract for openapi-typescript. Constants distinguish the members of a union, since
+ * discriminators do not support unions in unions. References to simple values are replaced by what they refer to, so that an
+ * editor shows `string` instead of `components["schemas"]["Uuid"]`.
+ */
+function readable(key: string, value: unknown): unknown {
+  if (key === 'discriminator') return undefined;
+  if (typeof value !== 'object' || value === null || !('$ref' in value) || typeof value.$ref !== 'string') return value;
+  const [, name] = value.$ref.split('#/components/schemas/');
+  const schema = Object(contract.components.schemas?.[name ?? '']);
+  const isSimple = ['string', 'integer', 'number'].includes([schema.type].flat()[0]) && schema.enum === undefined;
+  if (!isSimple || name === 'CustomTypeName') return value;
+  const { $ref, ...own } = value;
+  return { ...schema, ...own };
 }
 
 /** The schemas with another name than their type, by the type. */

@@ -115,7 +115,8 @@ function pagingOf(contract: Contract, operation: Operation): 'offset' | 'number'
  */
 export function callIndex(operations: ReturnType<typeof operationIndex>): string {
   const rows = Object.entries(operations).map(
-    ([id, { method, path, idempotent, paging }]) => `  ${id}: ${JSON.stringify([method, path, idempotent, paging])},\n`,
+    ([id, { method, path, idempotent, paging, summary }]) =>
+      `  /** ${summary} */\n  ${id}: ${JSON.stringify([method, path, idempotent, paging])},\n`,
   );
   return `export const calls = {\n${rows.join('')}} as const;\n`;
 }

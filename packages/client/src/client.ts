@@ -19,7 +19,6 @@ import type {
   OperationId,
   Page,
   Row,
-  WalkInput,
 } from './types.ts';
 
 type PathWith<Method extends string> = {
@@ -45,17 +44,14 @@ export interface Client {
   ): Promise<ApiResponse<Id> | NotModified>;
   call<Id extends OperationId>(operationId: Id, ...input: InputArguments<Input<Id>>): Promise<ApiResponse<Id>>;
   /** Iterates over the rows of a list, a search or a lookup, and requests pages as needed. Throws a `ProblemError` if a page fails. */
-  rows<Id extends ListOperationId>(
-    operationId: Id,
-    ...input: InputArguments<WalkInput<Id>>
-  ): AsyncGenerator<Row<Id>, void>;
+  rows<Id extends ListOperationId>(operationId: Id, ...input: InputArguments<Input<Id>>): AsyncGenerator<Row<Id>, void>;
   /**
    * Iterates over whole pages, for example to read the total (`includeTotal`, returned with the first page), or to store
    * `nextCursor` and continue later.
    */
   pages<Id extends ListOperationId>(
     operationId: Id,
-    ...input: InputArguments<WalkInput<Id>>
+    ...input: InputArguments<Input<Id>>
   ): AsyncGenerator<Page<Id>, void>;
   /** `GET`, `PUT`, `POST`, `PATCH` and `DELETE` are {@link Client.call} with a path instead of an `operationId`. */
   GET: ByPath<'get'>;
@@ -68,8 +64,14 @@ export interface Client {
 /**
  * Creates a client for one tenant. It exchanges the API key for an access token at the first call, and renews it automatically.
  * Share the client: it caches the token.
+ *
+ * @throws {TypeError} if it has no way to get a token, for example because an environment variable is not set.
  */
 export function createClient(options: ClientOptions): Client {
+  if (options.accessToken === undefined && !options.apiKey?.trim())
+    throw new TypeError(
+      '`apiKey` is empty. Pass the API key of an API user, or `accessToken` to get tokens from your own backend.',
+    );
   const send = sender(options);
   const { apiKey, accessToken } = options;
   const tokens = new TokenSource(

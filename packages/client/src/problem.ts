@@ -24,9 +24,15 @@ export class ProblemError extends Error {
   readonly problem: Problem;
 
   constructor(problem: Problem) {
-    super(`${problem.code}: ${problem.detail} (request ${problem.requestId})`);
+    super(`${problem.code}: ${problem.detail} (request ${problem.requestId})${linesOf(problem.errors ?? [])}`);
     this.problem = problem;
   }
+}
+
+/** The first invalid values, one per line; `problem.errors` has all. */
+function linesOf(errors: readonly Schema<'ProblemError'>[]): string {
+  const shown = errors.slice(0, 5).map(({ in: place, pointer, detail }) => `\n  ${place} ${pointer}: ${detail}`);
+  return shown.join('') + (errors.length > shown.length ? `\n  and ${errors.length - shown.length} more` : '');
 }
 
 /** A response that does not come from the service, but from a proxy or a gateway. */

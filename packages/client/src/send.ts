@@ -46,8 +46,10 @@ export function sender(options: ClientOptions): Send {
   });
 
   return async (call, input, tokens) => {
-    const [method, path, idempotent] = call;
-    checkWhere(input.body);
+    const [method, path, idempotent, paging] = call;
+    // Only lists, searches and lookups can be called without the body that they have.
+    const body = input.body ?? (method === 'POST' && paging !== null ? {} : undefined);
+    checkWhere(body);
     const headers = headersOf(call, input, options);
     const timeout = input.timeout ?? options.timeout ?? defaultTimeout;
     const deadline = Date.now() + timeout;
@@ -60,15 +62,15 @@ export function sender(options: ClientOptions): Send {
         error,
       } = await http[method](path, {
         params: { path: input.path ?? {}, query: input.query ?? {} },
-        body: input.body,
+        body,
         headers: { ...headers, ...(authorization !== null && { Authorization: `Bearer ${authorization}` }) },
         signal,
         // `parsed` below handles text that is not JSON.
         parseAs: 'text',
       });
       const { status, ok } = received;
-      const body = ok ? parsed(data) : status === 304 ? undefined : error;
-      return { status, ok, body, headers: received.headers };
+      const returned = ok ? parsed(data) : status === 304 ? undefined : error;
+      return { status, ok, body: returned, headers: received.headers };
     };
 
     /** A token can be rejected before it expires. The call is then retried once with a new one. */

@@ -52,8 +52,20 @@ type HeadersOf<Operation> = Operation extends { parameters: { header?: infer Hea
     { headers?: Omit<NonNullable<Header>, 'Tenant'> }
   : { headers?: never };
 type BodyOf<Operation> = Operation extends { requestBody: { content: { 'application/json': infer Body } } }
-  ? { body: Body }
+  ? BodyOfPage<Operation, Body>
   : { body?: never };
+/** The body of a list, a search or a lookup is optional if nothing in it is required: the client then sends `{}`. */
+type BodyOfPage<Operation, Body> = Operation extends {
+  responses: { 200: { content: { 'application/json': AnyPage } } };
+}
+  ? Record<never, never> extends Body
+    ? { body?: Body }
+    : { body: Body }
+  : { body: Body };
+interface AnyPage {
+  data: unknown[];
+  hasMore: boolean;
+}
 
 /**
  * Every response that the contract declares for an operation, narrowed by `status` or by `ok`. A response
@@ -106,14 +118,6 @@ export type Page<Id extends ListOperationId> = Result<Id>;
 
 /** A row of such a page. */
 export type Row<Id extends ListOperationId> = Page<Id> extends { data: (infer Item)[] } ? Item : never;
-
-/** The input of `rows` and `pages`: that of the operation; a body without required properties is optional. */
-export type WalkInput<Id extends ListOperationId> =
-  Input<Id> extends { body: infer Body }
-    ? Record<never, never> extends Body
-      ? Omit<Input<Id>, 'body'> & { body?: Body }
-      : Input<Id>
-    : Input<Id>;
 
 /** Input and response of any operation. */
 export interface AnyInput extends CallOptions {

@@ -48,6 +48,15 @@ describe('a request', () => {
     expect(() => api.GET('/gql/v1/clints')).toThrow('The contract has no GET /gql/v1/clints.');
   });
 
+  it('has an empty body if a list, search or lookup is called without one', async () => {
+    const api = service.client();
+    await api.call('listClients');
+    await api.call('searchInvoices', {});
+    await api.call('lookupRecords', { path: { type: 'Client' } });
+    await api.call('getClientTypes');
+    expect(service.received.map(({ body }) => body)).toEqual([{}, {}, {}, undefined]);
+  });
+
   it('sends the body of a DELETE', async () => {
     const body = { records: [{ type: customType('Opportunity'), systemRef: 'CRM-1' }] };
     await service.client().call('deleteRecords', { body });
@@ -173,6 +182,24 @@ describe('a response', () => {
       problem: { status: 404, code: 'NOT_FOUND' },
     });
     await expect(orThrow(api.call('getClient', { path: { id } }))).rejects.toBeInstanceOf(ProblemError);
+  });
+
+  it('with invalid values names the first ones in the message of its error', async () => {
+    const errors = ['name', 'email', 'phone', 'site', 'notes', 'types'].map((name) => ({
+      in: 'body',
+      pointer: `/${name}`,
+      code: 'REQUIRED',
+      detail: `\`${name}\` is missing.`,
+    }));
+    service.respond = () => {
+      const reply = Object(problem(400, 'VALIDATION_ERROR'));
+      return { ...reply, body: { ...reply.body, errors } };
+    };
+    const error = await orThrow(service.client().call('listClients')).catch((thrown: unknown) => thrown);
+    const lines = String(error).split('\n');
+    expect(lines).toHaveLength(7);
+    expect(lines[1]).toBe('  body /name: `name` is missing.');
+    expect(lines[6]).toBe('  and 1 more');
   });
 
   it('that is ok returns its body', async () => {

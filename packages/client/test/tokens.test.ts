@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createClient, ProblemError } from '../src/index.ts';
+import { type ClientOptions, createClient, ProblemError } from '../src/index.ts';
 import { problem, Service, tokenNamed } from './service.ts';
 
 const id = '0199a1c2-0c01-7c01-8a4f-5d2e9b60f101';
@@ -31,6 +31,11 @@ describe('the access token', () => {
     expect(service.exchanges[0]?.headers).not.toHaveProperty('authorization');
     expect(authorizations()).toEqual(['Bearer token-1', 'Bearer token-1']);
     expect(service.received[0]?.headers.tenant).toBe('hartwell');
+  });
+
+  it.each(['', ' ', undefined])('requires an API key, and %j is none', (apiKey) => {
+    const options = { baseUrl: service.baseUrl, tenant: 'hartwell', apiKey } as { apiKey: string } & ClientOptions;
+    expect(() => createClient(options)).toThrow('`apiKey` is empty.');
   });
 
   it('is exchanged once for fifty concurrent calls', async () => {

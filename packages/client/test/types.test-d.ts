@@ -34,6 +34,9 @@ describe('an input', () => {
     api.call('getClient', { path: { id } });
     api.GET('/gql/v1/client/{id}', { path: { id } });
     api.call('listTaskTypes');
+    api.call('listClients');
+    api.call('listClients', {});
+    api.POST('/gql/v1/clients/search');
     // @ts-expect-error no such operation
     api.call('getClints');
     // @ts-expect-error no such path
@@ -47,8 +50,8 @@ describe('an input', () => {
     api.call('getClient');
     // @ts-expect-error no id
     api.call('getClient', { path: {} });
-    // @ts-expect-error no body
-    api.call('searchClients', {});
+    // @ts-expect-error no body, and a command changes something
+    api.call('assignStaff', { path: { id } });
     // @ts-expect-error no query
     api.call('listUnpaidInvoices');
     // @ts-expect-error no clientRef

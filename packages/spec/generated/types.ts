@@ -5839,38 +5839,86 @@ export interface components {
          * @description Work of a staff member on a task. At most one active assignment has the same staff member and task.
          */
         StaffTaskAssignment: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Staff member. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Task. */
-            taskId: components["schemas"]["Uuid"];
-            /** @description Hours allocated to the staff member, or null. */
-            allocatedHours: components["schemas"]["NullableHours"];
-            /** @description When the assignment ended; null while it is active. */
-            deactivatedAt: components["schemas"]["NullableInstant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member.
+             */
+            staffId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Task.
+             */
+            taskId: string;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Hours allocated to the staff member, or null.
+             */
+            allocatedHours: DecimalString | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the assignment ended; null while it is active.
+             */
+            deactivatedAt: string | null;
         };
         /**
          * Row reference
          * @description Reference to a row by exactly one of its keys, in place of its ID. `pmsRef` is for types that have one.
          */
         RowReference: {
-            /** @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102 */
-            id?: components["schemas"]["Uuid"];
-            /** @example TAX-COMP */
-            systemRef?: components["schemas"]["SystemRef"];
-            /** @example S-014 */
-            pmsRef?: components["schemas"]["ExternalRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
+             */
+            id?: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example TAX-COMP
+             */
+            systemRef?: string;
+            /**
+             * External ref
+             * @description Key of the row in the firm's practice-management system. Generated if omitted.
+             * @example S-014
+             */
+            pmsRef?: string;
         };
         /**
          * Problem
@@ -5894,8 +5942,12 @@ export interface components {
              */
             instance: string;
             code: components["schemas"]["ProblemCode"];
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -6020,8 +6072,12 @@ export interface components {
              * @enum {string}
              */
             code: "MALFORMED_REQUEST" | "MISSING_BODY" | "VALIDATION_ERROR" | "INVALID_CURSOR" | "SEARCH_TOO_COMPLEX" | "FILTER_NOT_ALLOWED" | "REFERENCE_NOT_FOUND";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -6054,8 +6110,12 @@ export interface components {
              * @enum {string}
              */
             code: "UNAUTHENTICATED";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -6088,8 +6148,12 @@ export interface components {
              * @enum {string}
              */
             code: "FORBIDDEN" | "TENANT_MISMATCH" | "ACCESS_RESTRICTED";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -6122,8 +6186,12 @@ export interface components {
              * @enum {string}
              */
             code: "NOT_ACCEPTABLE";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -6156,8 +6224,12 @@ export interface components {
              * @enum {string}
              */
             code: "PAYLOAD_TOO_LARGE";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -6190,8 +6262,12 @@ export interface components {
              * @enum {string}
              */
             code: "UNSUPPORTED_MEDIA_TYPE";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -6224,8 +6300,12 @@ export interface components {
              * @enum {string}
              */
             code: "RATE_LIMITED" | "CONCURRENCY_LIMITED";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -6258,8 +6338,12 @@ export interface components {
              * @enum {string}
              */
             code: "INTERNAL_ERROR";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -6292,8 +6376,12 @@ export interface components {
              * @enum {string}
              */
             code: "SERVICE_UNAVAILABLE" | "READ_TIMEOUT";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -6320,7 +6408,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -6441,26 +6534,50 @@ export interface components {
          * @description Client of the firm.
          */
         Client: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Common name of the client. */
             name: string;
             /** @description Registered name, or null. */
             legalName: string | null;
-            /** @description Readable number, the same as `pmsRef`. Default on creation: the `pmsRef`, or the next number of the tenant. */
-            clientRef: components["schemas"]["ExternalRef"];
-            /** @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the `clientRef`. */
-            pmsRef: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Readable number, the same as `pmsRef`. Default on creation: the `pmsRef`, or the next number of the tenant.
+             */
+            clientRef: string;
+            /**
+             * External ref
+             * @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the `clientRef`.
+             */
+            pmsRef: string;
             /**
              * @description Status of the relationship with a client. A client can be created in any status; it does not become a prospect again.
              *
@@ -6483,73 +6600,182 @@ export interface components {
             status: components["schemas"]["ClientStatus"];
             /** @description Legal form, or null. */
             entityType: components["schemas"]["ClientEntityType"] | null;
-            /** @description Client type, or null. */
-            clientTypeId: components["schemas"]["NullableUuid"];
-            /** @description Region whose sales tax applies, or null. */
-            taxRegionId: components["schemas"]["NullableUuid"];
-            /** @description Family or group of the client, or null. */
-            clientGroupId: components["schemas"]["NullableUuid"];
-            /** @description Business entity that classifies the client, or null. */
-            clientBusinessEntityId: components["schemas"]["NullableUuid"];
-            /** @description Industry, or null. */
-            industryId: components["schemas"]["NullableUuid"];
-            /** @description Office of the firm that serves the client, or null. */
-            officeId: components["schemas"]["NullableUuid"];
-            /** @description Department that serves the client, or null. */
-            departmentId: components["schemas"]["NullableUuid"];
-            /** @description Main service line, or null. */
-            serviceLineId: components["schemas"]["NullableUuid"];
-            /** @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs. */
-            orgId: components["schemas"]["Uuid"];
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Client type, or null.
+             */
+            clientTypeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Region whose sales tax applies, or null.
+             */
+            taxRegionId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Family or group of the client, or null.
+             */
+            clientGroupId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Business entity that classifies the client, or null.
+             */
+            clientBusinessEntityId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Industry, or null.
+             */
+            industryId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office of the firm that serves the client, or null.
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Department that serves the client, or null.
+             */
+            departmentId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Main service line, or null.
+             */
+            serviceLineId: string | null;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             */
+            orgId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
              * @description Parent of the client, such as a holding company, or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            parentClientId: components["schemas"]["NullableUuid"];
-            /** @description Partner responsible for the client, or null. */
-            partnerId: components["schemas"]["NullableUuid"];
-            /** @description Manager, or null. */
-            managerId: components["schemas"]["NullableUuid"];
+            parentClientId: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Partner responsible for the client, or null.
+             */
+            partnerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager, or null.
+             */
+            managerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
              * @description Staff member who prepares the invoices, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            billerId: components["schemas"]["NullableUuid"];
-            email: components["schemas"]["NullableEmail"];
-            phone: components["schemas"]["NullablePhone"];
-            website: components["schemas"]["NullableUrl"];
+            billerId: string | null;
+            /**
+             * Nullable email
+             * Format: email
+             * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             */
+            email: string | null;
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
+            /**
+             * Nullable URL
+             * Format: uri
+             * @description URL that starts with `http://` or `https://`, or null.
+             */
+            website: string | null;
             /** @description Month in which the fiscal year ends, or null. */
             fiscalYearEndMonth: number | null;
             /** @description Day of that month on which the fiscal year ends, or null. */
             fiscalYearEndDay: number | null;
-            /** @description Date of incorporation, or null. */
-            incorporationDate: components["schemas"]["NullableBusinessDate"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Date of incorporation, or null.
+             */
+            incorporationDate: string | null;
             /** @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30. */
             paymentTermsDays: number;
-            /** @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency. */
-            currency: components["schemas"]["Currency"];
-            /** @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null. */
-            onboardedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Currency
+             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency.
+             */
+            currency: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
+             */
+            onboardedAt: string | null;
             /** @description Last four characters of the tax ID, or null. */
             taxIdLast4: string | null;
-            /** @description Contact info with the client's own address, or null. */
-            clientContactInfoId: components["schemas"]["NullableUuid"];
-            /** @description Contact info with the billing address if it differs from the client's own address, otherwise null. */
-            billingAddressId: components["schemas"]["NullableUuid"];
-            /** @description Contact with the role `PREFERRED`, or null. */
-            preferredContactId: components["schemas"]["NullableUuid"];
-            /** @description Contact with the role `BILLING`, or null. */
-            billingContactId: components["schemas"]["NullableUuid"];
-            /** @description Contact with the role `SECONDARY`, or null. */
-            secondaryContactId: components["schemas"]["NullableUuid"];
-            /** @description Amount due on all open invoices. */
-            outstandingBalance: components["schemas"]["Money"];
-            /** @description Part of the outstanding balance that is past its due date. */
-            overdueBalance: components["schemas"]["Money"];
-            /** @description Unbilled work in progress. */
-            unbilledWip: components["schemas"]["SignedMoney"];
-            /** @description Payments that are not allocated to an invoice. */
-            unappliedCredit: components["schemas"]["Money"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact info with the client's own address, or null.
+             */
+            clientContactInfoId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact info with the billing address if it differs from the client's own address, otherwise null.
+             */
+            billingAddressId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact with the role `PREFERRED`, or null.
+             */
+            preferredContactId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact with the role `BILLING`, or null.
+             */
+            billingContactId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact with the role `SECONDARY`, or null.
+             */
+            secondaryContactId: string | null;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount due on all open invoices.
+             */
+            outstandingBalance: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Part of the outstanding balance that is past its due date.
+             */
+            overdueBalance: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Unbilled work in progress.
+             */
+            unbilledWip: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Payments that are not allocated to an invoice.
+             */
+            unappliedCredit: DecimalString;
         };
         /**
          * Client page
@@ -6579,14 +6805,22 @@ export interface components {
          * @description Condition on an ID. Operators are combined with AND.
          */
         UuidFilter: {
-            /** @description Equal to. */
-            _eq?: components["schemas"]["Uuid"];
-            /** @description Not equal to. Rows without a value do not match. */
-            _neq?: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Equal to.
+             */
+            _eq?: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Not equal to. Rows without a value do not match.
+             */
+            _neq?: string;
             /** @description One of these values. An empty list matches nothing. */
-            _in?: components["schemas"]["Uuid"][];
+            _in?: string[];
             /** @description None of these values. Rows without a value do not match. */
-            _nin?: components["schemas"]["Uuid"][];
+            _nin?: string[];
             /** @description Whether the column has no value. */
             _is_null?: boolean;
         };
@@ -6643,24 +6877,48 @@ export interface components {
          * @description Condition on an instant. Operators are combined with AND.
          */
         InstantFilter: {
-            /** @description Equal to. */
-            _eq?: components["schemas"]["Instant"];
-            /** @description Not equal to. Rows without a value do not match. */
-            _neq?: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description Equal to.
+             */
+            _eq?: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description Not equal to. Rows without a value do not match.
+             */
+            _neq?: string;
             /** @description One of these values. An empty list matches nothing. */
-            _in?: components["schemas"]["Instant"][];
+            _in?: string[];
             /** @description None of these values. Rows without a value do not match. */
-            _nin?: components["schemas"]["Instant"][];
+            _nin?: string[];
             /** @description Whether the column has no value. */
             _is_null?: boolean;
-            /** @description Greater than. */
-            _gt?: components["schemas"]["Instant"];
-            /** @description Greater than or equal to. */
-            _gte?: components["schemas"]["Instant"];
-            /** @description Less than. */
-            _lt?: components["schemas"]["Instant"];
-            /** @description Less than or equal to. */
-            _lte?: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description Greater than.
+             */
+            _gt?: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description Greater than or equal to.
+             */
+            _gte?: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description Less than.
+             */
+            _lt?: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description Less than or equal to.
+             */
+            _lte?: string;
         };
         /**
          * Client status condition
@@ -6695,24 +6953,48 @@ export interface components {
          * @description Condition on an amount, a rate or hours. Operators are combined with AND.
          */
         DecimalFilter: {
-            /** @description Equal to. */
-            _eq?: components["schemas"]["DecimalOperand"];
-            /** @description Not equal to. Rows without a value do not match. */
-            _neq?: components["schemas"]["DecimalOperand"];
+            /**
+             * Decimal operand
+             * Format: decimal
+             * @description Equal to.
+             */
+            _eq?: DecimalString;
+            /**
+             * Decimal operand
+             * Format: decimal
+             * @description Not equal to. Rows without a value do not match.
+             */
+            _neq?: DecimalString;
             /** @description One of these values. An empty list matches nothing. */
-            _in?: components["schemas"]["DecimalOperand"][];
+            _in?: DecimalString[];
             /** @description None of these values. Rows without a value do not match. */
-            _nin?: components["schemas"]["DecimalOperand"][];
+            _nin?: DecimalString[];
             /** @description Whether the column has no value. */
             _is_null?: boolean;
-            /** @description Greater than. */
-            _gt?: components["schemas"]["DecimalOperand"];
-            /** @description Greater than or equal to. */
-            _gte?: components["schemas"]["DecimalOperand"];
-            /** @description Less than. */
-            _lt?: components["schemas"]["DecimalOperand"];
-            /** @description Less than or equal to. */
-            _lte?: components["schemas"]["DecimalOperand"];
+            /**
+             * Decimal operand
+             * Format: decimal
+             * @description Greater than.
+             */
+            _gt?: DecimalString;
+            /**
+             * Decimal operand
+             * Format: decimal
+             * @description Greater than or equal to.
+             */
+            _gte?: DecimalString;
+            /**
+             * Decimal operand
+             * Format: decimal
+             * @description Less than.
+             */
+            _lt?: DecimalString;
+            /**
+             * Decimal operand
+             * Format: decimal
+             * @description Less than or equal to.
+             */
+            _lte?: DecimalString;
         };
         /**
          * Integer condition
@@ -6813,24 +7095,48 @@ export interface components {
          * @description Condition on a business day. Operators are combined with AND.
          */
         DateFilter: {
-            /** @description Equal to. */
-            _eq?: components["schemas"]["BusinessDate"];
-            /** @description Not equal to. Rows without a value do not match. */
-            _neq?: components["schemas"]["BusinessDate"];
+            /**
+             * Business date
+             * Format: date
+             * @description Equal to.
+             */
+            _eq?: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Not equal to. Rows without a value do not match.
+             */
+            _neq?: string;
             /** @description One of these values. An empty list matches nothing. */
-            _in?: components["schemas"]["BusinessDate"][];
+            _in?: string[];
             /** @description None of these values. Rows without a value do not match. */
-            _nin?: components["schemas"]["BusinessDate"][];
+            _nin?: string[];
             /** @description Whether the column has no value. */
             _is_null?: boolean;
-            /** @description Greater than. */
-            _gt?: components["schemas"]["BusinessDate"];
-            /** @description Greater than or equal to. */
-            _gte?: components["schemas"]["BusinessDate"];
-            /** @description Less than. */
-            _lt?: components["schemas"]["BusinessDate"];
-            /** @description Less than or equal to. */
-            _lte?: components["schemas"]["BusinessDate"];
+            /**
+             * Business date
+             * Format: date
+             * @description Greater than.
+             */
+            _gt?: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Greater than or equal to.
+             */
+            _gte?: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Less than.
+             */
+            _lt?: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Less than or equal to.
+             */
+            _lte?: string;
         };
         /**
          * Staff related row filter
@@ -7059,7 +7365,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -7098,8 +7409,12 @@ export interface components {
              * @enum {string}
              */
             code: "NOT_FOUND";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -7119,15 +7434,17 @@ export interface components {
              */
             legalName?: string | null;
             /**
+             * External ref
              * @description Readable number, the same as `pmsRef`. Default on creation: the `pmsRef`, or the next number of the tenant.
              * @example C-01042
              */
-            clientRef?: components["schemas"]["ExternalRef"];
+            clientRef?: string;
             /**
+             * External ref
              * @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the `clientRef`.
              * @example C-01042
              */
-            pmsRef?: components["schemas"]["ExternalRef"];
+            pmsRef?: string;
             /**
              * @description Status of the relationship with a client. A client can be created in any status; it does not become a prospect again.
              *
@@ -7154,73 +7471,87 @@ export interface components {
              * @description Client type, or null.
              * @example 0199a1c2-0a06-7c01-8a4f-5d2e9b60f101
              */
-            clientTypeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            clientTypeId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Region whose sales tax applies, or null.
              * @example 0199a1c2-0a08-7c01-8a4f-5d2e9b60f101
              */
-            taxRegionId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            taxRegionId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Family or group of the client, or null.
              * @example 0199a1c2-0a09-7c01-8a4f-5d2e9b60f101
              */
-            clientGroupId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            clientGroupId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Business entity that classifies the client, or null.
              * @example 0199a1c2-0a07-7c01-8a4f-5d2e9b60f101
              */
-            clientBusinessEntityId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            clientBusinessEntityId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Industry, or null.
              * @example 0199a1c2-0a05-7c01-8a4f-5d2e9b60f101
              */
-            industryId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            industryId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Office of the firm that serves the client, or null.
              * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
              */
-            officeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            officeId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Department that serves the client, or null.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
-            departmentId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            departmentId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Main service line, or null.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            serviceLineId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
-            orgId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            orgId?: string | components["schemas"]["RowReference"];
             /**
              * @description Parent of the client, such as a holding company, or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            parentClientId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            parentClientId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Partner responsible for the client, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            partnerId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            partnerId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Manager, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            managerId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            managerId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Staff member who prepares the invoices, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            billerId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
-            /** @example office@harborpine.example.com */
-            email?: components["schemas"]["NullableEmail"];
-            /** @example +15035550142 */
-            phone?: components["schemas"]["NullablePhone"];
-            /** @example https://harborpine.example.com */
-            website?: components["schemas"]["NullableUrl"];
+            billerId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * Nullable email
+             * Format: email
+             * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             * @example office@harborpine.example.com
+             */
+            email?: string | null;
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             * @example +15035550142
+             */
+            phone?: string | null;
+            /**
+             * Nullable URL
+             * Format: uri
+             * @description URL that starts with `http://` or `https://`, or null.
+             * @example https://harborpine.example.com
+             */
+            website?: string | null;
             /**
              * @description Month in which the fiscal year ends, or null.
              * @example 12
@@ -7232,25 +7563,30 @@ export interface components {
              */
             fiscalYearEndDay?: number | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Date of incorporation, or null.
              * @example 2011-05-16
              */
-            incorporationDate?: components["schemas"]["NullableBusinessDate"];
+            incorporationDate?: string | null;
             /**
              * @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30.
              * @example 30
              */
             paymentTermsDays?: number;
             /**
+             * Currency
              * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency.
              * @example USD
              */
-            currency?: components["schemas"]["Currency"];
+            currency?: string;
             /**
+             * Nullable instant
+             * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
              * @example 2026-03-02T17:04:11.382Z
              */
-            onboardedAt?: components["schemas"]["NullableInstant"];
+            onboardedAt?: string | null;
             /**
              * @description Full tax ID, or null. It is stored encrypted and never returned; `taxIdLast4` has its last characters.
              * @example 12-3456789
@@ -7292,8 +7628,12 @@ export interface components {
              * @example 97214
              */
             postalCode?: string | null;
-            /** @example US */
-            country?: components["schemas"]["NullableCountry"];
+            /**
+             * Nullable country
+             * @description ISO 3166-1 alpha-2 code of a country, or null. It must be assigned.
+             * @example US
+             */
+            country?: string | null;
         };
         /**
          * Contact channel
@@ -7307,10 +7647,11 @@ export interface components {
          */
         ContactFields: {
             /**
+             * External ref
              * @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the next number of the tenant.
              * @example P-00071
              */
-            pmsRef?: components["schemas"]["ExternalRef"];
+            pmsRef?: string;
             /**
              * @description First name, or null.
              * @example Ines
@@ -7342,17 +7683,24 @@ export interface components {
              */
             title?: string | null;
             /**
+             * Nullable email
+             * Format: email
              * @description Email address, or null. It is stored in lower case; several contacts can have the same one.
              * @example ines.calder@harborpine.example.com
              */
-            email?: components["schemas"]["NullableEmail"];
-            /** @example +15035550143 */
-            phone?: components["schemas"]["NullablePhone"];
+            email?: string | null;
             /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             * @example +15035550143
+             */
+            phone?: string | null;
+            /**
+             * Nullable phone
              * @description Mobile number in E.164 format, or null.
              * @example +15035550144
              */
-            mobile?: components["schemas"]["NullablePhone"];
+            mobile?: string | null;
             /** @description Preferred way to reach the person, or null. */
             preferredChannel?: components["schemas"]["ContactChannel"] | null;
             /** @description Whether the person can use the client portal. Default on creation: `false`. */
@@ -7363,7 +7711,7 @@ export interface components {
              * @description Primary contact info, or null.
              * @example 0199a1c2-0c03-7c01-8a4f-5d2e9b60f103
              */
-            primaryContactInfoId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            primaryContactInfoId?: (string | null) | components["schemas"]["RowReference"];
         };
         /**
          * Onboard contact
@@ -7372,10 +7720,11 @@ export interface components {
          */
         OnboardContact: {
             /**
+             * External ref
              * @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the next number of the tenant.
              * @example P-00073
              */
-            pmsRef?: components["schemas"]["ExternalRef"];
+            pmsRef?: string;
             /**
              * @description First name, or null.
              * @example Ines
@@ -7407,17 +7756,24 @@ export interface components {
              */
             title?: string | null;
             /**
+             * Nullable email
+             * Format: email
              * @description Email address, or null. It is stored in lower case; several contacts can have the same one.
              * @example ines.calder@harborpine.example.com
              */
-            email?: components["schemas"]["NullableEmail"];
-            /** @example +15035550143 */
-            phone?: components["schemas"]["NullablePhone"];
+            email?: string | null;
             /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             * @example +15035550143
+             */
+            phone?: string | null;
+            /**
+             * Nullable phone
              * @description Mobile number in E.164 format, or null.
              * @example +15035550144
              */
-            mobile?: components["schemas"]["NullablePhone"];
+            mobile?: string | null;
             /** @description Preferred way to reach the person, or null. */
             preferredChannel?: components["schemas"]["ContactChannel"] | null;
             /** @description Whether the person can use the client portal. Default on creation: `false`. */
@@ -7425,10 +7781,12 @@ export interface components {
             /** @description Whether the person has opted out of email. Default on creation: `false`. */
             emailOptOut?: boolean;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Primary contact info, or null.
              * @example 0199a1c2-0c03-7c01-8a4f-5d2e9b60f103
              */
-            primaryContactInfoId?: components["schemas"]["NullableUuid"];
+            primaryContactInfoId?: string | null;
         };
         /**
          * Client onboard request
@@ -7446,15 +7804,17 @@ export interface components {
              */
             legalName?: string | null;
             /**
+             * External ref
              * @description Readable number, the same as `pmsRef`. Default on creation: the `pmsRef`, or the next number of the tenant.
              * @example C-01042
              */
-            clientRef?: components["schemas"]["ExternalRef"];
+            clientRef?: string;
             /**
+             * External ref
              * @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the `clientRef`.
              * @example C-01042
              */
-            pmsRef?: components["schemas"]["ExternalRef"];
+            pmsRef?: string;
             /**
              * @description Status of the relationship with a client. A client can be created in any status; it does not become a prospect again.
              *
@@ -7478,76 +7838,116 @@ export interface components {
             /** @description Legal form, or null. */
             entityType?: components["schemas"]["ClientEntityType"] | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Client type, or null.
              * @example 0199a1c2-0a06-7c01-8a4f-5d2e9b60f102
              */
-            clientTypeId?: components["schemas"]["NullableUuid"];
+            clientTypeId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Region whose sales tax applies, or null.
              * @example 0199a1c2-0a08-7c01-8a4f-5d2e9b60f101
              */
-            taxRegionId?: components["schemas"]["NullableUuid"];
+            taxRegionId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Family or group of the client, or null.
              * @example 0199a1c2-0a09-7c01-8a4f-5d2e9b60f101
              */
-            clientGroupId?: components["schemas"]["NullableUuid"];
+            clientGroupId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Business entity that classifies the client, or null.
              * @example 0199a1c2-0a07-7c01-8a4f-5d2e9b60f101
              */
-            clientBusinessEntityId?: components["schemas"]["NullableUuid"];
+            clientBusinessEntityId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Industry, or null.
              * @example 0199a1c2-0a05-7c01-8a4f-5d2e9b60f101
              */
-            industryId?: components["schemas"]["NullableUuid"];
+            industryId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Office of the firm that serves the client, or null.
              * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
              */
-            officeId?: components["schemas"]["NullableUuid"];
+            officeId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Department that serves the client, or null.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
-            departmentId?: components["schemas"]["NullableUuid"];
+            departmentId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Main service line, or null.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId?: components["schemas"]["NullableUuid"];
+            serviceLineId?: string | null;
             /**
+             * UUID
+             * Format: uuid
              * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
-            orgId?: components["schemas"]["Uuid"];
+            orgId?: string;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Parent of the client, such as a holding company, or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            parentClientId?: components["schemas"]["NullableUuid"];
+            parentClientId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Partner responsible for the client, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            partnerId?: components["schemas"]["NullableUuid"];
+            partnerId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Manager, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            managerId?: components["schemas"]["NullableUuid"];
+            managerId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Staff member who prepares the invoices, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            billerId?: components["schemas"]["NullableUuid"];
-            /** @example office@harborpine.example.com */
-            email?: components["schemas"]["NullableEmail"];
-            /** @example +15035550142 */
-            phone?: components["schemas"]["NullablePhone"];
-            /** @example https://harborpine.example.com */
-            website?: components["schemas"]["NullableUrl"];
+            billerId?: string | null;
+            /**
+             * Nullable email
+             * Format: email
+             * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             * @example office@harborpine.example.com
+             */
+            email?: string | null;
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             * @example +15035550142
+             */
+            phone?: string | null;
+            /**
+             * Nullable URL
+             * Format: uri
+             * @description URL that starts with `http://` or `https://`, or null.
+             * @example https://harborpine.example.com
+             */
+            website?: string | null;
             /**
              * @description Month in which the fiscal year ends, or null.
              * @example 12
@@ -7559,32 +7959,42 @@ export interface components {
              */
             fiscalYearEndDay?: number | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Date of incorporation, or null.
              * @example 2011-05-16
              */
-            incorporationDate?: components["schemas"]["NullableBusinessDate"];
+            incorporationDate?: string | null;
             /**
              * @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30.
              * @example 30
              */
             paymentTermsDays?: number;
             /**
+             * Currency
              * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency.
              * @example USD
              */
-            currency?: components["schemas"]["Currency"];
+            currency?: string;
             /**
+             * Nullable instant
+             * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
              * @example 2026-03-02T17:04:11.382Z
              */
-            onboardedAt?: components["schemas"]["NullableInstant"];
+            onboardedAt?: string | null;
             /**
              * @description Full tax ID, or null. It is stored encrypted and never returned; `taxIdLast4` has its last characters.
              * @example 12-3456789
              */
             taxId?: string | null;
-            /** @example crm-88213 */
-            systemRef?: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example crm-88213
+             */
+            systemRef?: string;
             /** @description Client's own address. */
             address: components["schemas"]["Address"];
             /** @description Billing address, if it differs. */
@@ -7606,8 +8016,12 @@ export interface components {
              * @enum {string}
              */
             role: "PREFERRED" | "BILLING" | "SECONDARY";
-            /** @description The contact. */
-            contactId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description The contact.
+             */
+            contactId: string;
             /** @description True if the contact was created, false if an existing contact was reused. */
             created: boolean;
         };
@@ -7616,14 +8030,29 @@ export interface components {
          * @description Result of onboarding a client.
          */
         ClientOnboardResult: {
-            /** @description ID of the new client. */
-            clientId: components["schemas"]["Uuid"];
-            /** @description Readable number. */
-            clientRef: components["schemas"]["ExternalRef"];
-            /** @description Contact info with the address. */
-            clientContactInfoId: components["schemas"]["Uuid"];
-            /** @description Contact info with the billing address, or null. */
-            billingAddressId: components["schemas"]["NullableUuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the new client.
+             */
+            clientId: string;
+            /**
+             * External ref
+             * @description Readable number.
+             */
+            clientRef: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Contact info with the address.
+             */
+            clientContactInfoId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact info with the billing address, or null.
+             */
+            billingAddressId: string | null;
             /** @description Existing and created contacts, by role. */
             contacts: components["schemas"]["OnboardedContact"][];
         };
@@ -7656,8 +8085,12 @@ export interface components {
              * @enum {string}
              */
             code: "CONFLICT" | "DUPLICATE_REF" | "INVALID_STATE" | "LOCKED" | "NO_RATE" | "IDEMPOTENCY_KEY_REUSED" | "REQUEST_IN_PROGRESS";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -7697,16 +8130,34 @@ export interface components {
          * @description Type of client, such as individual or business.
          */
         ClientType: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
@@ -7769,8 +8220,12 @@ export interface components {
              * @example US-OR
              */
             code?: string;
-            /** @example US */
-            country?: components["schemas"]["Country"];
+            /**
+             * Country
+             * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+             * @example US
+             */
+            country?: string;
             /**
              * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations. Null if the region is a
              *     whole country.
@@ -7778,10 +8233,12 @@ export interface components {
              */
             state?: string | null;
             /**
+             * Percentage
+             * Format: decimal
              * @description Tax rate as a percentage of the taxable amount; "0" if there is no tax.
              * @example 0
              */
-            ratePercent?: components["schemas"]["Percentage"];
+            ratePercent?: DecimalString;
             /** @description Whether the firm's services are taxable in the region. Most US states do not tax accounting fees. */
             appliesToServices?: boolean;
         };
@@ -7790,30 +8247,56 @@ export interface components {
          * @description Region whose sales tax can apply to the firm's services.
          */
         TaxRegion: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
             /** @description Country with state and place where relevant, such as `US-CA` or `GB`; unique in the tenant. */
             code: string;
-            country: components["schemas"]["Country"];
+            /**
+             * Country
+             * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+             */
+            country: string;
             /**
              * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations. Null if the region is a
              *     whole country.
              */
             state: string | null;
-            /** @description Tax rate as a percentage of the taxable amount; "0" if there is no tax. */
-            ratePercent: components["schemas"]["Percentage"];
+            /**
+             * Percentage
+             * Format: decimal
+             * @description Tax rate as a percentage of the taxable amount; "0" if there is no tax.
+             */
+            ratePercent: DecimalString;
             /** @description Whether the firm's services are taxable in the region. Most US states do not tax accounting fees. */
             appliesToServices: boolean;
         };
@@ -7859,17 +8342,17 @@ export interface components {
              * @description Partner responsible for the group.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            ownerId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            ownerId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Manager of the group.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            managerId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            managerId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Client that represents the group, such as the head of the family or the holding company.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            primaryClientId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            primaryClientId?: (string | null) | components["schemas"]["RowReference"];
         };
         /**
          * Count
@@ -7881,30 +8364,63 @@ export interface components {
          * @description Family or group of clients that can be billed together.
          */
         ClientGroup: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
             /** @description Description of the group, or null. */
             description: string | null;
-            /** @description Partner responsible for the group. */
-            ownerId: components["schemas"]["NullableUuid"];
-            /** @description Manager of the group. */
-            managerId: components["schemas"]["NullableUuid"];
-            /** @description Client that represents the group, such as the head of the family or the holding company. */
-            primaryClientId: components["schemas"]["NullableUuid"];
-            /** @description Number of active clients in the group. */
-            memberCount: components["schemas"]["Count"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Partner responsible for the group.
+             */
+            ownerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the group.
+             */
+            managerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Client that represents the group, such as the head of the family or the holding company.
+             */
+            primaryClientId: string | null;
+            /**
+             * Count
+             * @description Number of active clients in the group.
+             */
+            memberCount: number;
         };
         /**
          * Client group page
@@ -7969,16 +8485,34 @@ export interface components {
          * @description Classification of clients for tax purposes. It is not a client itself.
          */
         ClientBusinessEntity: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
@@ -8027,12 +8561,12 @@ export interface components {
              * @description The contact.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
-            contactId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            contactId?: string | components["schemas"]["RowReference"];
             /**
              * @description The client.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            clientId?: string | components["schemas"]["RowReference"];
             /** @description Roles of the contact at the client, each once. Default on creation: `["OTHER"]`. */
             roles?: components["schemas"]["ContactRoles"];
             /** @description Whether this is the contact's main client. Default on creation: true if the contact has no other active link. */
@@ -8048,22 +8582,48 @@ export interface components {
          *     again reactivates it.
          */
         ContactClient: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description The contact. */
-            contactId: components["schemas"]["Uuid"];
-            /** @description The client. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description The contact.
+             */
+            contactId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description The client.
+             */
+            clientId: string;
             /** @description Roles of the contact at the client, each once. Default on creation: `["OTHER"]`. */
             roles: components["schemas"]["ContactRoles"];
             /** @description Whether this is the contact's main client. Default on creation: true if the contact has no other active link. */
@@ -8072,10 +8632,18 @@ export interface components {
             receivesInvoices: boolean;
             /** @description Whether the contact can sign for the client. Default on creation: true if the roles include `SIGNER`. */
             canSign: boolean;
-            /** @description When the contact was last linked to the client. */
-            linkedAt: components["schemas"]["Instant"];
-            /** @description When the contact was unlinked; null while the link is active. */
-            unlinkedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the contact was last linked to the client.
+             */
+            linkedAt: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the contact was unlinked; null while the link is active.
+             */
+            unlinkedAt: string | null;
         };
         /**
          * Contact client page
@@ -8123,27 +8691,45 @@ export interface components {
         ContactInfoFields: {
             ownerType?: components["schemas"]["ContactInfoOwnerType"];
             /**
+             * UUID
+             * Format: uuid
              * @description ID of the owner, a record of the type `ownerType`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            ownerId?: components["schemas"]["Uuid"];
+            ownerId?: string;
             kind?: components["schemas"]["ContactInfoKind"];
-            /** @example office@harborpine.example.com */
-            email?: components["schemas"]["NullableEmail"];
-            /** @example +15035550142 */
-            phone?: components["schemas"]["NullablePhone"];
             /**
+             * Nullable email
+             * Format: email
+             * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             * @example office@harborpine.example.com
+             */
+            email?: string | null;
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             * @example +15035550142
+             */
+            phone?: string | null;
+            /**
+             * Nullable phone
              * @description Mobile number in E.164 format, or null.
              * @example +15035550144
              */
-            mobile?: components["schemas"]["NullablePhone"];
+            mobile?: string | null;
             /**
+             * Nullable phone
              * @description Fax number in E.164 format, or null.
              * @example +15035550145
              */
-            fax?: components["schemas"]["NullablePhone"];
-            /** @example https://harborpine.example.com */
-            website?: components["schemas"]["NullableUrl"];
+            fax?: string | null;
+            /**
+             * Nullable URL
+             * Format: uri
+             * @description URL that starts with `http://` or `https://`, or null.
+             * @example https://harborpine.example.com
+             */
+            website?: string | null;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
             address?: components["schemas"]["Address"];
         };
@@ -8152,35 +8738,73 @@ export interface components {
          * @description Address, email address and phone numbers of a client, a contact or an office.
          */
         ContactInfo: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             ownerType: components["schemas"]["ContactInfoOwnerType"];
-            /** @description ID of the owner, a record of the type `ownerType`. */
-            ownerId: components["schemas"]["Uuid"];
-            kind: components["schemas"]["ContactInfoKind"];
-            email: components["schemas"]["NullableEmail"];
-            phone: components["schemas"]["NullablePhone"];
             /**
+             * UUID
+             * Format: uuid
+             * @description ID of the owner, a record of the type `ownerType`.
+             */
+            ownerId: string;
+            kind: components["schemas"]["ContactInfoKind"];
+            /**
+             * Nullable email
+             * Format: email
+             * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             */
+            email: string | null;
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
+            /**
+             * Nullable phone
              * @description Mobile number in E.164 format, or null.
              * @example +15035550144
              */
-            mobile: components["schemas"]["NullablePhone"];
+            mobile: string | null;
             /**
+             * Nullable phone
              * @description Fax number in E.164 format, or null.
              * @example +15035550145
              */
-            fax: components["schemas"]["NullablePhone"];
-            website: components["schemas"]["NullableUrl"];
+            fax: string | null;
+            /**
+             * Nullable URL
+             * Format: uri
+             * @description URL that starts with `http://` or `https://`, or null.
+             */
+            website: string | null;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
             address: components["schemas"]["Address"];
         };
@@ -8226,48 +8850,76 @@ export interface components {
              * @description Head of the department, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            headId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            headId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Office of the department; null if it spans several.
              * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
              */
-            officeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            officeId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Parent department, or null.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
-            parentId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            parentId?: (string | null) | components["schemas"]["RowReference"];
         };
         /**
          * Department
          * @description Department of the firm.
          */
         Department: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
             /** @description Short code, unique in the tenant. */
             code: string;
-            /** @description Head of the department, or null. */
-            headId: components["schemas"]["NullableUuid"];
-            /** @description Office of the department; null if it spans several. */
-            officeId: components["schemas"]["NullableUuid"];
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Head of the department, or null.
+             */
+            headId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office of the department; null if it spans several.
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
              * @description Parent department, or null.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
-            parentId: components["schemas"]["NullableUuid"];
+            parentId: string | null;
         };
         /**
          * Department page
@@ -8311,23 +8963,41 @@ export interface components {
              * @description Parent industry, or null.
              * @example 0199a1c2-0a05-7c01-8a4f-5d2e9b60f101
              */
-            parentId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            parentId?: (string | null) | components["schemas"]["RowReference"];
         };
         /**
          * Industry
          * @description Industry of clients.
          */
         Industry: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
@@ -8335,10 +9005,12 @@ export interface components {
             /** @description Code of the North American Industry Classification System (NAICS), or null. */
             code: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Parent industry, or null.
              * @example 0199a1c2-0a05-7c01-8a4f-5d2e9b60f101
              */
-            parentId: components["schemas"]["NullableUuid"];
+            parentId: string | null;
         };
         /**
          * Industry page
@@ -8387,41 +9059,79 @@ export interface components {
              * @description Legal entity of the firm that runs the office.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
-            orgId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            orgId?: string | components["schemas"]["RowReference"];
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
             address?: components["schemas"]["Address"];
-            /** @example +15035550100 */
-            phone?: components["schemas"]["NullablePhone"];
-            /** @example America/Los_Angeles */
-            timeZone?: components["schemas"]["TimeZone"];
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             * @example +15035550100
+             */
+            phone?: string | null;
+            /**
+             * Time zone
+             * @description IANA time zone, such as `America/Los_Angeles`.
+             * @example America/Los_Angeles
+             */
+            timeZone?: string;
         };
         /**
          * Office
          * @description Office of the firm.
          */
         Office: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
             /** @description Short code, unique in the tenant. */
             code: string;
-            /** @description Legal entity of the firm that runs the office. */
-            orgId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Legal entity of the firm that runs the office.
+             */
+            orgId: string;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
             address: components["schemas"]["Address"];
-            phone: components["schemas"]["NullablePhone"];
-            timeZone: components["schemas"]["TimeZone"];
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
+            /**
+             * Time zone
+             * @description IANA time zone, such as `America/Los_Angeles`.
+             */
+            timeZone: string;
         };
         /**
          * Office page
@@ -8467,14 +9177,23 @@ export interface components {
              */
             code?: string;
             /**
+             * Currency
              * @description ISO 4217 code of the currency that the org bills in.
              * @example USD
              */
-            currency?: components["schemas"]["Currency"];
-            /** @example US */
-            country?: components["schemas"]["Country"];
-            /** @example America/Los_Angeles */
-            timeZone?: components["schemas"]["TimeZone"];
+            currency?: string;
+            /**
+             * Country
+             * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+             * @example US
+             */
+            country?: string;
+            /**
+             * Time zone
+             * @description IANA time zone, such as `America/Los_Angeles`.
+             * @example America/Los_Angeles
+             */
+            timeZone?: string;
             /**
              * @description Month in which the org's own fiscal year starts.
              * @example 1
@@ -8486,16 +9205,34 @@ export interface components {
          * @description Legal entity of the firm that bills clients.
          */
         Org: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
@@ -8504,10 +9241,21 @@ export interface components {
             legalName: string;
             /** @description Short code, unique in the tenant. */
             code: string;
-            /** @description ISO 4217 code of the currency that the org bills in. */
-            currency: components["schemas"]["Currency"];
-            country: components["schemas"]["Country"];
-            timeZone: components["schemas"]["TimeZone"];
+            /**
+             * Currency
+             * @description ISO 4217 code of the currency that the org bills in.
+             */
+            currency: string;
+            /**
+             * Country
+             * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+             */
+            country: string;
+            /**
+             * Time zone
+             * @description IANA time zone, such as `America/Los_Angeles`.
+             */
+            timeZone: string;
             /** @description Month in which the org's own fiscal year starts. */
             fiscalYearStartMonth: number;
         };
@@ -8553,7 +9301,7 @@ export interface components {
              * @description Department that does the work, or null.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
-            departmentId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            departmentId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Revenue account in the firm's ledger, or null.
              * @example 4010
@@ -8565,24 +9313,46 @@ export interface components {
          * @description Kind of work that the firm sells, such as audit or tax.
          */
         ServiceLine: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
             name: string;
             /** @description Short code, unique in the tenant. */
             code: string;
-            /** @description Department that does the work, or null. */
-            departmentId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Department that does the work, or null.
+             */
+            departmentId: string | null;
             /** @description Revenue account in the firm's ledger, or null. */
             revenueAccountCode: string | null;
         };
@@ -8614,10 +9384,17 @@ export interface components {
          * @description Client that a contact is linked to, with the roles of the contact.
          */
         LinkedClient: {
-            /** @description The client. */
-            clientId: components["schemas"]["Uuid"];
-            /** @description Readable number of the client. */
-            clientRef: components["schemas"]["ExternalRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description The client.
+             */
+            clientId: string;
+            /**
+             * External ref
+             * @description Readable number of the client.
+             */
+            clientRef: string;
             /** @description False if the contact is unlinked from the client. */
             active: boolean;
             roles: components["schemas"]["ContactRoles"];
@@ -8629,20 +9406,41 @@ export interface components {
          * @description Contact person of the firm.
          */
         Contact: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the next number of the tenant. */
-            pmsRef: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the next number of the tenant.
+             */
+            pmsRef: string;
             /** @description First name, or null. */
             firstName: string | null;
             /** @description Last name, or null. */
@@ -8667,14 +9465,23 @@ export interface components {
              * @example Managing member
              */
             title: string | null;
-            /** @description Email address, or null. It is stored in lower case; several contacts can have the same one. */
-            email: components["schemas"]["NullableEmail"];
-            phone: components["schemas"]["NullablePhone"];
             /**
+             * Nullable email
+             * Format: email
+             * @description Email address, or null. It is stored in lower case; several contacts can have the same one.
+             */
+            email: string | null;
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
+            /**
+             * Nullable phone
              * @description Mobile number in E.164 format, or null.
              * @example +15035550144
              */
-            mobile: components["schemas"]["NullablePhone"];
+            mobile: string | null;
             /** @description Preferred way to reach the person, or null. */
             preferredChannel: components["schemas"]["ContactChannel"] | null;
             /** @description Whether the person can use the client portal. Default on creation: `false`. */
@@ -8682,17 +9489,22 @@ export interface components {
             /** @description Whether the person has opted out of email. Default on creation: `false`. */
             emailOptOut: boolean;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Primary contact info, or null.
              * @example 0199a1c2-0c03-7c01-8a4f-5d2e9b60f103
              */
-            primaryContactInfoId: components["schemas"]["NullableUuid"];
+            primaryContactInfoId: string | null;
             /**
              * @description Current and former clients of the contact, in order of creation of the links: the newest 100. To read all of them,
              *     search clients by `contactClients.contactId`.
              */
             clients: components["schemas"]["LinkedClient"][];
-            /** @description Number of current and former clients, including those that `clients` omits. */
-            clientsCount: components["schemas"]["Count"];
+            /**
+             * Count
+             * @description Number of current and former clients, including those that `clients` omits.
+             */
+            clientsCount: number;
         };
         /**
          * Contact page
@@ -8776,7 +9588,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -8792,10 +9609,11 @@ export interface components {
          */
         ContactUpsertLink: {
             /**
+             * External ref
              * @description Readable number of the client, which must exist.
              * @example C-01043
              */
-            clientRef: components["schemas"]["ExternalRef"];
+            clientRef: string;
             /**
              * @description True, or omitted, links the contact to the client, or links it again. False unlinks it; if there is no link, nothing
              *     changes.
@@ -8817,10 +9635,11 @@ export interface components {
          */
         ContactUpsertEntry: {
             /**
+             * External ref
              * @description Existing contact to update. Omit it to create a contact; the service generates its `pmsRef`. Default on creation: the next number of the tenant.
              * @example P-00071
              */
-            pmsRef?: components["schemas"]["ExternalRef"];
+            pmsRef?: string;
             /**
              * @description First name, or null.
              * @example Noor
@@ -8852,17 +9671,24 @@ export interface components {
              */
             title?: string | null;
             /**
+             * Nullable email
+             * Format: email
              * @description Email address, or null. It is stored in lower case; several contacts can have the same one.
              * @example noor.haddad@example.org
              */
-            email?: components["schemas"]["NullableEmail"];
-            /** @example +15035550199 */
-            phone?: components["schemas"]["NullablePhone"];
+            email?: string | null;
             /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             * @example +15035550199
+             */
+            phone?: string | null;
+            /**
+             * Nullable phone
              * @description Mobile number in E.164 format, or null.
              * @example +15035550144
              */
-            mobile?: components["schemas"]["NullablePhone"];
+            mobile?: string | null;
             /** @description Preferred way to reach the person, or null. */
             preferredChannel?: components["schemas"]["ContactChannel"] | null;
             /** @description Whether the person can use the client portal. Default on creation: `false`. */
@@ -8870,10 +9696,12 @@ export interface components {
             /** @description Whether the person has opted out of email. Default on creation: `false`. */
             emailOptOut?: boolean;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Primary contact info, or null.
              * @example 0199a1c2-0c03-7c01-8a4f-5d2e9b60f103
              */
-            primaryContactInfoId?: components["schemas"]["NullableUuid"];
+            primaryContactInfoId?: string | null;
             /** @description Clients to link or unlink, each once. Links to other clients do not change. If the list is omitted, no link changes. */
             clients?: components["schemas"]["ContactUpsertLink"][];
         };
@@ -8892,10 +9720,17 @@ export interface components {
         UpsertedContact: {
             /** @description Index of the entry in the request, starting at 0. */
             index: number;
-            /** @description The contact. */
-            id: components["schemas"]["Uuid"];
-            /** @description Key of the contact. Send it with the next update. */
-            pmsRef: components["schemas"]["ExternalRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description The contact.
+             */
+            id: string;
+            /**
+             * External ref
+             * @description Key of the contact. Send it with the next update.
+             */
+            pmsRef: string;
             /** @description True if the contact was created, false if it was updated. */
             created: boolean;
         };
@@ -8981,12 +9816,13 @@ export interface components {
              * @description Client of the job. It cannot change once the job has work in progress.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            clientId?: string | components["schemas"]["RowReference"];
             /**
+             * External ref
              * @description Readable number, unique in the tenant. Default on creation: the next number of the tenant for the year.
              * @example J-2026-00317
              */
-            jobRef?: components["schemas"]["ExternalRef"];
+            jobRef?: string;
             /**
              * @description Key of the job in the firm's practice-management system, or null. Default on creation: the `jobRef`.
              * @example J-2026-00317
@@ -8996,95 +9832,112 @@ export interface components {
              * @description Template that the job was created from, or null.
              * @example 0199a1c2-0d02-7c01-8a4f-5d2e9b60f101
              */
-            jobTemplateId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            jobTemplateId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Engagement that covers the work, or null.
              * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
              */
-            engagementId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            engagementId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Service line, or null.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            serviceLineId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Department that does the work, or null.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
-            departmentId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            departmentId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Office that does the work, or null.
              * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
              */
-            officeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            officeId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Partner responsible for the job, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            partnerId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            partnerId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Manager of the job, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            managerId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            managerId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Staff member who runs the work day to day, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
              */
-            inChargeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            inChargeId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Fiscal year of the work, or null.
              * @example 2026
              */
             fiscalYear?: number | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of the period that the work covers, or null.
              * @example 2026-01-01
              */
-            periodStartDate?: components["schemas"]["NullableBusinessDate"];
+            periodStartDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of that period, or null.
              * @example 2026-12-31
              */
-            periodEndDate?: components["schemas"]["NullableBusinessDate"];
+            periodEndDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Planned first day of work, or null.
              * @example 2026-09-28
              */
-            startDate?: components["schemas"]["NullableBusinessDate"];
+            startDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Planned last day of work, or null.
              * @example 2026-10-16
              */
-            dueDate?: components["schemas"]["NullableBusinessDate"];
+            dueDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Statutory deadline, or null.
              * @example 2027-03-15
              */
-            deadlineDate?: components["schemas"]["NullableBusinessDate"];
+            deadlineDate?: string | null;
             billingType?: components["schemas"]["BillingType"];
             /**
+             * Nullable money
+             * Format: decimal
              * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
              * @example 1250.00
              */
-            feeAmount?: components["schemas"]["NullableMoney"];
+            feeAmount?: DecimalString | null;
             /** @description When the job is billed, or null if that is decided each time. */
             billingSchedule?: components["schemas"]["BillingSchedule"] | null;
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Planned hours, or null.
              * @example 16.00
              */
-            budgetHours?: components["schemas"]["NullableHours"];
+            budgetHours?: DecimalString | null;
             /**
+             * Nullable money
+             * Format: decimal
              * @description Planned value of the work, or null.
              * @example 3320.00
              */
-            budgetAmount?: components["schemas"]["NullableMoney"];
+            budgetAmount?: DecimalString | null;
             /**
+             * Currency
              * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
              * @example USD
              */
-            currency?: components["schemas"]["Currency"];
+            currency?: string;
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
             priority?: components["schemas"]["Priority"];
             /**
@@ -9098,74 +9951,174 @@ export interface components {
          * @description Piece of work for a client. `Project` is the same row with its figures. A job with open work in progress cannot be deactivated.
          */
         Job: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name of the job. */
             name: string;
             status: components["schemas"]["JobStatus"];
-            /** @description Client of the job. It cannot change once the job has work in progress. */
-            clientId: components["schemas"]["Uuid"];
-            /** @description Readable number, unique in the tenant. Default on creation: the next number of the tenant for the year. */
-            jobRef: components["schemas"]["ExternalRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client of the job. It cannot change once the job has work in progress.
+             */
+            clientId: string;
+            /**
+             * External ref
+             * @description Readable number, unique in the tenant. Default on creation: the next number of the tenant for the year.
+             */
+            jobRef: string;
             /** @description Key of the job in the firm's practice-management system, or null. Default on creation: the `jobRef`. */
             pmsRef: string | null;
-            /** @description Template that the job was created from, or null. */
-            jobTemplateId: components["schemas"]["NullableUuid"];
-            /** @description Engagement that covers the work, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
-            /** @description Service line, or null. */
-            serviceLineId: components["schemas"]["NullableUuid"];
-            /** @description Department that does the work, or null. */
-            departmentId: components["schemas"]["NullableUuid"];
-            /** @description Office that does the work, or null. */
-            officeId: components["schemas"]["NullableUuid"];
-            /** @description Partner responsible for the job, or null. */
-            partnerId: components["schemas"]["NullableUuid"];
-            /** @description Manager of the job, or null. */
-            managerId: components["schemas"]["NullableUuid"];
-            /** @description Staff member who runs the work day to day, or null. */
-            inChargeId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Template that the job was created from, or null.
+             */
+            jobTemplateId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement that covers the work, or null.
+             */
+            engagementId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null.
+             */
+            serviceLineId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Department that does the work, or null.
+             */
+            departmentId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office that does the work, or null.
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Partner responsible for the job, or null.
+             */
+            partnerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the job, or null.
+             */
+            managerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who runs the work day to day, or null.
+             */
+            inChargeId: string | null;
             /** @description Fiscal year of the work, or null. */
             fiscalYear: number | null;
-            /** @description First day of the period that the work covers, or null. */
-            periodStartDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Last day of that period, or null. */
-            periodEndDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned first day of work, or null. */
-            startDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned last day of work, or null. */
-            dueDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Statutory deadline, or null. */
-            deadlineDate: components["schemas"]["NullableBusinessDate"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the period that the work covers, or null.
+             */
+            periodStartDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of that period, or null.
+             */
+            periodEndDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned first day of work, or null.
+             */
+            startDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned last day of work, or null.
+             */
+            dueDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Statutory deadline, or null.
+             */
+            deadlineDate: string | null;
             billingType: components["schemas"]["BillingType"];
-            /** @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others. */
-            feeAmount: components["schemas"]["NullableMoney"];
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
+             */
+            feeAmount: DecimalString | null;
             /** @description When the job is billed, or null if that is decided each time. */
             billingSchedule: components["schemas"]["BillingSchedule"] | null;
-            /** @description Planned hours, or null. */
-            budgetHours: components["schemas"]["NullableHours"];
-            /** @description Planned value of the work, or null. */
-            budgetAmount: components["schemas"]["NullableMoney"];
-            /** @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency. */
-            currency: components["schemas"]["Currency"];
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Planned hours, or null.
+             */
+            budgetHours: DecimalString | null;
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Planned value of the work, or null.
+             */
+            budgetAmount: DecimalString | null;
+            /**
+             * Currency
+             * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
+             */
+            currency: string;
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
             priority: components["schemas"]["Priority"];
             /** @description Description for the staff who do the work, or null. */
             description: string | null;
-            /** @description When the job last became `COMPLETED`, or null. Null again if the job is reopened. */
-            completedAt: components["schemas"]["NullableInstant"];
-            /** @description When the job became `CLOSED`, or null. */
-            closedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the job last became `COMPLETED`, or null. Null again if the job is reopened.
+             */
+            completedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the job became `CLOSED`, or null.
+             */
+            closedAt: string | null;
         };
         /**
          * Job page
@@ -9213,25 +10166,31 @@ export interface components {
              */
             name: string;
             /**
+             * UUID
+             * Format: uuid
              * @description Task type.
              * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
              */
-            taskTypeId: components["schemas"]["Uuid"];
+            taskTypeId: string;
             /**
              * @description Number of days from the start of the job to the start of the task.
              * @example 0
              */
             offsetDays: number;
             /**
+             * Hours
+             * Format: decimal
              * @description Planned hours.
              * @example 12.00
              */
-            budgetHours: components["schemas"]["Hours"];
+            budgetHours: DecimalString;
             /**
+             * UUID
+             * Format: uuid
              * @description Staff type that usually does the task.
              * @example 0199a1c2-0e02-7c01-8a4f-5d2e9b60f103
              */
-            defaultStaffTypeId: components["schemas"]["Uuid"];
+            defaultStaffTypeId: string;
         };
         /**
          * Job template fields
@@ -9257,18 +10216,22 @@ export interface components {
              * @description Service line of the jobs, or null.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            serviceLineId?: (string | null) | components["schemas"]["RowReference"];
             billingType?: components["schemas"]["BillingType"];
             /**
+             * Nullable money
+             * Format: decimal
              * @description Fee of a job in the currency of its client, or null. Used for the billing types `FIXED_FEE` and `RECURRING`.
              * @example 1250.00
              */
-            defaultFee?: components["schemas"]["NullableMoney"];
+            defaultFee?: DecimalString | null;
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Planned hours of a job, or null.
              * @example 16.00
              */
-            budgetHours?: components["schemas"]["NullableHours"];
+            budgetHours?: DecimalString | null;
             /**
              * @description Number of days from the start of a job to its due date, or null.
              * @example 18
@@ -9279,26 +10242,46 @@ export interface components {
             /** @description Tasks of a job, in order. A write replaces all of them. Default on creation: `[]`. */
             tasks?: components["schemas"]["JobTemplateTask"][];
             /**
+             * Nullable instant
+             * Format: date-time
              * @description When the template was released for use, or null.
              * @example 2026-01-12T19:44:02.731Z
              */
-            publishedAt?: components["schemas"]["NullableInstant"];
+            publishedAt?: string | null;
         };
         /**
          * Job template
          * @description Template of jobs of one kind, with their tasks.
          */
         JobTemplate: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
@@ -9307,24 +10290,38 @@ export interface components {
             code: string | null;
             /** @description Description, or null. */
             description: string | null;
-            /** @description Service line of the jobs, or null. */
-            serviceLineId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line of the jobs, or null.
+             */
+            serviceLineId: string | null;
             billingType: components["schemas"]["BillingType"];
             /**
+             * Nullable money
+             * Format: decimal
              * @description Fee of a job in the currency of its client, or null. Used for the billing types `FIXED_FEE` and `RECURRING`.
              * @example 1250.00
              */
-            defaultFee: components["schemas"]["NullableMoney"];
-            /** @description Planned hours of a job, or null. */
-            budgetHours: components["schemas"]["NullableHours"];
+            defaultFee: DecimalString | null;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Planned hours of a job, or null.
+             */
+            budgetHours: DecimalString | null;
             /** @description Number of days from the start of a job to its due date, or null. */
             durationDays: number | null;
             /** @description How often the work recurs, or null if unknown. */
             recurrence: components["schemas"]["JobTemplateRecurrence"] | null;
             /** @description Tasks of a job, in order. A write replaces all of them. Default on creation: `[]`. */
             tasks: components["schemas"]["JobTemplateTask"][];
-            /** @description When the template was released for use, or null. */
-            publishedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the template was released for use, or null.
+             */
+            publishedAt: string | null;
         };
         /**
          * Job template page
@@ -9361,12 +10358,19 @@ export interface components {
          * @description Summary of the client of a project.
          */
         ProjectClient: {
-            /** @description ID of the client. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the client.
+             */
+            id: string;
             /** @description Name of the client. */
             name: string;
-            /** @description Readable number of the client. */
-            clientRef: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Readable number of the client.
+             */
+            clientRef: string;
         };
         /**
          * Staff assignment role
@@ -9391,31 +10395,47 @@ export interface components {
          * @description Fields of an assignment to a job that a caller can write.
          */
         StaffJobAssignmentFields: {
-            /** @description Staff member. */
-            staffId?: components["schemas"]["Uuid"];
-            /** @description Job. */
-            jobId?: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member.
+             */
+            staffId?: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Job.
+             */
+            jobId?: string;
             role?: components["schemas"]["StaffAssignmentRole"];
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Hours allocated to the staff member, or null.
              * @example 24.00
              */
-            allocatedHours?: components["schemas"]["NullableHours"];
+            allocatedHours?: DecimalString | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Price of an hour on this job, in place of the rate of the staff member, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 175.00
              */
-            billingRateOverride?: components["schemas"]["NullableRate"];
+            billingRateOverride?: DecimalString | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of the assignment, or null.
              * @example 2026-10-01
              */
-            startDate?: components["schemas"]["NullableBusinessDate"];
+            startDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of the assignment, or null. Not before `startDate`.
              * @example 2026-12-31
              */
-            endDate?: components["schemas"]["NullableBusinessDate"];
+            endDate?: string | null;
         };
         /**
          * Staff job assignment
@@ -9423,45 +10443,83 @@ export interface components {
          *     and role, and a job has at most 100 active assignments.
          */
         StaffJobAssignment: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Staff member. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Job. */
-            jobId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member.
+             */
+            staffId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Job.
+             */
+            jobId: string;
             role: components["schemas"]["StaffAssignmentRole"];
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Hours allocated to the staff member, or null.
              * @example 24.00
              */
-            allocatedHours: components["schemas"]["NullableHours"];
+            allocatedHours: DecimalString | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Price of an hour on this job, in place of the rate of the staff member, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 175.00
              */
-            billingRateOverride: components["schemas"]["NullableRate"];
+            billingRateOverride: DecimalString | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of the assignment, or null.
              * @example 2026-10-01
              */
-            startDate: components["schemas"]["NullableBusinessDate"];
+            startDate: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of the assignment, or null. Not before `startDate`.
              * @example 2026-12-31
              */
-            endDate: components["schemas"]["NullableBusinessDate"];
-            /** @description When the assignment ended; null while it is active. */
-            deactivatedAt: components["schemas"]["NullableInstant"];
+            endDate: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the assignment ended; null while it is active.
+             */
+            deactivatedAt: string | null;
         };
         /**
          * Project task counts
@@ -9487,90 +10545,218 @@ export interface components {
          *     The figures, `client`, `staffAssignments` and `taskCounts` are current; changes in them do not change the `version`.
          */
         Project: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name of the job. */
             name: string;
             status: components["schemas"]["JobStatus"];
-            /** @description Client of the job. It cannot change once the job has work in progress. */
-            clientId: components["schemas"]["Uuid"];
-            /** @description Readable number, unique in the tenant. Default on creation: the next number of the tenant for the year. */
-            jobRef: components["schemas"]["ExternalRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client of the job. It cannot change once the job has work in progress.
+             */
+            clientId: string;
+            /**
+             * External ref
+             * @description Readable number, unique in the tenant. Default on creation: the next number of the tenant for the year.
+             */
+            jobRef: string;
             /** @description Key of the job in the firm's practice-management system, or null. Default on creation: the `jobRef`. */
             pmsRef: string | null;
-            /** @description Template that the job was created from, or null. */
-            jobTemplateId: components["schemas"]["NullableUuid"];
-            /** @description Engagement that covers the work, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
-            /** @description Service line, or null. */
-            serviceLineId: components["schemas"]["NullableUuid"];
-            /** @description Department that does the work, or null. */
-            departmentId: components["schemas"]["NullableUuid"];
-            /** @description Office that does the work, or null. */
-            officeId: components["schemas"]["NullableUuid"];
-            /** @description Partner responsible for the job, or null. */
-            partnerId: components["schemas"]["NullableUuid"];
-            /** @description Manager of the job, or null. */
-            managerId: components["schemas"]["NullableUuid"];
-            /** @description Staff member who runs the work day to day, or null. */
-            inChargeId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Template that the job was created from, or null.
+             */
+            jobTemplateId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement that covers the work, or null.
+             */
+            engagementId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null.
+             */
+            serviceLineId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Department that does the work, or null.
+             */
+            departmentId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office that does the work, or null.
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Partner responsible for the job, or null.
+             */
+            partnerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the job, or null.
+             */
+            managerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who runs the work day to day, or null.
+             */
+            inChargeId: string | null;
             /** @description Fiscal year of the work, or null. */
             fiscalYear: number | null;
-            /** @description First day of the period that the work covers, or null. */
-            periodStartDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Last day of that period, or null. */
-            periodEndDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned first day of work, or null. */
-            startDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned last day of work, or null. */
-            dueDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Statutory deadline, or null. */
-            deadlineDate: components["schemas"]["NullableBusinessDate"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the period that the work covers, or null.
+             */
+            periodStartDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of that period, or null.
+             */
+            periodEndDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned first day of work, or null.
+             */
+            startDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned last day of work, or null.
+             */
+            dueDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Statutory deadline, or null.
+             */
+            deadlineDate: string | null;
             billingType: components["schemas"]["BillingType"];
-            /** @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others. */
-            feeAmount: components["schemas"]["NullableMoney"];
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
+             */
+            feeAmount: DecimalString | null;
             /** @description When the job is billed, or null if that is decided each time. */
             billingSchedule: components["schemas"]["BillingSchedule"] | null;
-            /** @description Planned hours, or null. */
-            budgetHours: components["schemas"]["NullableHours"];
-            /** @description Planned value of the work, or null. */
-            budgetAmount: components["schemas"]["NullableMoney"];
-            /** @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency. */
-            currency: components["schemas"]["Currency"];
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Planned hours, or null.
+             */
+            budgetHours: DecimalString | null;
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Planned value of the work, or null.
+             */
+            budgetAmount: DecimalString | null;
+            /**
+             * Currency
+             * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
+             */
+            currency: string;
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
             priority: components["schemas"]["Priority"];
             /** @description Description for the staff who do the work, or null. */
             description: string | null;
-            /** @description When the job last became `COMPLETED`, or null. Null again if the job is reopened. */
-            completedAt: components["schemas"]["NullableInstant"];
-            /** @description When the job became `CLOSED`, or null. */
-            closedAt: components["schemas"]["NullableInstant"];
-            /** @description Approved hours, net of reversals. */
-            actualHours: components["schemas"]["Hours"];
-            /** @description Outstanding work in progress. Negative if progress bills exceed the work done. */
-            wipAmount: components["schemas"]["SignedMoney"];
-            /** @description Amount billed for work in progress. */
-            billedAmount: components["schemas"]["SignedMoney"];
-            /** @description Amount written off, at billing or before. Negative if mostly negative work in progress was written off. */
-            writeOffAmount: components["schemas"]["SignedMoney"];
-            realizationPercent: components["schemas"]["Realization"];
             /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the job last became `COMPLETED`, or null. Null again if the job is reopened.
+             */
+            completedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the job became `CLOSED`, or null.
+             */
+            closedAt: string | null;
+            /**
+             * Hours
+             * Format: decimal
+             * @description Approved hours, net of reversals.
+             */
+            actualHours: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Outstanding work in progress. Negative if progress bills exceed the work done.
+             */
+            wipAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount billed for work in progress.
+             */
+            billedAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount written off, at billing or before. Negative if mostly negative work in progress was written off.
+             */
+            writeOffAmount: DecimalString;
+            /**
+             * Realization
+             * Format: decimal
+             * @description Amount billed as a percentage of the same work at standard rates, with up to four decimal places. It can exceed 100, and is 0
+             *     if nothing is billed.
+             */
+            realizationPercent: DecimalString;
+            /**
+             * Percentage
+             * Format: decimal
              * @description Completed tasks as a percentage of all active tasks that are not cancelled; 0 without tasks, and 100 if the job is
              *     `COMPLETED` or `CLOSED`.
              */
-            percentComplete: components["schemas"]["Percentage"];
-            /** @description `budgetHours` less `actualHours`. Negative if the budget is exceeded; a job without a budget counts as 0. */
-            budgetRemainingHours: components["schemas"]["Hours"];
+            percentComplete: DecimalString;
+            /**
+             * Hours
+             * Format: decimal
+             * @description `budgetHours` less `actualHours`. Negative if the budget is exceeded; a job without a budget counts as 0.
+             */
+            budgetRemainingHours: DecimalString;
             client: components["schemas"]["ProjectClient"];
             /** @description Active assignments to the job, in order of creation. A job has at most 100. */
             staffAssignments: components["schemas"]["StaffJobAssignment"][];
@@ -9741,7 +10927,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -9757,31 +10948,41 @@ export interface components {
          */
         ProjectStaffAssignment: {
             /**
+             * UUID
+             * Format: uuid
              * @description Staff member.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            staffId: components["schemas"]["Uuid"];
+            staffId: string;
             role: components["schemas"]["StaffAssignmentRole"];
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Hours allocated to the staff member, or null.
              * @example 4.00
              */
-            allocatedHours?: components["schemas"]["NullableHours"];
+            allocatedHours?: DecimalString | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Price of an hour on this job, in place of the rate of the staff member, or null. Writing it requires the `RATE_W` role.
              * @example 240.00
              */
-            billingRateOverride?: components["schemas"]["NullableRate"];
+            billingRateOverride?: DecimalString | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of the assignment, or null.
              * @example 2026-10-01
              */
-            startDate?: components["schemas"]["NullableBusinessDate"];
+            startDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of the assignment, or null. Not before `startDate`.
              * @example 2026-12-31
              */
-            endDate?: components["schemas"]["NullableBusinessDate"];
+            endDate?: string | null;
         };
         /**
          * Project template entry
@@ -9789,58 +10990,78 @@ export interface components {
          */
         ProjectTemplateEntry: {
             /**
+             * UUID
+             * Format: uuid
              * @description Template.
              * @example 0199a1c2-0d02-7c01-8a4f-5d2e9b60f101
              */
-            jobTemplateId: components["schemas"]["Uuid"];
+            jobTemplateId: string;
             /**
              * @description Name of the job, instead of the template's name.
              * @example 2027 partnership return
              */
             name?: string;
             /**
+             * External ref
              * @description Readable number, unique in the tenant. Generated if omitted.
              * @example J-2026-00319
              */
-            jobRef?: components["schemas"]["ExternalRef"];
-            /** @example crm-job-5520 */
-            systemRef?: components["schemas"]["SystemRef"];
+            jobRef?: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example crm-job-5520
+             */
+            systemRef?: string;
             /**
              * @description Fiscal year of the work, or null. If omitted, that of the engagement, if any.
              * @example 2027
              */
             fiscalYear?: number | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Planned first day of work, or null. Today if omitted.
              * @example 2027-09-15
              */
-            startDate?: components["schemas"]["NullableBusinessDate"];
+            startDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Planned last day of work, or null. Not before `startDate`. If omitted, the template's `durationDays` after the start.
              * @example 2026-10-16
              */
-            dueDate?: components["schemas"]["NullableBusinessDate"];
+            dueDate?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Partner responsible for the job, or null. If omitted, the client's partner, unless they have left the firm.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            partnerId?: components["schemas"]["NullableUuid"];
+            partnerId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Manager of the job, or null. If omitted, the client's manager, unless they have left the firm.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            managerId?: components["schemas"]["NullableUuid"];
+            managerId?: string | null;
             /**
+             * Nullable money
+             * Format: decimal
              * @description Agreed fee, or null. If omitted, the template's `defaultFee`. Required by one of them for the billing types `FIXED_FEE` and
              *     `RECURRING`; null for the others.
              * @example 1250.00
              */
-            feeAmount?: components["schemas"]["NullableMoney"];
+            feeAmount?: DecimalString | null;
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Planned hours, or null. If omitted, those of the template.
              * @example 16.00
              */
-            budgetHours?: components["schemas"]["NullableHours"];
+            budgetHours?: DecimalString | null;
             /** @description Staff members to assign to the job. */
             staffAssignments?: components["schemas"]["ProjectStaffAssignment"][];
         };
@@ -9850,20 +11071,25 @@ export interface components {
          */
         ProjectsFromTemplateRequest: {
             /**
+             * UUID
+             * Format: uuid
              * @description ID of the client.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: components["schemas"]["Uuid"];
+            clientId?: string;
             /**
+             * External ref
              * @description Readable number of the client.
              * @example C-01042
              */
-            clientRef?: components["schemas"]["ExternalRef"];
+            clientRef?: string;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Engagement of the client that covers the jobs, or null. Each new job is linked to it.
              * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
              */
-            engagementId?: components["schemas"]["NullableUuid"];
+            engagementId?: string | null;
             /** @description One entry for each job. Several entries can use the same template. */
             jobTemplates: components["schemas"]["ProjectTemplateEntry"][];
         } & (unknown | unknown);
@@ -9874,15 +11100,22 @@ export interface components {
         ProjectFromTemplate: {
             /** @description Index of the entry in `jobTemplates`. */
             index: number;
-            /** @description ID of the job. */
-            id: components["schemas"]["Uuid"];
-            /** @description Readable number of the job. */
-            jobRef: components["schemas"]["ExternalRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the job.
+             */
+            id: string;
+            /**
+             * External ref
+             * @description Readable number of the job.
+             */
+            jobRef: string;
             /** @description Name of the job. */
             name: string;
             status: components["schemas"]["JobStatus"];
             /** @description IDs of the tasks of the job, in the order of the template. */
-            taskIds: components["schemas"]["Uuid"][];
+            taskIds: string[];
         };
         /**
          * Projects from template result
@@ -9898,48 +11131,72 @@ export interface components {
          */
         StaffJobAssignmentEntry: {
             /**
+             * UUID
+             * Format: uuid
              * @description Staff member.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            staffId: components["schemas"]["Uuid"];
+            staffId: string;
             /**
+             * UUID
+             * Format: uuid
              * @description Job.
              * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
              */
-            jobId: components["schemas"]["Uuid"];
+            jobId: string;
             role: components["schemas"]["StaffAssignmentRole"];
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Hours allocated to the staff member, or null.
              * @example 24.00
              */
-            allocatedHours?: components["schemas"]["NullableHours"];
+            allocatedHours?: DecimalString | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Price of an hour on this job, in place of the rate of the staff member, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 175.00
              */
-            billingRateOverride?: components["schemas"]["NullableRate"];
+            billingRateOverride?: DecimalString | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of the assignment, or null.
              * @example 2026-10-01
              */
-            startDate?: components["schemas"]["NullableBusinessDate"];
+            startDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of the assignment, or null. Not before `startDate`.
              * @example 2026-12-31
              */
-            endDate?: components["schemas"]["NullableBusinessDate"];
+            endDate?: string | null;
         };
         /**
          * Staff task assignment fields
          * @description Fields of an assignment to a task that a caller can write.
          */
         StaffTaskAssignmentFields: {
-            /** @description Staff member. */
-            staffId?: components["schemas"]["Uuid"];
-            /** @description Task. */
-            taskId?: components["schemas"]["Uuid"];
-            /** @description Hours allocated to the staff member, or null. */
-            allocatedHours?: components["schemas"]["NullableHours"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member.
+             */
+            staffId?: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Task.
+             */
+            taskId?: string;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Hours allocated to the staff member, or null.
+             */
+            allocatedHours?: DecimalString | null;
         };
         /**
          * Staff task assignment entry
@@ -9947,20 +11204,26 @@ export interface components {
          */
         StaffTaskAssignmentEntry: {
             /**
+             * UUID
+             * Format: uuid
              * @description Staff member.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
              */
-            staffId: components["schemas"]["Uuid"];
+            staffId: string;
             /**
+             * UUID
+             * Format: uuid
              * @description Task.
              * @example 0199a1c2-0d05-7c01-8a4f-5d2e9b60f101
              */
-            taskId: components["schemas"]["Uuid"];
+            taskId: string;
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Hours allocated to the staff member, or null.
              * @example 12.00
              */
-            allocatedHours?: components["schemas"]["NullableHours"];
+            allocatedHours?: DecimalString | null;
         };
         /**
          * Staff assign request
@@ -9977,81 +11240,153 @@ export interface components {
          * @description One assignment of a staff member to a job, after the call, with the index of its entry in the request.
          */
         IndexedStaffJobAssignment: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Staff member. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Job. */
-            jobId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member.
+             */
+            staffId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Job.
+             */
+            jobId: string;
             role: components["schemas"]["StaffAssignmentRole"];
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Hours allocated to the staff member, or null.
              * @example 24.00
              */
-            allocatedHours: components["schemas"]["NullableHours"];
+            allocatedHours: DecimalString | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Price of an hour on this job, in place of the rate of the staff member, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 175.00
              */
-            billingRateOverride: components["schemas"]["NullableRate"];
+            billingRateOverride: DecimalString | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of the assignment, or null.
              * @example 2026-10-01
              */
-            startDate: components["schemas"]["NullableBusinessDate"];
+            startDate: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of the assignment, or null. Not before `startDate`.
              * @example 2026-12-31
              */
-            endDate: components["schemas"]["NullableBusinessDate"];
+            endDate: string | null;
             /**
              * @description Index of the entry in the list of the same name in the request; null if the assignment was created or ended along
              *     with another one.
              */
             index: number | null;
-            /** @description When the assignment ended; null while it is active. */
-            deactivatedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the assignment ended; null while it is active.
+             */
+            deactivatedAt: string | null;
         };
         /**
          * Indexed staff task assignment
          * @description One assignment of a staff member to a task, after the call, with the index of its entry in the request.
          */
         IndexedStaffTaskAssignment: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Staff member. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Task. */
-            taskId: components["schemas"]["Uuid"];
-            /** @description Hours allocated to the staff member, or null. */
-            allocatedHours: components["schemas"]["NullableHours"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member.
+             */
+            staffId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Task.
+             */
+            taskId: string;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Hours allocated to the staff member, or null.
+             */
+            allocatedHours: DecimalString | null;
             /**
              * @description Index of the entry in the list of the same name in the request; null if the assignment was created or ended along
              *     with another one.
              */
             index: number | null;
-            /** @description When the assignment ended; null while it is active. */
-            deactivatedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the assignment ended; null while it is active.
+             */
+            deactivatedAt: string | null;
         };
         /**
          * Job and task assignments
@@ -10077,36 +11412,48 @@ export interface components {
          */
         StaffJobAssignmentMatch: {
             /**
+             * UUID
+             * Format: uuid
              * @description Staff member.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
              */
-            staffId: components["schemas"]["Uuid"];
+            staffId: string;
             /**
+             * UUID
+             * Format: uuid
              * @description Job.
              * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
              */
-            jobId: components["schemas"]["Uuid"];
+            jobId: string;
             role?: components["schemas"]["StaffAssignmentRole"];
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Hours allocated to the staff member, or null.
              * @example 24.00
              */
-            allocatedHours?: components["schemas"]["NullableHours"];
+            allocatedHours?: DecimalString | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Price of an hour on this job, in place of the rate of the staff member, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 175.00
              */
-            billingRateOverride?: components["schemas"]["NullableRate"];
+            billingRateOverride?: DecimalString | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of the assignment, or null.
              * @example 2026-10-01
              */
-            startDate?: components["schemas"]["NullableBusinessDate"];
+            startDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of the assignment, or null. Not before `startDate`.
              * @example 2026-12-31
              */
-            endDate?: components["schemas"]["NullableBusinessDate"];
+            endDate?: string | null;
         };
         /**
          * Staff remove request
@@ -10130,12 +11477,24 @@ export interface components {
             list: "staffJobAssignments" | "staffTaskAssignments";
             /** @description Index of the entry in that list. */
             index: number;
-            /** @description Staff member of the entry. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Job of the entry; null for a task assignment. */
-            jobId: components["schemas"]["NullableUuid"];
-            /** @description Task of the entry; null for a job assignment. */
-            taskId: components["schemas"]["NullableUuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member of the entry.
+             */
+            staffId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job of the entry; null for a task assignment.
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task of the entry; null for a job assignment.
+             */
+            taskId: string | null;
             /** @description Role of the entry, or null. */
             role: components["schemas"]["StaffAssignmentRole"] | null;
         };
@@ -10185,8 +11544,12 @@ export interface components {
              * @example dana.whitfield@hartwell.example.com
              */
             email?: string;
-            /** @example +15035550101 */
-            phone?: components["schemas"]["NullablePhone"];
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             * @example +15035550101
+             */
+            phone?: string | null;
             /**
              * @description Job title, or null.
              * @example Partner
@@ -10196,49 +11559,57 @@ export interface components {
              * @description Staff type.
              * @example 0199a1c2-0e02-7c01-8a4f-5d2e9b60f101
              */
-            staffTypeId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            staffTypeId?: string | components["schemas"]["RowReference"];
             /**
              * @description Department, or null.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
-            departmentId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            departmentId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Office, or null.
              * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
              */
-            officeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            officeId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Legal entity of the firm that employs the staff member, or null.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
-            orgId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            orgId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Manager of the staff member, or null. Not the staff member themselves.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            managerId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            managerId?: (string | null) | components["schemas"]["RowReference"];
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of work, or null.
              * @example 2009-06-01
              */
-            hireDate?: components["schemas"]["NullableBusinessDate"];
+            hireDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of work, or null. Not before `hireDate`.
              * @example 2026-12-31
              */
-            terminationDate?: components["schemas"]["NullableBusinessDate"];
+            terminationDate?: string | null;
             /** @description Whether the work of the staff member is usually billed. */
             isBillable?: boolean;
             /**
+             * Hours
+             * Format: decimal
              * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
              * @example 40.00
              */
-            weeklyCapacityHours?: components["schemas"]["Hours"];
+            weeklyCapacityHours?: DecimalString;
             /**
+             * Nullable percentage
+             * Format: decimal
              * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
              * @example 45
              */
-            targetUtilizationPercent?: components["schemas"]["NullablePercentage"];
+            targetUtilizationPercent?: DecimalString | null;
             /**
              * @description Whether the staff member works for the firm.
              *
@@ -10255,36 +11626,77 @@ export interface components {
          * @description Rates of a staff member, and the period in which they apply. Periods of one person never overlap.
          */
         RateCardAssignment: {
-            /** @description ID of the rate card in another system that the rates come from, or null. It is stored and not checked. */
-            rateCardId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the rate card in another system that the rates come from, or null. It is stored and not checked.
+             */
+            rateCardId: string | null;
             /** @description Name of that rate card, or null. */
             rateCardName: string | null;
-            /** @description Currency of both rates. */
-            currency: components["schemas"]["Currency"];
-            /** @description First day on which the rates apply. Default on creation: today. */
-            effectiveFromDate: components["schemas"]["BusinessDate"];
-            /** @description Price of an hour. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            billingRate: components["schemas"]["NullableRate"];
-            /** @description Blended rate for fixed fees and cost analysis. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            averageRate: components["schemas"]["NullableRate"];
-            /** @description Last day on which the rates apply, or null if they have no end. */
-            effectiveToDate: components["schemas"]["NullableBusinessDate"];
+            /**
+             * Currency
+             * @description Currency of both rates.
+             */
+            currency: string;
+            /**
+             * Business date
+             * Format: date
+             * @description First day on which the rates apply. Default on creation: today.
+             */
+            effectiveFromDate: string;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            billingRate: DecimalString | null;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Blended rate for fixed fees and cost analysis. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            averageRate: DecimalString | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day on which the rates apply, or null if they have no end.
+             */
+            effectiveToDate: string | null;
         };
         /**
          * Staff
          * @description Person who works for the firm. A staff member who is assigned to a job that is neither closed nor cancelled cannot be deactivated.
          */
         Staff: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Readable number, unique in the tenant. */
@@ -10300,32 +11712,70 @@ export interface components {
              * @description Work email address, stored in lower case and unique in the tenant. Its domain has a dot.
              */
             email: string;
-            phone: components["schemas"]["NullablePhone"];
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
             /** @description Job title, or null. */
             title: string | null;
-            /** @description Staff type. */
-            staffTypeId: components["schemas"]["Uuid"];
-            /** @description Department, or null. */
-            departmentId: components["schemas"]["NullableUuid"];
-            /** @description Office, or null. */
-            officeId: components["schemas"]["NullableUuid"];
-            /** @description Legal entity of the firm that employs the staff member, or null. */
-            orgId: components["schemas"]["NullableUuid"];
-            /** @description Manager of the staff member, or null. Not the staff member themselves. */
-            managerId: components["schemas"]["NullableUuid"];
-            /** @description First day of work, or null. */
-            hireDate: components["schemas"]["NullableBusinessDate"];
             /**
+             * UUID
+             * Format: uuid
+             * @description Staff type.
+             */
+            staffTypeId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Department, or null.
+             */
+            departmentId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office, or null.
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Legal entity of the firm that employs the staff member, or null.
+             */
+            orgId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the staff member, or null. Not the staff member themselves.
+             */
+            managerId: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description First day of work, or null.
+             */
+            hireDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
              * @description Last day of work, or null. Not before `hireDate`.
              * @example 2026-12-31
              */
-            terminationDate: components["schemas"]["NullableBusinessDate"];
+            terminationDate: string | null;
             /** @description Whether the work of the staff member is usually billed. */
             isBillable: boolean;
-            /** @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`. */
-            weeklyCapacityHours: components["schemas"]["Hours"];
-            /** @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null. */
-            targetUtilizationPercent: components["schemas"]["NullablePercentage"];
+            /**
+             * Hours
+             * Format: decimal
+             * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
+             */
+            weeklyCapacityHours: DecimalString;
+            /**
+             * Nullable percentage
+             * Format: decimal
+             * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
+             */
+            targetUtilizationPercent: DecimalString | null;
             /**
              * @description Whether the staff member works for the firm.
              *
@@ -10467,7 +11917,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -10490,35 +11945,44 @@ export interface components {
          */
         NewRateCardAssignment: {
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description ID of the rate card in another system that the rates come from, or null. It is stored and not checked.
              * @example 0199a1c2-0e03-7c01-8a4f-5d2e9b60f101
              */
-            rateCardId?: components["schemas"]["NullableUuid"];
+            rateCardId?: string | null;
             /**
              * @description Name of that rate card, or null.
              * @example Standard 2026
              */
             rateCardName?: string | null;
             /**
+             * Currency
              * @description Currency of both rates.
              * @example USD
              */
-            currency: components["schemas"]["Currency"];
+            currency: string;
             /**
+             * Business date
+             * Format: date
              * @description First day on which the rates apply. Default on creation: today.
              * @example 2026-02-02
              */
-            effectiveFromDate?: components["schemas"]["BusinessDate"];
+            effectiveFromDate?: string;
             /**
+             * Rate
+             * Format: decimal
              * @description Price of an hour. Writing it requires the `RATE_W` role.
              * @example 185.00
              */
-            billingRate: components["schemas"]["Rate"];
+            billingRate: DecimalString;
             /**
+             * Rate
+             * Format: decimal
              * @description Blended rate for fixed fees and cost analysis. Writing it requires the `RATE_W` role.
              * @example 151.70
              */
-            averageRate: components["schemas"]["Rate"];
+            averageRate: DecimalString;
         };
         /**
          * Staff create request
@@ -10551,60 +12015,82 @@ export interface components {
              * @example lena.okafor@hartwell.example.com
              */
             email: string;
-            /** @example +15035550127 */
-            phone?: components["schemas"]["NullablePhone"];
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             * @example +15035550127
+             */
+            phone?: string | null;
             /**
              * @description Job title, or null.
              * @example Senior
              */
             title?: string | null;
             /**
+             * UUID
+             * Format: uuid
              * @description Staff type.
              * @example 0199a1c2-0e02-7c01-8a4f-5d2e9b60f103
              */
-            staffTypeId: components["schemas"]["Uuid"];
+            staffTypeId: string;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Department, or null.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
-            departmentId?: components["schemas"]["NullableUuid"];
+            departmentId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Office, or null.
              * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
              */
-            officeId?: components["schemas"]["NullableUuid"];
+            officeId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Legal entity of the firm that employs the staff member, or null.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
-            orgId?: components["schemas"]["NullableUuid"];
+            orgId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Manager of the staff member, or null. Not the staff member themselves.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            managerId?: components["schemas"]["NullableUuid"];
+            managerId?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of work, or null.
              * @example 2026-02-02
              */
-            hireDate?: components["schemas"]["NullableBusinessDate"];
+            hireDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of work, or null. Not before `hireDate`.
              * @example 2026-12-31
              */
-            terminationDate?: components["schemas"]["NullableBusinessDate"];
+            terminationDate?: string | null;
             /** @description Whether the work of the staff member is usually billed. */
             isBillable: boolean;
             /**
+             * Hours
+             * Format: decimal
              * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
              * @example 40.00
              */
-            weeklyCapacityHours?: components["schemas"]["Hours"];
+            weeklyCapacityHours?: DecimalString;
             /**
+             * Nullable percentage
+             * Format: decimal
              * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
              * @example 75
              */
-            targetUtilizationPercent?: components["schemas"]["NullablePercentage"];
+            targetUtilizationPercent?: DecimalString | null;
             /**
              * @description Whether the staff member works for the firm.
              *
@@ -10615,8 +12101,13 @@ export interface components {
              *     Default on creation: `ACTIVE`.
              */
             status?: components["schemas"]["StaffStatus"];
-            /** @example HR-27 */
-            systemRef?: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example HR-27
+             */
+            systemRef?: string;
             /** @description First rates, or null for none. Writing it requires the `RATE_W` role. */
             rateCardAssignment?: components["schemas"]["NewRateCardAssignment"] | null;
         };
@@ -10651,60 +12142,82 @@ export interface components {
              * @example dana.whitfield@hartwell.example.com
              */
             email?: string;
-            /** @example +15035550101 */
-            phone?: components["schemas"]["NullablePhone"];
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             * @example +15035550101
+             */
+            phone?: string | null;
             /**
              * @description Job title, or null.
              * @example Tax Senior
              */
             title?: string | null;
             /**
+             * UUID
+             * Format: uuid
              * @description Staff type.
              * @example 0199a1c2-0e02-7c01-8a4f-5d2e9b60f101
              */
-            staffTypeId?: components["schemas"]["Uuid"];
+            staffTypeId?: string;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Department, or null.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
-            departmentId?: components["schemas"]["NullableUuid"];
+            departmentId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Office, or null.
              * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
              */
-            officeId?: components["schemas"]["NullableUuid"];
+            officeId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Legal entity of the firm that employs the staff member, or null.
              * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
              */
-            orgId?: components["schemas"]["NullableUuid"];
+            orgId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Manager of the staff member, or null. Not the staff member themselves.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            managerId?: components["schemas"]["NullableUuid"];
+            managerId?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of work, or null.
              * @example 2009-06-01
              */
-            hireDate?: components["schemas"]["NullableBusinessDate"];
+            hireDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of work, or null. Not before `hireDate`.
              * @example 2026-12-31
              */
-            terminationDate?: components["schemas"]["NullableBusinessDate"];
+            terminationDate?: string | null;
             /** @description Whether the work of the staff member is usually billed. */
             isBillable?: boolean;
             /**
+             * Hours
+             * Format: decimal
              * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
              * @example 40.00
              */
-            weeklyCapacityHours?: components["schemas"]["Hours"];
+            weeklyCapacityHours?: DecimalString;
             /**
+             * Nullable percentage
+             * Format: decimal
              * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
              * @example 45
              */
-            targetUtilizationPercent?: components["schemas"]["NullablePercentage"];
+            targetUtilizationPercent?: DecimalString | null;
             /**
              * @description Whether the staff member works for the firm.
              *
@@ -10747,8 +12260,12 @@ export interface components {
              * @enum {string}
              */
             code: "PRECONDITION_FAILED";
-            /** @description ID of the call, as in `X-Request-Id` and in the logs. */
-            requestId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the call, as in `X-Request-Id` and in the logs.
+             */
+            requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
             errors?: components["schemas"]["ProblemError"][];
         };
@@ -10780,15 +12297,19 @@ export interface components {
             /** @description Whether the work of these staff members is usually billed. */
             isBillable?: boolean;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 425.00
              */
-            defaultBillingRate?: components["schemas"]["NullableRate"];
+            defaultBillingRate?: DecimalString | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 348.50
              */
-            defaultAverageRate?: components["schemas"]["NullableRate"];
+            defaultAverageRate?: DecimalString | null;
         };
         /**
          * Staff type entry
@@ -10818,17 +12339,26 @@ export interface components {
             /** @description Whether the work of these staff members is usually billed. */
             isBillable: boolean;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 110.00
              */
-            defaultBillingRate?: components["schemas"]["NullableRate"];
+            defaultBillingRate?: DecimalString | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 90.20
              */
-            defaultAverageRate?: components["schemas"]["NullableRate"];
-            /** @example SEASONAL */
-            systemRef?: components["schemas"]["SystemRef"];
+            defaultAverageRate?: DecimalString | null;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example SEASONAL
+             */
+            systemRef?: string;
         };
         /**
          * Staff types create request
@@ -10843,16 +12373,34 @@ export interface components {
          * @description Created staff type, with the index of its item.
          */
         StaffTypeResult: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
@@ -10865,10 +12413,18 @@ export interface components {
             rank: number;
             /** @description Whether the work of these staff members is usually billed. */
             isBillable: boolean;
-            /** @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            defaultBillingRate: components["schemas"]["NullableRate"];
-            /** @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            defaultAverageRate: components["schemas"]["NullableRate"];
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            defaultBillingRate: DecimalString | null;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            defaultAverageRate: DecimalString | null;
             /** @description Index of the item in `items`. */
             index: number;
         };
@@ -10908,16 +12464,34 @@ export interface components {
          * @description Type of staff, such as partner or senior.
          */
         StaffType: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
@@ -10930,10 +12504,18 @@ export interface components {
             rank: number;
             /** @description Whether the work of these staff members is usually billed. */
             isBillable: boolean;
-            /** @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            defaultBillingRate: components["schemas"]["NullableRate"];
-            /** @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            defaultAverageRate: components["schemas"]["NullableRate"];
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            defaultBillingRate: DecimalString | null;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            defaultAverageRate: DecimalString | null;
         };
         /**
          * Staff type page
@@ -11017,15 +12599,19 @@ export interface components {
          */
         PaymentAllocationInput: {
             /**
+             * UUID
+             * Format: uuid
              * @description Invoice. It must be open, of the same client or client group, and in the same currency.
              * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f101
              */
-            invoiceId: components["schemas"]["Uuid"];
+            invoiceId: string;
             /**
+             * Positive money
+             * Format: decimal
              * @description Allocated amount.
              * @example 707.00
              */
-            amount: components["schemas"]["PositiveMoney"];
+            amount: DecimalString;
         };
         /**
          * Payment fields
@@ -11042,37 +12628,44 @@ export interface components {
              * @description Client that pays.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            clientId?: string | components["schemas"]["RowReference"];
             /**
              * @description Contact who paid, or null if unknown.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
-            payerContactId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            payerContactId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Name that the payer entered, or null.
              * @example Ines Calder
              */
             payerName?: string | null;
             /**
+             * Nullable email
+             * Format: email
              * @description Email address for the receipt, or null.
              * @example ines.calder@harborpine.example.com
              */
-            payerEmail?: components["schemas"]["NullableEmail"];
+            payerEmail?: string | null;
             /**
+             * Business date
+             * Format: date
              * @description Day of the payment.
              * @example 2026-10-01
              */
-            paymentDate?: components["schemas"]["BusinessDate"];
+            paymentDate?: string;
             /**
+             * Positive money
+             * Format: decimal
              * @description Amount paid, without surcharge.
              * @example 707.00
              */
-            amount?: components["schemas"]["PositiveMoney"];
+            amount?: DecimalString;
             /**
+             * Currency
              * @description Currency of all amounts of the payment.
              * @example USD
              */
-            currency?: components["schemas"]["Currency"];
+            currency?: string;
             method?: components["schemas"]["PaymentMethod"];
             /**
              * @description Status of a payment. Only `COMPLETED`, `PARTIALLY_REFUNDED` and `REFUNDED` payments cover invoices.
@@ -11122,11 +12715,13 @@ export interface components {
              */
             last4?: string | null;
             /**
+             * Money
+             * Format: decimal
              * @description Total refunded amount, at most `amount`. Increasing it refunds the difference, first from the unapplied amount, then from
              *     the newest allocations. Default on creation: `0.00`.
              * @example 0.00
              */
-            refundedAmount?: components["schemas"]["Money"];
+            refundedAmount?: DecimalString;
             /**
              * @description Note by the firm or the payer, or null.
              * @example Paid at the front desk.
@@ -11153,48 +12748,101 @@ export interface components {
          * @description Part of a payment that is allocated to one invoice.
          */
         PaymentAllocation: {
-            /** @description Invoice. It must be open, of the same client or client group, and in the same currency. */
-            invoiceId: components["schemas"]["Uuid"];
-            /** @description Allocated amount. */
-            amount: components["schemas"]["PositiveMoney"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Invoice. It must be open, of the same client or client group, and in the same currency.
+             */
+            invoiceId: string;
+            /**
+             * Positive money
+             * Format: decimal
+             * @description Allocated amount.
+             */
+            amount: DecimalString;
             /** @description Number of that invoice. */
             invoiceNumber: string;
-            /** @description When it was allocated, or null while the payment is PENDING. */
-            allocatedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was allocated, or null while the payment is PENDING.
+             */
+            allocatedAt: string | null;
         };
         /**
          * Payment
          * @description Payment by a client, and its allocation to invoices.
          */
         Payment: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`. */
             pmsRef: string | null;
-            /** @description Client that pays. */
-            clientId: components["schemas"]["Uuid"];
-            /** @description Contact who paid, or null if unknown. */
-            payerContactId: components["schemas"]["NullableUuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client that pays.
+             */
+            clientId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact who paid, or null if unknown.
+             */
+            payerContactId: string | null;
             /** @description Name that the payer entered, or null. */
             payerName: string | null;
-            /** @description Email address for the receipt, or null. */
-            payerEmail: components["schemas"]["NullableEmail"];
-            /** @description Day of the payment. */
-            paymentDate: components["schemas"]["BusinessDate"];
-            /** @description Amount paid, without surcharge. */
-            amount: components["schemas"]["PositiveMoney"];
-            /** @description Currency of all amounts of the payment. */
-            currency: components["schemas"]["Currency"];
+            /**
+             * Nullable email
+             * Format: email
+             * @description Email address for the receipt, or null.
+             */
+            payerEmail: string | null;
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the payment.
+             */
+            paymentDate: string;
+            /**
+             * Positive money
+             * Format: decimal
+             * @description Amount paid, without surcharge.
+             */
+            amount: DecimalString;
+            /**
+             * Currency
+             * @description Currency of all amounts of the payment.
+             */
+            currency: string;
             method: components["schemas"]["PaymentMethod"];
             /**
              * @description Status of a payment. Only `COMPLETED`, `PARTIALLY_REFUNDED` and `REFUNDED` payments cover invoices.
@@ -11232,10 +12880,12 @@ export interface components {
             /** @description Last four digits of the card or account, or null. Nothing more is stored. */
             last4: string | null;
             /**
+             * Money
+             * Format: decimal
              * @description Total refunded amount, at most `amount`. Increasing it refunds the difference, first from the unapplied amount, then from
              *     the newest allocations. Default on creation: `0.00`.
              */
-            refundedAmount: components["schemas"]["Money"];
+            refundedAmount: DecimalString;
             /**
              * @description Note by the firm or the payer, or null.
              * @example Paid at the front desk.
@@ -11252,26 +12902,58 @@ export interface components {
             allocations: components["schemas"]["PaymentAllocation"][];
             /** @description Readable number. */
             paymentNumber: string;
-            /** @description Payment link through which it was paid, or null. */
-            quickPaymentLinkId: components["schemas"]["NullableUuid"];
-            /** @description Surcharge for the payment method, on top of `amount`. */
-            surchargeAmount: components["schemas"]["Money"];
-            /** @description Fee that the processor kept. */
-            feeAmount: components["schemas"]["Money"];
-            /** @description Amount that the firm received: `amount` and surcharge, less the fee. */
-            netAmount: components["schemas"]["Money"];
-            /** @description Amount that is neither allocated to an invoice nor refunded. */
-            unappliedAmount: components["schemas"]["Money"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Payment link through which it was paid, or null.
+             */
+            quickPaymentLinkId: string | null;
+            /**
+             * Money
+             * Format: decimal
+             * @description Surcharge for the payment method, on top of `amount`.
+             */
+            surchargeAmount: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Fee that the processor kept.
+             */
+            feeAmount: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount that the firm received: `amount` and surcharge, less the fee.
+             */
+            netAmount: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount that is neither allocated to an invoice nor refunded.
+             */
+            unappliedAmount: DecimalString;
             /** @description Processor's code of the failure or return (`R01`, `card_declined`), or null. */
             failureCode: string | null;
             /** @description Description of the failure or return, or null. */
             failureMessage: string | null;
-            /** @description When the payment settled, or null. */
-            settledAt: components["schemas"]["NullableInstant"];
-            /** @description When it was returned, or null. */
-            returnedAt: components["schemas"]["NullableInstant"];
-            /** @description When it was last refunded, or null. */
-            refundedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the payment settled, or null.
+             */
+            settledAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was returned, or null.
+             */
+            returnedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last refunded, or null.
+             */
+            refundedAt: string | null;
         };
         /**
          * Payment page
@@ -11402,7 +13084,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -11418,23 +13105,26 @@ export interface components {
          */
         QuickPaymentLinkCreateRequest: {
             /**
+             * External ref
              * @description Readable number of the client that pays.
              * @example C-01042
              */
-            clientRef: components["schemas"]["ExternalRef"];
+            clientRef: string;
             /**
              * @description Open invoices to pay, all of this client and in one currency. Without `amount`, the link is for the amount due on them.
              * @example [
              *       "0199a1c2-1a04-7c01-8a4f-5d2e9b60f101"
              *     ]
              */
-            invoiceIds?: components["schemas"]["Uuid"][];
+            invoiceIds?: string[];
             /**
+             * Positive money
+             * Format: decimal
              * @description Amount to pay. With `invoiceIds`, at most the amount due on them; it is allocated to the oldest first. Without, it is
              *     allocated to the client's oldest open invoices, and the rest stays unapplied.
              * @example 500.00
              */
-            amount?: components["schemas"]["PositiveMoney"];
+            amount?: DecimalString;
             /**
              * @description Note for the payer on the page. With neither invoices nor amount, the payer enters the amount.
              * @example Thank you for your prompt payment.
@@ -11446,12 +13136,20 @@ export interface components {
          * @description Invoice that a quick payment link pays.
          */
         QuickPaymentLinkInvoice: {
-            /** @description The invoice. */
-            invoiceId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description The invoice.
+             */
+            invoiceId: string;
             /** @description Number of that invoice. */
             invoiceNumber: string;
-            /** @description Amount due when the link was created. */
-            amountDueAtCreation: components["schemas"]["Money"];
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount due when the link was created.
+             */
+            amountDueAtCreation: DecimalString;
         };
         /**
          * Quick payment link status
@@ -11481,16 +13179,34 @@ export interface components {
          * @description Page on which a client pays once, for specified invoices, an amount and a note.
          */
         QuickPaymentLink: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -11498,27 +13214,57 @@ export interface components {
              * @description URL of the page to send to the payer. It contains a secret token; anyone who has it can pay and see the invoices.
              */
             url: string;
-            /** @description Readable number of the client that pays. */
-            clientRef: components["schemas"]["ExternalRef"];
-            /** @description ID of that client. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * External ref
+             * @description Readable number of the client that pays.
+             */
+            clientRef: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of that client.
+             */
+            clientId: string;
             /** @description Invoices that the link pays. Empty if none were specified. */
             invoices: components["schemas"]["QuickPaymentLinkInvoice"][];
-            /** @description Amount to pay. Null if the payer enters it. */
-            amount: components["schemas"]["NullableMoney"];
-            /** @description Currency of all amounts of the link. */
-            currency: components["schemas"]["Currency"];
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Amount to pay. Null if the payer enters it.
+             */
+            amount: DecimalString | null;
+            /**
+             * Currency
+             * @description Currency of all amounts of the link.
+             */
+            currency: string;
             /** @description Note for the payer on the page, or null. */
             note: string | null;
             status: components["schemas"]["QuickPaymentLinkStatus"];
-            /** @description End of validity, 30 days after creation. */
-            expiresAt: components["schemas"]["Instant"];
-            /** @description API user that created the link. */
-            createdByApiUserId: components["schemas"]["Uuid"];
-            /** @description Payment through the link, or null. */
-            paymentId: components["schemas"]["NullableUuid"];
-            /** @description When the link was used, or null. */
-            usedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description End of validity, 30 days after creation.
+             */
+            expiresAt: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description API user that created the link.
+             */
+            createdByApiUserId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Payment through the link, or null.
+             */
+            paymentId: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the link was used, or null.
+             */
+            usedAt: string | null;
         };
         /**
          * Draft invoice action
@@ -11575,27 +13321,55 @@ export interface components {
          * @description Line of a draft invoice or an invoice. The amount is quantity times unit amount, rounded half up to two places.
          */
         InvoiceLine: {
-            /** @description ID of the line. Send it to keep an existing line when you replace the lines of the document. Default on creation: a new ID. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the line. Send it to keep an existing line when you replace the lines of the document. Default on creation: a new ID.
+             */
+            id: string;
             lineType: components["schemas"]["InvoiceLineType"];
-            /** @description Job that is billed, or null. */
-            jobId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job that is billed, or null.
+             */
+            jobId: string | null;
             /** @description Text of the line on the invoice. */
             description: string;
-            /** @description Hours, pieces or 1. Negative if the line bills reversed work. */
-            quantity: components["schemas"]["SignedUnitPrice"];
-            /** @description Price per unit, in the currency of the document. Negative for discounts. */
-            unitAmount: components["schemas"]["SignedUnitPrice"];
+            /**
+             * Signed unit price
+             * Format: decimal
+             * @description Hours, pieces or 1. Negative if the line bills reversed work.
+             */
+            quantity: DecimalString;
+            /**
+             * Signed unit price
+             * Format: decimal
+             * @description Price per unit, in the currency of the document. Negative for discounts.
+             */
+            unitAmount: DecimalString;
             /** @description Whether sales tax is added. */
             taxable: boolean;
-            /** @description Rate of sales tax, in percent. It applies only to taxable lines. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0. */
-            taxRatePercent: components["schemas"]["Percentage"];
+            /**
+             * Percentage
+             * Format: decimal
+             * @description Rate of sales tax, in percent. It applies only to taxable lines. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0.
+             */
+            taxRatePercent: DecimalString;
             /** @description Work in progress that the line bills, all of the client of the document. Empty if there is none. Default on creation: `[]`. */
-            wipIds: components["schemas"]["Uuid"][];
-            /** @description Amount of the line before tax, in the currency of the document. */
-            amount: components["schemas"]["SignedMoney"];
-            /** @description Tax of the line, rounded half up; 0.00 if it is not taxable. */
-            taxAmount: components["schemas"]["SignedMoney"];
+            wipIds: string[];
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount of the line before tax, in the currency of the document.
+             */
+            amount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Tax of the line, rounded half up; 0.00 if it is not taxable.
+             */
+            taxAmount: DecimalString;
         };
         /**
          * Draft invoice change
@@ -11603,50 +13377,113 @@ export interface components {
          */
         DraftInvoiceChange: {
             /** @description Value before, in the format of a draft invoice; null if there was none. */
-            old: string | boolean | (components["schemas"]["Uuid"] | components["schemas"]["InvoiceLine"])[] | null;
+            old: string | boolean | (string | components["schemas"]["InvoiceLine"])[] | null;
             /** @description Value after, in the same format; null if it was cleared. */
-            new: string | boolean | (components["schemas"]["Uuid"] | components["schemas"]["InvoiceLine"])[] | null;
+            new: string | boolean | (string | components["schemas"]["InvoiceLine"])[] | null;
         };
         /**
          * Draft invoice snapshot
          * @description Draft invoice after one revision, without its lines.
          */
         DraftInvoiceSnapshot: {
-            /** @description ID of the draft, as in `draftInvoiceId`. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the draft, as in `draftInvoiceId`.
+             */
+            id: string;
             /** @description Readable number. */
             draftNumber: string;
             status: components["schemas"]["DraftInvoiceStatus"];
-            /** @description Last day of the billed work. */
-            billThroughDate: components["schemas"]["BusinessDate"];
-            /** @description Date of the resulting invoice. */
-            proposedInvoiceDate: components["schemas"]["BusinessDate"];
-            /** @description Due date of the resulting invoice. */
-            dueDate: components["schemas"]["BusinessDate"];
-            /** @description Currency of all amounts. */
-            currency: components["schemas"]["Currency"];
-            /** @description Sum of all lines except discounts and interest. */
-            subtotal: components["schemas"]["SignedMoney"];
-            /** @description Sum of the discounts, as a positive amount. */
-            discountTotal: components["schemas"]["Money"];
-            /** @description Sum of the tax of all lines. */
-            taxTotal: components["schemas"]["SignedMoney"];
-            /** @description Sum of the interest lines. */
-            interestTotal: components["schemas"]["Money"];
-            /** @description Subtotal less discounts, with tax and interest. */
-            total: components["schemas"]["SignedMoney"];
-            /** @description Staff member who prepared it, or null. */
-            preparedById: components["schemas"]["NullableUuid"];
-            /** @description Reviewer at that time, or null. */
-            reviewerId: components["schemas"]["NullableUuid"];
-            /** @description Staff member who approved it, or null. */
-            approvedById: components["schemas"]["NullableUuid"];
-            /** @description When it was last submitted for review, or null. */
-            submittedAt: components["schemas"]["NullableInstant"];
-            /** @description When it was approved, or null. */
-            approvedAt: components["schemas"]["NullableInstant"];
-            /** @description When it was last rejected, or null. */
-            rejectedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Business date
+             * Format: date
+             * @description Last day of the billed work.
+             */
+            billThroughDate: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Date of the resulting invoice.
+             */
+            proposedInvoiceDate: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Due date of the resulting invoice.
+             */
+            dueDate: string;
+            /**
+             * Currency
+             * @description Currency of all amounts.
+             */
+            currency: string;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Sum of all lines except discounts and interest.
+             */
+            subtotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Sum of the discounts, as a positive amount.
+             */
+            discountTotal: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Sum of the tax of all lines.
+             */
+            taxTotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Sum of the interest lines.
+             */
+            interestTotal: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Subtotal less discounts, with tax and interest.
+             */
+            total: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who prepared it, or null.
+             */
+            preparedById: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Reviewer at that time, or null.
+             */
+            reviewerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who approved it, or null.
+             */
+            approvedById: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last submitted for review, or null.
+             */
+            submittedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was approved, or null.
+             */
+            approvedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last rejected, or null.
+             */
+            rejectedAt: string | null;
             /** @description Reason for the rejection, or null. */
             rejectionReason: string | null;
         };
@@ -11655,20 +13492,42 @@ export interface components {
          * @description Revision of a draft invoice. Revisions never change.
          */
         DraftInvoiceHistory: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Draft invoice. Read it with `getDraftInvoice`. */
-            draftInvoiceId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Draft invoice. Read it with `getDraftInvoice`.
+             */
+            draftInvoiceId: string;
             /** @description Number of the revision of the draft, starting at 1. */
             revision: number;
             action: components["schemas"]["DraftInvoiceAction"];
@@ -11676,24 +13535,48 @@ export interface components {
             fromStatus: components["schemas"]["DraftInvoiceStatus"] | null;
             /** @description Status after. */
             toStatus: components["schemas"]["DraftInvoiceStatus"];
-            /** @description Staff member responsible for the change, or null. */
-            changedById: components["schemas"]["NullableUuid"];
-            /** @description API user responsible for the change. Both this and `changedById` are null for changes by the service itself. */
-            changedByApiUserId: components["schemas"]["NullableUuid"];
-            /** @description Time of the change. */
-            changedAt: components["schemas"]["Instant"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member responsible for the change, or null.
+             */
+            changedById: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description API user responsible for the change. Both this and `changedById` are null for changes by the service itself.
+             */
+            changedByApiUserId: string | null;
+            /**
+             * Instant
+             * Format: date-time
+             * @description Time of the change.
+             */
+            changedAt: string;
             /** @description Changes since the previous revision, by field name. Empty for the first revision. */
             changes: {
                 [key: string]: components["schemas"]["DraftInvoiceChange"];
             };
-            /** @description Client of the draft. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client of the draft.
+             */
+            clientId: string;
             /** @description Jobs of the draft after this revision. */
-            jobIds: components["schemas"]["Uuid"][];
-            /** @description Invoice that this revision created, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
-            /** @description Total of the draft after this revision, in its currency. */
-            total: components["schemas"]["SignedMoney"];
+            jobIds: string[];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Invoice that this revision created, or null.
+             */
+            invoiceId: string | null;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Total of the draft after this revision, in its currency.
+             */
+            total: DecimalString;
             draftInvoice: components["schemas"]["DraftInvoiceSnapshot"];
         };
         /**
@@ -11725,15 +13608,19 @@ export interface components {
          */
         UuidListFilter: {
             /** @description Has exactly these elements. */
-            _eq?: components["schemas"]["Uuid"][];
+            _eq?: string[];
             /** @description Has other elements, fewer or more. Rows without a value do not match. */
-            _neq?: components["schemas"]["Uuid"][];
+            _neq?: string[];
             /** @description Equal to one of these lists. An empty list of lists matches nothing. */
-            _in?: components["schemas"]["Uuid"][][];
+            _in?: string[][];
             /** @description Equal to none of these lists. Rows without a value do not match. */
-            _nin?: components["schemas"]["Uuid"][][];
-            /** @description Contains this element. */
-            _contains?: components["schemas"]["Uuid"];
+            _nin?: string[][];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Contains this element.
+             */
+            _contains?: string;
             /** @description Whether the column has no value. */
             _is_null?: boolean;
         };
@@ -11835,7 +13722,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -11851,45 +13743,55 @@ export interface components {
          */
         InvoiceLineInput: {
             /**
+             * UUID
+             * Format: uuid
              * @description ID of the line. Send it to keep an existing line when you replace the lines of the document. Default on creation: a new ID.
              * @example 0199a1c2-1a02-7c01-8a4f-5d2e9b60f101
              */
-            id?: components["schemas"]["Uuid"];
+            id?: string;
             lineType: components["schemas"]["InvoiceLineType"];
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Job that is billed, or null.
              * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
              */
-            jobId?: components["schemas"]["NullableUuid"];
+            jobId?: string | null;
             /**
              * @description Text of the line on the invoice.
              * @example Preparation of the 2026 partnership return
              */
             description: string;
             /**
+             * Signed unit price
+             * Format: decimal
              * @description Hours, pieces or 1. Negative if the line bills reversed work.
              * @example 3.50
              */
-            quantity: components["schemas"]["SignedUnitPrice"];
+            quantity: DecimalString;
             /**
+             * Signed unit price
+             * Format: decimal
              * @description Price per unit, in the currency of the document. Negative for discounts.
              * @example 190.00
              */
-            unitAmount: components["schemas"]["SignedUnitPrice"];
+            unitAmount: DecimalString;
             /** @description Whether sales tax is added. */
             taxable: boolean;
             /**
+             * Percentage
+             * Format: decimal
              * @description Rate of sales tax, in percent. It applies only to taxable lines. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0.
              * @example 0
              */
-            taxRatePercent?: components["schemas"]["Percentage"];
+            taxRatePercent?: DecimalString;
             /**
              * @description Work in progress that the line bills, all of the client of the document. Empty if there is none. Default on creation: `[]`.
              * @example [
              *       "0199a1c2-0f06-7c01-8a4f-5d2e9b60f101"
              *     ]
              */
-            wipIds?: components["schemas"]["Uuid"][];
+            wipIds?: string[];
         };
         /**
          * Draft invoice fields
@@ -11900,50 +13802,57 @@ export interface components {
              * @description Client to bill.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            clientId?: string | components["schemas"]["RowReference"];
             /**
              * @description Jobs to bill. Default on creation: the jobs of the lines.
              * @example [
              *       "0199a1c2-0d01-7c01-8a4f-5d2e9b60f101"
              *     ]
              */
-            jobIds?: components["schemas"]["Uuid"][];
+            jobIds?: string[];
             /**
              * @description Contact who will receive the invoice, or null.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
-            billingContactId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            billingContactId?: (string | null) | components["schemas"]["RowReference"];
             status?: components["schemas"]["DraftInvoiceStatus"];
             /**
+             * Business date
+             * Format: date
              * @description Last day of the billed work.
              * @example 2026-09-30
              */
-            billThroughDate?: components["schemas"]["BusinessDate"];
+            billThroughDate?: string;
             /**
+             * Business date
+             * Format: date
              * @description Date of the resulting invoice.
              * @example 2026-09-30
              */
-            proposedInvoiceDate?: components["schemas"]["BusinessDate"];
+            proposedInvoiceDate?: string;
             /**
+             * Business date
+             * Format: date
              * @description Due date of the resulting invoice.
              * @example 2026-10-30
              */
-            dueDate?: components["schemas"]["BusinessDate"];
+            dueDate?: string;
             /**
+             * Currency
              * @description Currency of all amounts of the draft. Default on creation: the client's currency.
              * @example USD
              */
-            currency?: components["schemas"]["Currency"];
+            currency?: string;
             /**
              * @description Staff member who prepared it, or null. Another staff member must approve it, unless the tenant allows self-approval. Default on creation: the staff member of the API user, if it has one.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            preparedById?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            preparedById?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Staff member who reviews it, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            reviewerId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            reviewerId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Reason for the rejection; required to reject, otherwise null.
              * @example The courier costs are not billable.
@@ -11965,37 +13874,86 @@ export interface components {
          * @description Invoice in preparation. Approving it creates the invoice.
          */
         DraftInvoice: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Client to bill. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client to bill.
+             */
+            clientId: string;
             /** @description Jobs to bill. Default on creation: the jobs of the lines. */
-            jobIds: components["schemas"]["Uuid"][];
-            /** @description Contact who will receive the invoice, or null. */
-            billingContactId: components["schemas"]["NullableUuid"];
+            jobIds: string[];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact who will receive the invoice, or null.
+             */
+            billingContactId: string | null;
             status: components["schemas"]["DraftInvoiceStatus"];
-            /** @description Last day of the billed work. */
-            billThroughDate: components["schemas"]["BusinessDate"];
-            /** @description Date of the resulting invoice. */
-            proposedInvoiceDate: components["schemas"]["BusinessDate"];
-            /** @description Due date of the resulting invoice. */
-            dueDate: components["schemas"]["BusinessDate"];
-            /** @description Currency of all amounts of the draft. Default on creation: the client's currency. */
-            currency: components["schemas"]["Currency"];
-            /** @description Staff member who prepared it, or null. Another staff member must approve it, unless the tenant allows self-approval. Default on creation: the staff member of the API user, if it has one. */
-            preparedById: components["schemas"]["NullableUuid"];
-            /** @description Staff member who reviews it, or null. */
-            reviewerId: components["schemas"]["NullableUuid"];
+            /**
+             * Business date
+             * Format: date
+             * @description Last day of the billed work.
+             */
+            billThroughDate: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Date of the resulting invoice.
+             */
+            proposedInvoiceDate: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Due date of the resulting invoice.
+             */
+            dueDate: string;
+            /**
+             * Currency
+             * @description Currency of all amounts of the draft. Default on creation: the client's currency.
+             */
+            currency: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who prepared it, or null. Another staff member must approve it, unless the tenant allows self-approval. Default on creation: the staff member of the API user, if it has one.
+             */
+            preparedById: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who reviews it, or null.
+             */
+            reviewerId: string | null;
             /**
              * @description Reason for the rejection; required to reject, otherwise null.
              * @example The courier costs are not billable.
@@ -12010,30 +13968,78 @@ export interface components {
             lines: components["schemas"]["InvoiceLine"][];
             /** @description Readable number. */
             draftNumber: string;
-            /** @description Value of the billed work in progress at standard rates. */
-            standardAmount: components["schemas"]["SignedMoney"];
-            /** @description Difference between the billed amount of the lines and that value: positive if written up, negative if written down. */
-            adjustmentAmount: components["schemas"]["SignedMoney"];
-            /** @description Sum of all lines except discounts and interest. */
-            subtotal: components["schemas"]["SignedMoney"];
-            /** @description Sum of the discounts, as a positive amount. */
-            discountTotal: components["schemas"]["Money"];
-            /** @description Sum of the tax of all lines. */
-            taxTotal: components["schemas"]["SignedMoney"];
-            /** @description Sum of the interest lines. */
-            interestTotal: components["schemas"]["Money"];
-            /** @description Subtotal less discounts, with tax and interest. A draft with a negative total cannot leave `DRAFT`. */
-            total: components["schemas"]["SignedMoney"];
-            /** @description Staff member who approved it, or null. */
-            approvedById: components["schemas"]["NullableUuid"];
-            /** @description When it was last submitted for review, or null. */
-            submittedAt: components["schemas"]["NullableInstant"];
-            /** @description When it was approved, or null. */
-            approvedAt: components["schemas"]["NullableInstant"];
-            /** @description When it was last rejected, or null. */
-            rejectedAt: components["schemas"]["NullableInstant"];
-            /** @description Invoice created from the draft, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Value of the billed work in progress at standard rates.
+             */
+            standardAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Difference between the billed amount of the lines and that value: positive if written up, negative if written down.
+             */
+            adjustmentAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Sum of all lines except discounts and interest.
+             */
+            subtotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Sum of the discounts, as a positive amount.
+             */
+            discountTotal: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Sum of the tax of all lines.
+             */
+            taxTotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Sum of the interest lines.
+             */
+            interestTotal: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Subtotal less discounts, with tax and interest. A draft with a negative total cannot leave `DRAFT`.
+             */
+            total: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who approved it, or null.
+             */
+            approvedById: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last submitted for review, or null.
+             */
+            submittedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was approved, or null.
+             */
+            approvedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last rejected, or null.
+             */
+            rejectedAt: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Invoice created from the draft, or null.
+             */
+            invoiceId: string | null;
         };
         /**
          * Invoice status
@@ -12077,19 +14083,19 @@ export interface components {
              * @description Client that is billed.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            clientId?: string | components["schemas"]["RowReference"];
             /**
              * @description Jobs to bill. Default on creation: the jobs of the lines.
              * @example [
              *       "0199a1c2-0d01-7c01-8a4f-5d2e9b60f101"
              *     ]
              */
-            jobIds?: components["schemas"]["Uuid"][];
+            jobIds?: string[];
             /**
              * @description Engagement that is billed, or null.
              * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
              */
-            engagementId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            engagementId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open.
              *
@@ -12118,15 +14124,19 @@ export interface components {
              */
             status?: components["schemas"]["InvoiceStatus"];
             /**
+             * Business date
+             * Format: date
              * @description Date on the invoice.
              * @example 2026-09-30
              */
-            invoiceDate?: components["schemas"]["BusinessDate"];
+            invoiceDate?: string;
             /**
+             * Business date
+             * Format: date
              * @description Last day on which payment is on time.
              * @example 2026-10-30
              */
-            dueDate?: components["schemas"]["BusinessDate"];
+            dueDate?: string;
             /**
              * @description Reason for voiding; required to void, otherwise null.
              * @example Posted with the wrong date.
@@ -12138,20 +14148,21 @@ export interface components {
              */
             writeOffReason?: string | null;
             /**
+             * Currency
              * @description Currency of all amounts of the invoice. Default on creation: the client's currency.
              * @example USD
              */
-            currency?: components["schemas"]["Currency"];
+            currency?: string;
             /**
              * @description Region whose sales tax applies, or null.
              * @example 0199a1c2-0a08-7c01-8a4f-5d2e9b60f101
              */
-            taxRegionId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            taxRegionId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Contact who receives the invoice, or null.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
-            billingContactId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            billingContactId?: (string | null) | components["schemas"]["RowReference"];
             /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
             billingAddress?: components["schemas"]["Address"];
             /**
@@ -12172,38 +14183,76 @@ export interface components {
          * @description Part of an invoice that one payment covers.
          */
         InvoiceAllocation: {
-            /** @description The payment. */
-            paymentId: components["schemas"]["Uuid"];
-            /** @description Allocated amount. */
-            amount: components["schemas"]["PositiveMoney"];
-            /** @description When it was allocated. */
-            allocatedAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description The payment.
+             */
+            paymentId: string;
+            /**
+             * Positive money
+             * Format: decimal
+             * @description Allocated amount.
+             */
+            amount: DecimalString;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When it was allocated.
+             */
+            allocatedAt: string;
         };
         /**
          * Invoice
          * @description Invoice of a client, and the amount still due. Its number, lines and totals never change.
          */
         Invoice: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import. */
             pmsRef: string | null;
-            /** @description Client that is billed. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client that is billed.
+             */
+            clientId: string;
             /** @description Jobs to bill. Default on creation: the jobs of the lines. */
-            jobIds: components["schemas"]["Uuid"][];
-            /** @description Engagement that is billed, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
+            jobIds: string[];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement that is billed, or null.
+             */
+            engagementId: string | null;
             /**
              * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open.
              *
@@ -12231,10 +14280,18 @@ export interface components {
              *     Default on creation: `POSTED`.
              */
             status: components["schemas"]["InvoiceStatus"];
-            /** @description Date on the invoice. */
-            invoiceDate: components["schemas"]["BusinessDate"];
-            /** @description Last day on which payment is on time. */
-            dueDate: components["schemas"]["BusinessDate"];
+            /**
+             * Business date
+             * Format: date
+             * @description Date on the invoice.
+             */
+            invoiceDate: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Last day on which payment is on time.
+             */
+            dueDate: string;
             /**
              * @description Reason for voiding; required to void, otherwise null.
              * @example Posted with the wrong date.
@@ -12245,12 +14302,23 @@ export interface components {
              * @example The client cannot pay.
              */
             writeOffReason: string | null;
-            /** @description Currency of all amounts of the invoice. Default on creation: the client's currency. */
-            currency: components["schemas"]["Currency"];
-            /** @description Region whose sales tax applies, or null. */
-            taxRegionId: components["schemas"]["NullableUuid"];
-            /** @description Contact who receives the invoice, or null. */
-            billingContactId: components["schemas"]["NullableUuid"];
+            /**
+             * Currency
+             * @description Currency of all amounts of the invoice. Default on creation: the client's currency.
+             */
+            currency: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Region whose sales tax applies, or null.
+             */
+            taxRegionId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact who receives the invoice, or null.
+             */
+            billingContactId: string | null;
             /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
             billingAddress: components["schemas"]["Address"];
             /** @description Client's purchase order number, or null. */
@@ -12261,40 +14329,103 @@ export interface components {
             lines: components["schemas"]["InvoiceLine"][];
             /** @description Number on the invoice. Numbers of an org have no gaps and are never reused. */
             invoiceNumber: string;
-            /** @description Readable number of the client. */
-            clientRef: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Readable number of the client.
+             */
+            clientRef: string;
             /** @description Name of the client. */
             clientName: string;
-            /** @description Draft that the invoice was created from; null for an imported invoice. */
-            draftInvoiceId: components["schemas"]["NullableUuid"];
-            /** @description When it was posted to the ledger; null while `PENDING`. */
-            postedAt: components["schemas"]["NullableInstant"];
-            /** @description When it was paid in full, or null. */
-            paidAt: components["schemas"]["NullableInstant"];
-            /** @description When it was voided, or null. */
-            voidedAt: components["schemas"]["NullableInstant"];
-            /** @description When the service marked it as overdue, or null. */
-            overdueAt: components["schemas"]["NullableInstant"];
-            /** @description Sum of all lines except discounts and interest. */
-            subtotal: components["schemas"]["SignedMoney"];
-            /** @description Sum of the discounts, as a positive amount. */
-            discountTotal: components["schemas"]["Money"];
-            /** @description Sum of the tax of all lines. */
-            taxTotal: components["schemas"]["SignedMoney"];
-            /** @description Sum of the interest lines. */
-            interestTotal: components["schemas"]["Money"];
-            /** @description Subtotal less discounts, with tax and interest. */
-            total: components["schemas"]["Money"];
-            /** @description Amount covered by payments, without credits. */
-            amountPaid: components["schemas"]["Money"];
-            /** @description Amount covered by payments with the method `CREDIT`. */
-            amountCredited: components["schemas"]["Money"];
-            /** @description Amount written off as bad debt. */
-            amountWrittenOff: components["schemas"]["Money"];
-            /** @description Part of `amountDue` that pending payments will cover. */
-            amountPending: components["schemas"]["Money"];
-            /** @description Total less the amounts paid, credited and written off; 0.00 if voided. */
-            amountDue: components["schemas"]["Money"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Draft that the invoice was created from; null for an imported invoice.
+             */
+            draftInvoiceId: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was posted to the ledger; null while `PENDING`.
+             */
+            postedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was paid in full, or null.
+             */
+            paidAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was voided, or null.
+             */
+            voidedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the service marked it as overdue, or null.
+             */
+            overdueAt: string | null;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Sum of all lines except discounts and interest.
+             */
+            subtotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Sum of the discounts, as a positive amount.
+             */
+            discountTotal: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Sum of the tax of all lines.
+             */
+            taxTotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Sum of the interest lines.
+             */
+            interestTotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Subtotal less discounts, with tax and interest.
+             */
+            total: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount covered by payments, without credits.
+             */
+            amountPaid: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount covered by payments with the method `CREDIT`.
+             */
+            amountCredited: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount written off as bad debt.
+             */
+            amountWrittenOff: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Part of `amountDue` that pending payments will cover.
+             */
+            amountPending: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Total less the amounts paid, credited and written off; 0.00 if voided.
+             */
+            amountDue: DecimalString;
             /** @description Whether an amount is due and the due date has passed. */
             isOverdue: boolean;
             /** @description Number of days since the due date; 0 if the invoice is not overdue. */
@@ -12304,12 +14435,23 @@ export interface components {
              *     them, search payments by `allocations.invoiceId`.
              */
             allocations: components["schemas"]["InvoiceAllocation"][];
-            /** @description Number of allocations that count towards the invoice, including those that `allocations` omits. */
-            allocationsCount: components["schemas"]["Count"];
-            /** @description PDF generated by the service; null until it is available. */
-            pdfFileId: components["schemas"]["NullableUuid"];
-            /** @description When it was sent to the client, or null. */
-            sentAt: components["schemas"]["NullableInstant"];
+            /**
+             * Count
+             * @description Number of allocations that count towards the invoice, including those that `allocations` omits.
+             */
+            allocationsCount: number;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description PDF generated by the service; null until it is available.
+             */
+            pdfFileId: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was sent to the client, or null.
+             */
+            sentAt: string | null;
         };
         /**
          * Invoice page
@@ -12429,7 +14571,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -12491,10 +14638,12 @@ export interface components {
             isBillable?: boolean;
             billingMethod?: components["schemas"]["BillingMethod"];
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 180.00
              */
-            defaultRate?: components["schemas"]["NullableRate"];
+            defaultRate?: DecimalString | null;
             /**
              * @description `code` of the work code of time entries on such tasks that have no code, or null.
              * @example TAX-PREP
@@ -12509,23 +14658,41 @@ export interface components {
              * @description Service line, or null.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            serviceLineId?: (string | null) | components["schemas"]["RowReference"];
         };
         /**
          * Task type
          * @description Kind of task, with its billing settings.
          */
         TaskType: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
@@ -12535,14 +14702,22 @@ export interface components {
             /** @description Whether work of the type is billed, unless the task specifies otherwise. */
             isBillable: boolean;
             billingMethod: components["schemas"]["BillingMethod"];
-            /** @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            defaultRate: components["schemas"]["NullableRate"];
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            defaultRate: DecimalString | null;
             /** @description `code` of the work code of time entries on such tasks that have no code, or null. */
             defaultWorkCode: string | null;
             /** @description Text on the invoice for entries without a description, or null. */
             invoiceDescription: string | null;
-            /** @description Service line, or null. */
-            serviceLineId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null.
+             */
+            serviceLineId: string | null;
         };
         /**
          * Task type list
@@ -12629,7 +14804,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -12701,36 +14881,42 @@ export interface components {
              * @description Job of the task. It cannot change.
              * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
              */
-            jobId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            jobId?: string | components["schemas"]["RowReference"];
             /**
              * @description Task type.
              * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
              */
-            taskTypeId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            taskTypeId?: string | components["schemas"]["RowReference"];
             /**
              * @description Staff member who does the task, or null. They are assigned to the task and its job, if they are not yet. Assigning staff to a
              *     task that has no assignee sets it too. Cannot be set to a staff member whose status is `TERMINATED`.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
              */
-            assigneeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            assigneeId?: (string | null) | components["schemas"]["RowReference"];
             status?: components["schemas"]["TaskStatus"];
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
             priority?: components["schemas"]["Priority"];
             /**
+             * Nullable business date
+             * Format: date
              * @description Planned first day of work, or null.
              * @example 2026-09-28
              */
-            startDate?: components["schemas"]["NullableBusinessDate"];
+            startDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Planned last day of work, or null.
              * @example 2026-10-09
              */
-            dueDate?: components["schemas"]["NullableBusinessDate"];
+            dueDate?: string | null;
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Planned hours, or null.
              * @example 12.00
              */
-            budgetHours?: components["schemas"]["NullableHours"];
+            budgetHours?: DecimalString | null;
             /**
              * @description Position of the task among those of the job.
              * @example 10
@@ -12749,10 +14935,17 @@ export interface components {
          * @description Summary of the job of a task. Changes in it do not change the `version` of the task.
          */
         TaskJob: {
-            /** @description ID of the job. */
-            id: components["schemas"]["Uuid"];
-            /** @description Readable number of the job. */
-            jobRef: components["schemas"]["ExternalRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the job.
+             */
+            id: string;
+            /**
+             * External ref
+             * @description Readable number of the job.
+             */
+            jobRef: string;
             /** @description Name of the job. */
             name: string;
         };
@@ -12761,8 +14954,12 @@ export interface components {
          * @description Summary of the assignee of a task.
          */
         TaskAssignee: {
-            /** @description ID of the staff member. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the staff member.
+             */
+            id: string;
             /** @description Name of the staff member. */
             displayName: string;
         };
@@ -12771,38 +14968,78 @@ export interface components {
          * @description Piece of work on a job. Deactivating it ends the assignments to it.
          */
         Task: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name of the task. */
             name: string;
-            /** @description Job of the task. It cannot change. */
-            jobId: components["schemas"]["Uuid"];
-            /** @description Task type. */
-            taskTypeId: components["schemas"]["Uuid"];
             /**
+             * UUID
+             * Format: uuid
+             * @description Job of the task. It cannot change.
+             */
+            jobId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Task type.
+             */
+            taskTypeId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
              * @description Staff member who does the task, or null. They are assigned to the task and its job, if they are not yet. Assigning staff to a
              *     task that has no assignee sets it too. Cannot be set to a staff member whose status is `TERMINATED`.
              */
-            assigneeId: components["schemas"]["NullableUuid"];
+            assigneeId: string | null;
             status: components["schemas"]["TaskStatus"];
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
             priority: components["schemas"]["Priority"];
-            /** @description Planned first day of work, or null. */
-            startDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned last day of work, or null. */
-            dueDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned hours, or null. */
-            budgetHours: components["schemas"]["NullableHours"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned first day of work, or null.
+             */
+            startDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned last day of work, or null.
+             */
+            dueDate: string | null;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Planned hours, or null.
+             */
+            budgetHours: DecimalString | null;
             /** @description Position of the task among those of the job. */
             sequence: number;
             /** @description Whether time on the task is billed. Default on creation: the value of the task type. */
@@ -12814,10 +15051,18 @@ export interface components {
             taskType: components["schemas"]["TaskType"];
             /** @description Summary of the assignee, or null. Changes in it do not change the `version` of the task. */
             assignee: components["schemas"]["TaskAssignee"] | null;
-            /** @description When the task last became `COMPLETED`, or null. */
-            completedAt: components["schemas"]["NullableInstant"];
-            /** @description Hours of the approved time entries of the task. */
-            actualHours: components["schemas"]["Hours"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the task last became `COMPLETED`, or null.
+             */
+            completedAt: string | null;
+            /**
+             * Hours
+             * Format: decimal
+             * @description Hours of the approved time entries of the task.
+             */
+            actualHours: DecimalString;
         };
         /**
          * Task status condition
@@ -12911,7 +15156,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -12965,22 +15215,22 @@ export interface components {
              * @description Client, the same as that of the job.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            clientId?: string | components["schemas"]["RowReference"];
             /**
              * @description The job.
              * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
              */
-            jobId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            jobId?: string | components["schemas"]["RowReference"];
             /**
              * @description Staff member who did the work, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
              */
-            staffId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            staffId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Task of the job, or null.
              * @example 0199a1c2-0d05-7c01-8a4f-5d2e9b60f101
              */
-            taskId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            taskId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description `code` of the work code or expense code, or null.
              * @example TAX-PREP
@@ -12990,34 +15240,44 @@ export interface components {
              * @description Engagement of the job, or null.
              * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
              */
-            engagementId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            engagementId?: (string | null) | components["schemas"]["RowReference"];
             /**
+             * Business date
+             * Format: date
              * @description Day of the work or the expense.
              * @example 2026-09-29
              */
-            workDate?: components["schemas"]["BusinessDate"];
+            workDate?: string;
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Hours, or null if the row is not about time. Negative for reversals.
              * @example 3.50
              */
-            hours?: components["schemas"]["NullableHours"];
+            hours?: DecimalString | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 190.00
              */
-            billingRate?: components["schemas"]["NullableRate"];
+            billingRate?: DecimalString | null;
             /**
+             * Signed money
+             * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
              *     and reversals.
              * @example 665.00
              */
-            amount?: components["schemas"]["SignedMoney"];
+            amount?: DecimalString;
             /**
+             * Signed money
+             * Format: decimal
              * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
              *     `amount` is. Default on creation: `0.00`.
              * @example 0.00
              */
-            writeOffAmount?: components["schemas"]["SignedMoney"];
+            writeOffAmount?: DecimalString;
             /**
              * @description Reason for the write-off, or null.
              * @example Agreed with the client.
@@ -13056,74 +15316,167 @@ export interface components {
          * @description Work in progress (WIP): work or cost that is not billed yet, or has been billed.
          */
         WipEntry: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
             wipType: components["schemas"]["WipType"];
-            /** @description Client, the same as that of the job. */
-            clientId: components["schemas"]["Uuid"];
-            /** @description The job. */
-            jobId: components["schemas"]["Uuid"];
-            /** @description Staff member who did the work, or null. */
-            staffId: components["schemas"]["NullableUuid"];
-            /** @description Task of the job, or null. */
-            taskId: components["schemas"]["NullableUuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client, the same as that of the job.
+             */
+            clientId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description The job.
+             */
+            jobId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who did the work, or null.
+             */
+            staffId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task of the job, or null.
+             */
+            taskId: string | null;
             /** @description `code` of the work code or expense code, or null. */
             code: string | null;
-            /** @description Engagement of the job, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
-            /** @description Day of the work or the expense. */
-            workDate: components["schemas"]["BusinessDate"];
-            /** @description Hours, or null if the row is not about time. Negative for reversals. */
-            hours: components["schemas"]["NullableHours"];
-            /** @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            billingRate: components["schemas"]["NullableRate"];
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement of the job, or null.
+             */
+            engagementId: string | null;
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the work or the expense.
+             */
+            workDate: string;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Hours, or null if the row is not about time. Negative for reversals.
+             */
+            hours: DecimalString | null;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            billingRate: DecimalString | null;
+            /**
+             * Signed money
+             * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
              *     and reversals.
              */
-            amount: components["schemas"]["SignedMoney"];
+            amount: DecimalString;
             /**
+             * Signed money
+             * Format: decimal
              * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
              *     `amount` is. Default on creation: `0.00`.
              */
-            writeOffAmount: components["schemas"]["SignedMoney"];
+            writeOffAmount: DecimalString;
             /**
              * @description Reason for the write-off, or null.
              * @example Agreed with the client.
              */
             writeOffReason: string | null;
-            /** @description Time entry that it results from, or null. An entry has one row that is not reversed. */
-            timeEntryId: components["schemas"]["NullableUuid"];
-            /** @description Expense entry that it results from, or null. An entry has one row that is not reversed. */
-            expenseEntryId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Time entry that it results from, or null. An entry has one row that is not reversed.
+             */
+            timeEntryId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Expense entry that it results from, or null. An entry has one row that is not reversed.
+             */
+            expenseEntryId: string | null;
             status: components["schemas"]["WipEntryStatus"];
-            /** @description Currency of the job. */
-            currency: components["schemas"]["Currency"];
-            /** @description Amount billed by invoices. */
-            billedAmount: components["schemas"]["SignedMoney"];
-            /** @description Amount billed by invoices in excess of `amount`. */
-            writeUpAmount: components["schemas"]["SignedMoney"];
-            /** @description Amount and write-up, less write-off and billed amount. "0.00" for a reversed row. */
-            outstandingAmount: components["schemas"]["SignedMoney"];
-            /** @description Latest draft invoice that includes it, or null. */
-            draftInvoiceId: components["schemas"]["NullableUuid"];
-            /** @description Latest invoice that bills it, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
-            /** @description When the row was created. */
-            postedAt: components["schemas"]["Instant"];
-            /** @description When it was last billed, or null. */
-            billedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Currency
+             * @description Currency of the job.
+             */
+            currency: string;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount billed by invoices.
+             */
+            billedAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount billed by invoices in excess of `amount`.
+             */
+            writeUpAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount and write-up, less write-off and billed amount. "0.00" for a reversed row.
+             */
+            outstandingAmount: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest draft invoice that includes it, or null.
+             */
+            draftInvoiceId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest invoice that bills it, or null.
+             */
+            invoiceId: string | null;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            postedAt: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last billed, or null.
+             */
+            billedAt: string | null;
             /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
             ageDays: number;
         };
@@ -13246,7 +15599,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -13276,7 +15634,11 @@ export interface components {
          * @description Record type.
          */
         RecordType: {
-            name: components["schemas"]["TypeName"];
+            /**
+             * Type name
+             * @description Name of a type, in PascalCase: a standard type such as `Client`, or a custom one.
+             */
+            name: string;
             /** @description Displayed name. */
             displayName: string;
             /** @description Description of the records of the type, or null. */
@@ -13353,35 +15715,55 @@ export interface components {
              *       "systemRef": "TAX-COMP"
              *     }
              */
-            serviceLineId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            serviceLineId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Task type of the code, or null for all.
              * @example {
              *       "systemRef": "TAX-PREP"
              *     }
              */
-            taskTypeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            taskTypeId?: (string | null) | components["schemas"]["RowReference"];
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 180.00
              */
-            defaultRate?: components["schemas"]["NullableRate"];
+            defaultRate?: DecimalString | null;
         };
         /**
          * Work code
          * @description Code for a kind of work.
          */
         WorkCode: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Code for time entries, unique among work codes. It cannot change once an entry uses it. */
@@ -13394,15 +15776,25 @@ export interface components {
             isBillable: boolean;
             /** @description Category to group codes by, such as Compliance, or null. */
             category: string | null;
-            /** @description Service line, or null for all. */
-            serviceLineId: components["schemas"]["NullableUuid"];
-            /** @description Task type of the code, or null for all. */
-            taskTypeId: components["schemas"]["NullableUuid"];
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null for all.
+             */
+            serviceLineId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task type of the code, or null for all.
+             */
+            taskTypeId: string | null;
+            /**
+             * Nullable rate
+             * Format: decimal
              * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 180.00
              */
-            defaultRate: components["schemas"]["NullableRate"];
+            defaultRate: DecimalString | null;
         };
         /**
          * Expense code fields
@@ -13435,33 +15827,53 @@ export interface components {
              * @description Service line, or null for all.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            serviceLineId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Task type of the code, or null for all.
              * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
              */
-            taskTypeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            taskTypeId?: (string | null) | components["schemas"]["RowReference"];
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0.70
              */
-            defaultRate?: components["schemas"]["NullableRate"];
+            defaultRate?: DecimalString | null;
         };
         /**
          * Expense code
          * @description Code for a kind of expense.
          */
         ExpenseCode: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Code for expense entries, unique among expense codes. It cannot change once an entry uses it. */
@@ -13475,20 +15887,26 @@ export interface components {
             /** @description Category to group codes by, such as Delivery, or null. */
             category: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Service line, or null for all.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId: components["schemas"]["NullableUuid"];
+            serviceLineId: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Task type of the code, or null for all.
              * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
              */
-            taskTypeId: components["schemas"]["NullableUuid"];
+            taskTypeId: string | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0.70
              */
-            defaultRate: components["schemas"]["NullableRate"];
+            defaultRate: DecimalString | null;
         };
         /**
          * Non work code fields
@@ -13524,33 +15942,53 @@ export interface components {
              * @description Service line, or null for all.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            serviceLineId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Task type of the code, or null for all.
              * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
              */
-            taskTypeId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            taskTypeId?: (string | null) | components["schemas"]["RowReference"];
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Value of an hour, or null. For information only; time off has no price. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0
              */
-            defaultRate?: components["schemas"]["NullableRate"];
+            defaultRate?: DecimalString | null;
         };
         /**
          * Non work code
          * @description Code for time off, such as vacation.
          */
         NonWorkCode: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Code for time entries, unique among codes for time off. It cannot change once an entry uses it. */
@@ -13570,20 +16008,26 @@ export interface components {
             /** @description Category to group codes by, such as Leave, or null. */
             category: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Service line, or null for all.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId: components["schemas"]["NullableUuid"];
+            serviceLineId: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Task type of the code, or null for all.
              * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
              */
-            taskTypeId: components["schemas"]["NullableUuid"];
+            taskTypeId: string | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Value of an hour, or null. For information only; time off has no price. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0
              */
-            defaultRate: components["schemas"]["NullableRate"];
+            defaultRate: DecimalString | null;
         };
         /**
          * Code type
@@ -13630,7 +16074,11 @@ export interface components {
          * @description Field of a record type.
          */
         FieldDefinition: {
-            name: components["schemas"]["FieldName"];
+            /**
+             * Field name
+             * @description Name of a field, in camelCase.
+             */
+            name: string;
             /** @description Displayed name, or null. */
             displayName: string | null;
             /**
@@ -13674,7 +16122,7 @@ export interface components {
             /** @description Values of an `ENUM` or `MULTI_ENUM`; empty for other types. Default on creation: `[]`. */
             enumValues: string[];
             /** @description Type that a `REFERENCE` refers to; null for other types. */
-            referencedEntityType: components["schemas"]["TypeName"] | null;
+            referencedEntityType: string | null;
             /**
              * @description Keys with which you can write a `REFERENCE`, as an object with exactly one of them: `{ "systemRef": "HR-17" }`. A string
              *     is the ID. References are returned as IDs. Empty for other types. Default on creation: every key of the referenced type.
@@ -13697,7 +16145,11 @@ export interface components {
          * @description Record type and its fields.
          */
         RecordSchema: {
-            name: components["schemas"]["TypeName"];
+            /**
+             * Type name
+             * @description Name of a type, in PascalCase: a standard type such as `Client`, or a custom one.
+             */
+            name: string;
             /** @description Displayed name. */
             displayName: string;
             /** @description Description of the records of the type, or null. */
@@ -13887,35 +16339,39 @@ export interface components {
              *       "systemRef": "HR-27"
              *     }
              */
-            staffId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            staffId?: string | components["schemas"]["RowReference"];
             /**
              * @description Job, neither closed nor cancelled. Null only if the time is not billable.
              * @example {
              *       "systemRef": "crm-job-5520"
              *     }
              */
-            jobId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            jobId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Task of the job, or null.
              * @example 0199a1c2-0d05-7c01-8a4f-5d2e9b60f101
              */
-            taskId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            taskId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null.
              * @example VACATION
              */
             code?: string | null;
             /**
+             * Business date
+             * Format: date
              * @description Day of the work.
              * @example 2026-09-29
              */
-            workDate?: components["schemas"]["BusinessDate"];
+            workDate?: string;
             /**
+             * Hours
+             * Format: decimal
              * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
              * @example 3.50
              */
-            hours?: components["schemas"]["Hours"];
+            hours?: DecimalString;
             /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
             isBillable?: boolean;
             /**
@@ -13966,33 +16422,69 @@ export interface components {
          * @description Time that a staff member worked, or was off work.
          */
         TimeEntry: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Staff member who did the work. They must be active. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Job, neither closed nor cancelled. Null only if the time is not billable. */
-            jobId: components["schemas"]["NullableUuid"];
-            /** @description Task of the job, or null. */
-            taskId: components["schemas"]["NullableUuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member who did the work. They must be active.
+             */
+            staffId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job, neither closed nor cancelled. Null only if the time is not billable.
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task of the job, or null.
+             */
+            taskId: string | null;
             /** @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null. */
             code: string | null;
-            /** @description Day of the work. */
-            workDate: components["schemas"]["BusinessDate"];
             /**
+             * Business date
+             * Format: date
+             * @description Day of the work.
+             */
+            workDate: string;
+            /**
+             * Hours
+             * Format: decimal
              * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
              */
-            hours: components["schemas"]["Hours"];
+            hours: DecimalString;
             /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
             isBillable: boolean;
             /** @description Text on the invoice, or null. */
@@ -14034,18 +16526,42 @@ export interface components {
              * @example ts-2026-09-29-027-1
              */
             reversesSystemRef: string | null;
-            /** @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role. */
-            billingRate: components["schemas"]["NullableRate"];
-            /** @description Hours times rate, rounded half up. Negative on a reversal. */
-            amount: components["schemas"]["SignedMoney"];
-            /** @description Staff member who approved it. Null before the approval, and if no person approved it. */
-            approvedById: components["schemas"]["NullableUuid"];
-            /** @description When it was approved, or null. */
-            approvedAt: components["schemas"]["NullableInstant"];
-            /** @description Resulting work in progress, or null. */
-            wipId: components["schemas"]["NullableUuid"];
-            /** @description Latest invoice that bills it, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role.
+             */
+            billingRate: DecimalString | null;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Hours times rate, rounded half up. Negative on a reversal.
+             */
+            amount: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             */
+            approvedById: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was approved, or null.
+             */
+            approvedAt: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Resulting work in progress, or null.
+             */
+            wipId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest invoice that bills it, or null.
+             */
+            invoiceId: string | null;
             /** @description Whether the entry is locked and can no longer change. */
             isLocked: boolean;
             /** @description Reason why it is locked, or null. */
@@ -14060,32 +16576,38 @@ export interface components {
              * @description Staff member who spent the money. They must be active.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
              */
-            staffId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            staffId?: string | components["schemas"]["RowReference"];
             /**
              * @description Job, neither closed nor cancelled.
              * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
              */
-            jobId?: components["schemas"]["Uuid"] | components["schemas"]["RowReference"];
+            jobId?: string | components["schemas"]["RowReference"];
             /**
              * @description `code` of an active expense code.
              * @example COURIER
              */
             code?: string;
             /**
+             * Business date
+             * Format: date
              * @description Day of the expense.
              * @example 2026-09-29
              */
-            expenseDate?: components["schemas"]["BusinessDate"];
+            expenseDate?: string;
             /**
+             * Money
+             * Format: decimal
              * @description Cost to the firm.
              * @example 42.00
              */
-            cost?: components["schemas"]["Money"];
+            cost?: DecimalString;
             /**
+             * Money
+             * Format: decimal
              * @description Amount to bill to the client; "0.00" if the firm bears the cost.
              * @example 42.00
              */
-            billableAmount?: components["schemas"]["Money"];
+            billableAmount?: DecimalString;
             /**
              * Format: decimal
              * @description Markup on the cost in percent, which can exceed 100, or null. For information only; it is not used to calculate amounts.
@@ -14101,7 +16623,7 @@ export interface components {
              * @description File with the receipt, or null.
              * @example 0199a1c2-1b01-7c01-8a4f-5d2e9b60f102
              */
-            receiptFileId?: components["schemas"]["NullableUuid"] | components["schemas"]["RowReference"];
+            receiptFileId?: (string | null) | components["schemas"]["RowReference"];
             /**
              * @description Status of a time or expense entry.
              *
@@ -14135,30 +16657,68 @@ export interface components {
          * @description Money spent for a job.
          */
         ExpenseEntry: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Staff member who spent the money. They must be active. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Job, neither closed nor cancelled. */
-            jobId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member who spent the money. They must be active.
+             */
+            staffId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Job, neither closed nor cancelled.
+             */
+            jobId: string;
             /** @description `code` of an active expense code. */
             code: string;
-            /** @description Day of the expense. */
-            expenseDate: components["schemas"]["BusinessDate"];
-            /** @description Cost to the firm. */
-            cost: components["schemas"]["Money"];
-            /** @description Amount to bill to the client; "0.00" if the firm bears the cost. */
-            billableAmount: components["schemas"]["Money"];
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the expense.
+             */
+            expenseDate: string;
+            /**
+             * Money
+             * Format: decimal
+             * @description Cost to the firm.
+             */
+            cost: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount to bill to the client; "0.00" if the firm bears the cost.
+             */
+            billableAmount: DecimalString;
             /**
              * Format: decimal
              * @description Markup on the cost in percent, which can exceed 100, or null. For information only; it is not used to calculate amounts.
@@ -14168,10 +16728,12 @@ export interface components {
             /** @description Text on the invoice. */
             description: string;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description File with the receipt, or null.
              * @example 0199a1c2-1b01-7c01-8a4f-5d2e9b60f102
              */
-            receiptFileId: components["schemas"]["NullableUuid"];
+            receiptFileId: string | null;
             /**
              * @description Status of a time or expense entry.
              *
@@ -14199,16 +16761,36 @@ export interface components {
              * @example The receipt is missing.
              */
             rejectionReason: string | null;
-            /** @description Value of the resulting work in progress, the same as `billableAmount`. */
-            amount: components["schemas"]["Money"];
-            /** @description Staff member who approved it. Null before the approval, and if no person approved it. */
-            approvedById: components["schemas"]["NullableUuid"];
-            /** @description When it was approved, or null. */
-            approvedAt: components["schemas"]["NullableInstant"];
-            /** @description Resulting work in progress, or null. */
-            wipId: components["schemas"]["NullableUuid"];
-            /** @description Latest invoice that bills it, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
+            /**
+             * Money
+             * Format: decimal
+             * @description Value of the resulting work in progress, the same as `billableAmount`.
+             */
+            amount: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             */
+            approvedById: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was approved, or null.
+             */
+            approvedAt: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Resulting work in progress, or null.
+             */
+            wipId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest invoice that bills it, or null.
+             */
+            invoiceId: string | null;
             /** @description Whether the entry is locked and can no longer change. */
             isLocked: boolean;
             /** @description Reason why it is locked, or null. */
@@ -14286,10 +16868,12 @@ export interface components {
          */
         EngagementStaffMember: {
             /**
+             * UUID
+             * Format: uuid
              * @description The staff member.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
              */
-            staffId: components["schemas"]["Uuid"];
+            staffId: string;
             /** @description Role of the staff member. */
             role: components["schemas"]["StaffAssignmentRole"];
         };
@@ -14299,12 +16883,19 @@ export interface components {
          *     `fiscalYear`, `startDate`, `endDate`, `templateId`, `templateName`, `feeAmount`, `feeType`, `depositAmount` and `currency`.
          */
         EngagementFields: {
-            /** @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`. */
-            clientId?: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             */
+            clientId?: string;
             /** @description Name of the engagement. Default on creation: the fiscal year and the type. */
             name?: string;
-            /** @description Readable number. Default on creation: the next number of the tenant for the year. */
-            engagementRef?: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Readable number. Default on creation: the next number of the tenant for the year.
+             */
+            engagementRef?: string;
             /**
              * @description Type of work.
              *
@@ -14319,34 +16910,67 @@ export interface components {
             type?: components["schemas"]["EngagementType"];
             /** @description Fiscal year of the work. */
             fiscalYear?: number;
-            /** @description First day of the engagement, or null. */
-            startDate?: components["schemas"]["NullableBusinessDate"];
-            /** @description Last day of the engagement, not before the first, or null. */
-            endDate?: components["schemas"]["NullableBusinessDate"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the engagement, or null.
+             */
+            startDate?: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the engagement, not before the first, or null.
+             */
+            endDate?: string | null;
             status?: components["schemas"]["EngagementStatus"];
-            /** @description Firm's template of the letter, or null. Templates cannot be looked up with this API. */
-            templateId?: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
+             */
+            templateId?: string | null;
             /** @description Name of the template, or null. */
             templateName?: string | null;
-            /** @description Partner responsible for the engagement. */
-            partnerId?: components["schemas"]["NullableUuid"];
-            /** @description Manager of the engagement. */
-            managerId?: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Partner responsible for the engagement.
+             */
+            partnerId?: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the engagement.
+             */
+            managerId?: string | null;
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
             staff?: components["schemas"]["EngagementStaffMember"][];
-            /** @description Agreed fee in `currency`, or null. */
-            feeAmount?: components["schemas"]["NullableMoney"];
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Agreed fee in `currency`, or null.
+             */
+            feeAmount?: DecimalString | null;
             /** @description How the fee is charged, or null. */
             feeType?: components["schemas"]["BillingType"] | null;
             /**
+             * Nullable money
+             * Format: decimal
              * @description Amount due before work begins, in `currency`, or null.
              * @example 500.00
              */
-            depositAmount?: components["schemas"]["NullableMoney"];
-            /** @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency. */
-            currency?: components["schemas"]["Currency"];
-            /** @description End of the signing period, or null for none. It must be in the future when it is written. */
-            expiresAt?: components["schemas"]["NullableInstant"];
+            depositAmount?: DecimalString | null;
+            /**
+             * Currency
+             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
+             */
+            currency?: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description End of the signing period, or null for none. It must be in the future when it is written.
+             */
+            expiresAt?: string | null;
             /**
              * @description Reason why a signer declined, or null.
              * @example The client chose another firm.
@@ -14376,28 +17000,47 @@ export interface components {
          * @description Contact of the client who signs the letter, with the status of the signature.
          */
         EngagementSigner: {
-            /** @description Contact who signs. */
-            contactId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Contact who signs.
+             */
+            contactId: string;
             status: components["schemas"]["EngagementSignerStatus"];
-            /** @description When the contact signed; null unless the status is `SIGNED`. */
-            signedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the contact signed; null unless the status is `SIGNED`.
+             */
+            signedAt: string | null;
         };
         /**
          * Engagement job
          * @description Linked or formerly linked job of the engagement.
          */
         EngagementJob: {
-            /** @description The job. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description The job.
+             */
+            id: string;
             /** @description Name of the job. */
             name: string;
             status: components["schemas"]["JobStatus"];
-            /** @description Client of the job. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client of the job.
+             */
+            clientId: string;
             /** @description Key of the job in the firm's practice-management system, or null. */
             pmsRef: string | null;
-            /** @description Readable number of the job. */
-            jobRef: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Readable number of the job.
+             */
+            jobRef: string;
             /** @description Keys of the job in other systems. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description Whether the link is active. The job itself can be active or inactive. */
@@ -14408,24 +17051,49 @@ export interface components {
          * @description Agreement of a client with the firm for a fiscal year, with its letter, signers and jobs.
          */
         Engagement: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             */
+            clientId: string;
             /** @description Name of the engagement. Default on creation: the fiscal year and the type. */
             name: string;
-            /** @description Readable number. Default on creation: the next number of the tenant for the year. */
-            engagementRef: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Readable number. Default on creation: the next number of the tenant for the year.
+             */
+            engagementRef: string;
             /**
              * @description Type of work.
              *
@@ -14440,34 +17108,67 @@ export interface components {
             type: components["schemas"]["EngagementType"];
             /** @description Fiscal year of the work. */
             fiscalYear: number;
-            /** @description First day of the engagement, or null. */
-            startDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Last day of the engagement, not before the first, or null. */
-            endDate: components["schemas"]["NullableBusinessDate"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the engagement, or null.
+             */
+            startDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the engagement, not before the first, or null.
+             */
+            endDate: string | null;
             status: components["schemas"]["EngagementStatus"];
-            /** @description Firm's template of the letter, or null. Templates cannot be looked up with this API. */
-            templateId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
+             */
+            templateId: string | null;
             /** @description Name of the template, or null. */
             templateName: string | null;
-            /** @description Partner responsible for the engagement. */
-            partnerId: components["schemas"]["NullableUuid"];
-            /** @description Manager of the engagement. */
-            managerId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Partner responsible for the engagement.
+             */
+            partnerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the engagement.
+             */
+            managerId: string | null;
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
             staff: components["schemas"]["EngagementStaffMember"][];
-            /** @description Agreed fee in `currency`, or null. */
-            feeAmount: components["schemas"]["NullableMoney"];
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Agreed fee in `currency`, or null.
+             */
+            feeAmount: DecimalString | null;
             /** @description How the fee is charged, or null. */
             feeType: components["schemas"]["BillingType"] | null;
             /**
+             * Nullable money
+             * Format: decimal
              * @description Amount due before work begins, in `currency`, or null.
              * @example 500.00
              */
-            depositAmount: components["schemas"]["NullableMoney"];
-            /** @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency. */
-            currency: components["schemas"]["Currency"];
-            /** @description End of the signing period, or null for none. It must be in the future when it is written. */
-            expiresAt: components["schemas"]["NullableInstant"];
+            depositAmount: DecimalString | null;
+            /**
+             * Currency
+             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
+             */
+            currency: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description End of the signing period, or null for none. It must be in the future when it is written.
+             */
+            expiresAt: string | null;
             /**
              * @description Reason why a signer declined, or null.
              * @example The client chose another firm.
@@ -14475,14 +17176,30 @@ export interface components {
             declineReason: string | null;
             /** @description Contacts who sign for the client, in the order of the request. */
             signers: components["schemas"]["EngagementSigner"][];
-            /** @description When the letter was sent; null for a draft. */
-            sentAt: components["schemas"]["NullableInstant"];
-            /** @description When a signer first viewed it, or null. */
-            viewedAt: components["schemas"]["NullableInstant"];
-            /** @description When the last signer signed, or null. */
-            executedAt: components["schemas"]["NullableInstant"];
-            /** @description When the engagement was completed, or null. */
-            completedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the letter was sent; null for a draft.
+             */
+            sentAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When a signer first viewed it, or null.
+             */
+            viewedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the last signer signed, or null.
+             */
+            executedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the engagement was completed, or null.
+             */
+            completedAt: string | null;
             /** @description Linked and formerly linked jobs, in order of creation of the links. */
             jobs: components["schemas"]["EngagementJob"][];
         };
@@ -14603,7 +17320,12 @@ export interface components {
              * @example 50
              */
             pageSize?: number;
-            cursor?: components["schemas"]["Cursor"];
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
             /**
              * @description Whether to count all rows. Counting takes time; request it once, not on every page.
              * @default false
@@ -14619,22 +17341,26 @@ export interface components {
          */
         EngagementSignerEntry: {
             /**
+             * UUID
+             * Format: uuid
              * @description Contact who signs. It must be active and have an active link to the client.
              * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
              */
-            contactId: components["schemas"]["Uuid"];
+            contactId: string;
             status?: components["schemas"]["EngagementSignerStatus"];
             /**
+             * Nullable instant
+             * Format: date-time
              * @description When the contact signed, not in the future. Only with the status `SIGNED`; if omitted, the time of the call.
              * @example 2026-09-10T21:12:30.000Z
              */
-            signedAt?: components["schemas"]["NullableInstant"];
+            signedAt?: string | null;
         };
         /**
          * Engagement job IDs
          * @description Jobs of the same client, each once.
          */
-        EngagementJobIds: components["schemas"]["Uuid"][];
+        EngagementJobIds: string[];
         /**
          * Engagement update request
          * @description Fields of an engagement to update. Omitted fields keep their values; null clears a nullable field. At least one field is
@@ -14642,20 +17368,23 @@ export interface components {
          */
         EngagementUpdateRequest: {
             /**
+             * UUID
+             * Format: uuid
              * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: components["schemas"]["Uuid"];
+            clientId?: string;
             /**
              * @description Name of the engagement. Default on creation: the fiscal year and the type.
              * @example 2026 tax engagement
              */
             name?: string;
             /**
+             * External ref
              * @description Readable number. Default on creation: the next number of the tenant for the year.
              * @example E-2026-0112
              */
-            engagementRef?: components["schemas"]["ExternalRef"];
+            engagementRef?: string;
             /**
              * @description Type of work.
              *
@@ -14674,60 +17403,77 @@ export interface components {
              */
             fiscalYear?: number;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of the engagement, or null.
              * @example 2026-09-08
              */
-            startDate?: components["schemas"]["NullableBusinessDate"];
+            startDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of the engagement, not before the first, or null.
              * @example 2027-03-31
              */
-            endDate?: components["schemas"]["NullableBusinessDate"];
+            endDate?: string | null;
             status?: components["schemas"]["EngagementStatus"];
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
              * @example 0199a1c2-0d0a-7c01-8a4f-5d2e9b60f101
              */
-            templateId?: components["schemas"]["NullableUuid"];
+            templateId?: string | null;
             /**
              * @description Name of the template, or null.
              * @example Tax engagement letter 2026
              */
             templateName?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Partner responsible for the engagement.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            partnerId?: components["schemas"]["NullableUuid"];
+            partnerId?: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Manager of the engagement.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            managerId?: components["schemas"]["NullableUuid"];
+            managerId?: string | null;
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
             staff?: components["schemas"]["EngagementStaffMember"][];
             /**
+             * Nullable money
+             * Format: decimal
              * @description Agreed fee in `currency`, or null.
              * @example 3320.00
              */
-            feeAmount?: components["schemas"]["NullableMoney"];
+            feeAmount?: DecimalString | null;
             /** @description How the fee is charged, or null. */
             feeType?: components["schemas"]["BillingType"] | null;
             /**
+             * Nullable money
+             * Format: decimal
              * @description Amount due before work begins, in `currency`, or null.
              * @example 500.00
              */
-            depositAmount?: components["schemas"]["NullableMoney"];
+            depositAmount?: DecimalString | null;
             /**
+             * Currency
              * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
              * @example USD
              */
-            currency?: components["schemas"]["Currency"];
+            currency?: string;
             /**
+             * Nullable instant
+             * Format: date-time
              * @description End of the signing period, or null for none. It must be in the future when it is written.
              * @example 2026-10-09T06:59:59.000Z
              */
-            expiresAt?: components["schemas"]["NullableInstant"];
+            expiresAt?: string | null;
             /**
              * @description Reason why a signer declined, or null.
              * @example The client chose another firm.
@@ -14753,40 +17499,54 @@ export interface components {
          * @description New engagement and its letter. Exactly one of `clientId` and `clientRef` is required.
          */
         EngagementCreateRequest: {
-            /** @example crm-eng-2210 */
-            systemRef?: components["schemas"]["SystemRef"];
             /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example crm-eng-2210
+             */
+            systemRef?: string;
+            /**
+             * UUID
+             * Format: uuid
              * @description ID of the client.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            clientId?: components["schemas"]["Uuid"];
+            clientId?: string;
             /**
+             * External ref
              * @description Readable number of the client.
              * @example C-01042
              */
-            clientRef?: components["schemas"]["ExternalRef"];
+            clientRef?: string;
             /**
              * @description Fiscal year of the work.
              * @example 2027
              */
             fiscalYear: number;
             /**
+             * UUID
+             * Format: uuid
              * @description Partner responsible for the engagement.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
              */
-            partnerId: components["schemas"]["Uuid"];
+            partnerId: string;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Manager of the engagement.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            managerId?: components["schemas"]["NullableUuid"];
+            managerId?: string | null;
             /** @description Other staff who work on the engagement. Empty if omitted. */
             staff?: components["schemas"]["EngagementStaffMember"][];
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Firm's template of the letter, or null.
              * @example 0199a1c2-0d0a-7c01-8a4f-5d2e9b60f101
              */
-            templateId?: components["schemas"]["NullableUuid"];
+            templateId?: string | null;
             /**
              * @description Type of work. `OTHER` if omitted.
              * @default OTHER
@@ -14798,20 +17558,26 @@ export interface components {
              */
             name?: string;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of the engagement, or null.
              * @example 2026-09-08
              */
-            startDate?: components["schemas"]["NullableBusinessDate"];
+            startDate?: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of the engagement, not before the first, or null.
              * @example 2027-03-31
              */
-            endDate?: components["schemas"]["NullableBusinessDate"];
+            endDate?: string | null;
             /**
+             * Nullable money
+             * Format: decimal
              * @description Agreed fee in the client's currency, or null.
              * @example 3320.00
              */
-            feeAmount?: components["schemas"]["NullableMoney"];
+            feeAmount?: DecimalString | null;
             /** @description How the fee is charged, or null. */
             feeType?: components["schemas"]["BillingType"] | null;
             /**
@@ -14828,7 +17594,7 @@ export interface components {
              *       "0199a1c2-0c02-7c01-8a4f-5d2e9b60f101"
              *     ]
              */
-            signerContactIds?: components["schemas"]["Uuid"][];
+            signerContactIds?: string[];
         } & (unknown | unknown);
         /**
          * Engagement batch create request
@@ -14864,8 +17630,12 @@ export interface components {
          * @description Accepted batch. Its engagements are created in the background.
          */
         EngagementBatchAccepted: {
-            /** @description ID of the batch. Use it to get the status. */
-            batchId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the batch. Use it to get the status.
+             */
+            batchId: string;
             status: components["schemas"]["EngagementBatchStatus"];
             /** @description Number of engagements to create. */
             total: number;
@@ -14875,20 +17645,42 @@ export interface components {
          * @description Batch of engagements that are created in the background, with its progress. Counts and lists grow while the batch runs.
          */
         EngagementBatch: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description ID of the batch; the same as `id`. */
-            batchId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the batch; the same as `id`.
+             */
+            batchId: string;
             status: components["schemas"]["EngagementBatchStatus"];
             /** @description Number of requested engagements. */
             total: number;
@@ -14897,15 +17689,27 @@ export interface components {
             /** @description Number of failed entries so far. */
             failed: number;
             /** @description IDs of the engagements created so far, in the order of the request. */
-            engagementIds: components["schemas"]["Uuid"][];
+            engagementIds: string[];
             /** @description Failed entries so far with the reasons, in the order of the request. */
             errors: components["schemas"]["ItemFailure"][];
-            /** @description When processing started; null while the batch waits. */
-            startedAt: components["schemas"]["NullableInstant"];
-            /** @description When the last entry was processed, or null. */
-            finishedAt: components["schemas"]["NullableInstant"];
-            /** @description API user that requested the batch. */
-            createdByApiUserId: components["schemas"]["Uuid"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When processing started; null while the batch waits.
+             */
+            startedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the last entry was processed, or null.
+             */
+            finishedAt: string | null;
+            /**
+             * UUID
+             * Format: uuid
+             * @description API user that requested the batch.
+             */
+            createdByApiUserId: string;
         };
         /**
          * MIME type
@@ -14937,36 +17741,74 @@ export interface components {
          * @description Document of an engagement, such as its letter or the signed copy.
          */
         EngagementDocument: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description The engagement. */
-            engagementId: components["schemas"]["Uuid"];
-            /** @description ID of the document type. Document types cannot be looked up with this API. */
-            documentTypeId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description The engagement.
+             */
+            engagementId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the document type. Document types cannot be looked up with this API.
+             */
+            documentTypeId: string;
             /** @description Name of the document type: Engagement letter, Addendum, Terms, Signed copy, Fee schedule or Consent §7216. */
             documentTypeName: string;
             /** @description File name with its extension. */
             fileName: string;
-            /** @description File, to download with `getFile`; null for some seconds until it is generated. */
-            fileId: components["schemas"]["NullableUuid"];
-            mimeType: components["schemas"]["MimeType"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description File, to download with `getFile`; null for some seconds until it is generated.
+             */
+            fileId: string | null;
+            /**
+             * MIME type
+             * @description Media type of the content, in lower case and without parameters.
+             */
+            mimeType: string;
             /** @description Size of the file in bytes; 0 until it is generated. */
             sizeBytes: number;
             status: components["schemas"]["EngagementDocumentStatus"];
             /** @description Version number of the document, starting at 1. In contrast, `version` counts updates of the row. */
             versionNumber: number;
-            /** @description When everyone had signed the document, or null. */
-            signedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When everyone had signed the document, or null.
+             */
+            signedAt: string | null;
         };
         /**
          * Engagement document page
@@ -15091,7 +17933,11 @@ export interface components {
          * @description Field of a custom type.
          */
         CustomField: {
-            name: components["schemas"]["FieldName"];
+            /**
+             * Field name
+             * @description Name of a field, in camelCase.
+             */
+            name: string;
             /** @description Displayed name, or null. */
             displayName: string | null;
             /**
@@ -15135,7 +17981,7 @@ export interface components {
             /** @description Values of an `ENUM` or `MULTI_ENUM`; empty for other types. Default on creation: `[]`. */
             enumValues: string[];
             /** @description Type that a `REFERENCE` refers to; null for other types. */
-            referencedEntityType: components["schemas"]["TypeName"] | null;
+            referencedEntityType: string | null;
             /**
              * @description Keys with which you can write a `REFERENCE`, as an object with exactly one of them: `{ "systemRef": "HR-17" }`. A string
              *     is the ID. References are returned as IDs. Empty for other types. Default on creation: every key of the referenced type.
@@ -15157,24 +18003,45 @@ export interface components {
          * @description Record type that the tenant defined.
          */
         CustomRecordType: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Displayed name, or null. */
             displayName: string | null;
             /** @description Description of the records of the type, or null. */
             description: string | null;
-            /** @description Name, fixed once set. */
-            name: components["schemas"]["TypeName"];
+            /**
+             * Type name
+             * @description Name, fixed once set.
+             */
+            name: string;
             /** @description Fields, in the order of the definition. */
             fields: components["schemas"]["CustomField"][];
             /**
@@ -15232,8 +18099,12 @@ export interface components {
          *       too large for texts of `maxLength` (`PATTERN`).
          */
         CustomFieldInput: {
-            /** @example client */
-            name: components["schemas"]["FieldName"];
+            /**
+             * Field name
+             * @description Name of a field, in camelCase.
+             * @example client
+             */
+            name: string;
             /**
              * @description Displayed name, or null.
              * @example Client
@@ -15299,7 +18170,7 @@ export interface components {
              * @description Type that a `REFERENCE` refers to; null for other types.
              * @example Client
              */
-            referencedEntityType?: components["schemas"]["TypeName"] | null;
+            referencedEntityType?: string | null;
             /**
              * @description Keys with which you can write a `REFERENCE`, as an object with exactly one of them: `{ "systemRef": "HR-17" }`. A string
              *     is the ID. References are returned as IDs. Empty for other types. Default on creation: every key of the referenced type.
@@ -15335,11 +18206,12 @@ export interface components {
              */
             description?: string | null;
             /**
+             * Type name
              * @description Name, unique in the tenant without regard to case, also after deactivation. It cannot be a name that the service uses
              *     itself, such as `Client`.
              * @example Referral
              */
-            name: components["schemas"]["TypeName"];
+            name: string;
             /** @description Fields. Their names must be unique. */
             fields: components["schemas"]["CustomFieldInput"][];
         };
@@ -15392,7 +18264,12 @@ export interface components {
          * @description Entity type and operation that have events.
          */
         EventCatalogEntry: {
-            entityType: components["schemas"]["EventEntityType"];
+            /**
+             * Event entity type
+             * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
+             *     of them.
+             */
+            entityType: string;
             operation: components["schemas"]["EventOperation"];
             /** @description Whether this tenant can subscribe to it. */
             enabled: boolean;
@@ -15444,7 +18321,14 @@ export interface components {
          * @description Fields of a subscription that a caller can write.
          */
         EventSubscriptionFields: {
-            deliveryUrl?: components["schemas"]["DeliveryUrl"];
+            /**
+             * Delivery URL
+             * Format: uri
+             * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
+             *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
+             *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+             */
+            deliveryUrl?: string;
             /**
              * @description Filter of the events. A subscription to payments requires `ownPaymentLinksOnly`, `paymentLinkOnly` or `allPayments`. For
              *     other entity types it is free text that is stored and not evaluated, or null.
@@ -15458,19 +18342,44 @@ export interface components {
          * @description Subscription to events. Deliveries update `lastDeliveryAt` and `consecutiveFailures` without a new `version`.
          */
         EventSubscription: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            deliveryUrl: components["schemas"]["DeliveryUrl"];
+            /**
+             * Delivery URL
+             * Format: uri
+             * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
+             *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
+             *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+             */
+            deliveryUrl: string;
             /**
              * @description Filter of the events. A subscription to payments requires `ownPaymentLinksOnly`, `paymentLinkOnly` or `allPayments`. For
              *     other entity types it is free text that is stored and not evaluated, or null.
@@ -15478,15 +18387,32 @@ export interface components {
             filterExpression: string | null;
             /** @description Description of the subscription, or null. */
             description: string | null;
-            entityType: components["schemas"]["EventEntityType"];
+            /**
+             * Event entity type
+             * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
+             *     of them.
+             */
+            entityType: string;
             /** @description Operations that the subscription includes. */
             operations: components["schemas"]["EventOperation"][];
-            /** @description API user that created the subscription. */
-            createdByApiUserId: components["schemas"]["Uuid"];
-            /** @description When the subscription was deactivated, by a call or because deliveries failed for too long; null while it is active. */
-            deactivatedAt: components["schemas"]["NullableInstant"];
-            /** @description When the last delivery was attempted, or null. */
-            lastDeliveryAt: components["schemas"]["NullableInstant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description API user that created the subscription.
+             */
+            createdByApiUserId: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the subscription was deactivated, by a call or because deliveries failed for too long; null while it is active.
+             */
+            deactivatedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the last delivery was attempted, or null.
+             */
+            lastDeliveryAt: string | null;
             /** @description Number of failed attempts since the last success. */
             consecutiveFailures: number;
         };
@@ -15518,8 +18444,15 @@ export interface components {
          * @description New subscription.
          */
         EventSubscriptionCreateRequest: {
-            /** @example https://hooks.hartwell.example.com/financial-automation */
-            deliveryUrl: components["schemas"]["DeliveryUrl"];
+            /**
+             * Delivery URL
+             * Format: uri
+             * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
+             *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
+             *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+             * @example https://hooks.hartwell.example.com/financial-automation
+             */
+            deliveryUrl: string;
             /**
              * @description Filter of the events. A subscription to payments requires `ownPaymentLinksOnly`, `paymentLinkOnly` or `allPayments`. For
              *     other entity types it is free text that is stored and not evaluated, or null.
@@ -15531,8 +18464,13 @@ export interface components {
              * @example Payments into the CRM
              */
             description?: string | null;
-            /** @example Payment */
-            entityType: components["schemas"]["EventEntityType"];
+            /**
+             * Event entity type
+             * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
+             *     of them.
+             * @example Payment
+             */
+            entityType: string;
             /** @description Operations that the subscription includes. */
             operations: components["schemas"]["EventOperation"][];
         };
@@ -15541,8 +18479,15 @@ export interface components {
          * @description Fields to update. Omitted fields keep their values; null clears a nullable field.
          */
         EventSubscriptionUpdateRequest: {
-            /** @example https://hooks.hartwell.example.com/payments/v2 */
-            deliveryUrl?: components["schemas"]["DeliveryUrl"];
+            /**
+             * Delivery URL
+             * Format: uri
+             * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
+             *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
+             *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+             * @example https://hooks.hartwell.example.com/payments/v2
+             */
+            deliveryUrl?: string;
             /**
              * @description Filter of the events. A subscription to payments requires `ownPaymentLinksOnly`, `paymentLinkOnly` or `allPayments`. For
              *     other entity types it is free text that is stored and not evaluated, or null.
@@ -15571,19 +18516,45 @@ export interface components {
          * @description Attempt to deliver an event.
          */
         DeliveryAttempt: {
-            id: components["schemas"]["Uuid"];
-            /** @description The subscription. */
-            subscriptionId: components["schemas"]["Uuid"];
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt. */
-            eventId: components["schemas"]["Uuid"];
-            entityType: components["schemas"]["EventEntityType"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description The subscription.
+             */
+            subscriptionId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt.
+             */
+            eventId: string;
+            /**
+             * Event entity type
+             * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
+             *     of them.
+             */
+            entityType: string;
             operation: components["schemas"]["EventOperation"];
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
             /** @description Number of the attempt for this event and subscription. */
             attempt: number;
-            /** @description URL that the event was sent to. */
-            deliveryUrl: components["schemas"]["DeliveryUrl"];
+            /**
+             * Delivery URL
+             * Format: uri
+             * @description URL that the event was sent to.
+             */
+            deliveryUrl: string;
             /** @description HTTP status of the receiver's response; null if there was no response. */
             httpStatusCode: number | null;
             outcome: components["schemas"]["DeliveryOutcome"];
@@ -15593,10 +18564,18 @@ export interface components {
             responseSnippet: string | null;
             /** @description Error message, or null. */
             errorMessage: string | null;
-            /** @description Time of the attempt. */
-            attemptedAt: components["schemas"]["Instant"];
-            /** @description When the next attempt is due; null if there is none. */
-            nextRetryAt: components["schemas"]["NullableInstant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description Time of the attempt.
+             */
+            attemptedAt: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the next attempt is due; null if there is none.
+             */
+            nextRetryAt: string | null;
         };
         /**
          * Delivery attempt page
@@ -15631,14 +18610,22 @@ export interface components {
          * @description Secret that signs the events of the tenant.
          */
         WebhookSecret: {
-            secret: components["schemas"]["WebhookSecretValue"];
+            /**
+             * Webhook secret value
+             * @description Signing secret (Standard Webhooks): `whsec_` and 24 to 64 bytes in base64. The HMAC key is these bytes.
+             */
+            secret: string;
             /**
              * @description Signature algorithm.
              * @constant
              */
             algorithm: "HMAC-SHA256";
-            /** @description When the secret was created. While the operator rotates it, events have two signatures. */
-            createdAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the secret was created. While the operator rotates it, events have two signatures.
+             */
+            createdAt: string;
         };
         /**
          * Test payload
@@ -15662,25 +18649,35 @@ export interface components {
          */
         TestSignatureRequest: {
             payload: components["schemas"]["TestPayload"];
-            /** @example whsec_YW4gZXhhbXBsZSBzZWNyZXQsIGRvIG5vdCB1c2UgaXQ= */
-            secret: components["schemas"]["WebhookSecretValue"];
             /**
+             * Webhook secret value
+             * @description Signing secret (Standard Webhooks): `whsec_` and 24 to 64 bytes in base64. The HMAC key is these bytes.
+             * @example whsec_YW4gZXhhbXBsZSBzZWNyZXQsIGRvIG5vdCB1c2UgaXQ=
+             */
+            secret: string;
+            /**
+             * Webhook timestamp
              * @description Time to sign, in Unix seconds. Now if omitted.
              * @example 1790874137
              */
-            timestamp?: components["schemas"]["WebhookTimestamp"];
+            timestamp?: number;
             /**
+             * Webhook message ID
              * @description Message ID to sign. Generated if omitted.
              * @example msg_2026_10_01_0001
              */
-            id?: components["schemas"]["WebhookMessageId"];
+            id?: string;
         };
         /**
          * Test signature headers
          * @description Headers of the message.
          */
         TestSignatureHeaders: {
-            "webhook-id": components["schemas"]["WebhookMessageId"];
+            /**
+             * Webhook message ID
+             * @description ID of the message, as in `webhook-id`.
+             */
+            "webhook-id": string;
             /** @description Time of the message, in Unix seconds. */
             "webhook-timestamp": string;
             /** @description The signature. */
@@ -15703,17 +18700,29 @@ export interface components {
          */
         TestValidationRequest: {
             payload: components["schemas"]["TestPayload"];
-            /** @example whsec_YW4gZXhhbXBsZSBzZWNyZXQsIGRvIG5vdCB1c2UgaXQ= */
-            secret: components["schemas"]["WebhookSecretValue"];
+            /**
+             * Webhook secret value
+             * @description Signing secret (Standard Webhooks): `whsec_` and 24 to 64 bytes in base64. The HMAC key is these bytes.
+             * @example whsec_YW4gZXhhbXBsZSBzZWNyZXQsIGRvIG5vdCB1c2UgaXQ=
+             */
+            secret: string;
             /**
              * @description Value of `webhook-signature`. If it has several signatures, separated by spaces, one valid signature suffices.
              * @example v1,rWdL+WIeR4vqhRtD5Z9wW3M/RBsIrNR7RJx+qIohAMA=
              */
             signature: string;
-            /** @example 1790874137 */
-            timestamp: components["schemas"]["WebhookTimestamp"];
-            /** @example msg_2026_10_01_0001 */
-            id: components["schemas"]["WebhookMessageId"];
+            /**
+             * Webhook timestamp
+             * @description Time of the message, in Unix seconds, as in `webhook-timestamp`.
+             * @example 1790874137
+             */
+            timestamp: number;
+            /**
+             * Webhook message ID
+             * @description ID of the message, as in `webhook-id`.
+             * @example msg_2026_10_01_0001
+             */
+            id: string;
         };
         /**
          * Test validation reason
@@ -15791,44 +18800,90 @@ export interface components {
          * @description Metadata of a file. Download its content from `downloadUrl`.
          */
         FileMetadata: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             status: components["schemas"]["FileStatus"];
             /** @description File name with its extension. */
             fileName: string;
             source: components["schemas"]["FileSource"];
-            mimeType: components["schemas"]["MimeType"];
+            /**
+             * MIME type
+             * @description Media type of the content, in lower case and without parameters.
+             */
+            mimeType: string;
             /** @description Size of the content in bytes. */
             sizeBytes: number;
             /** @description SHA-256 hash of the content in hexadecimal, or null until the content is available. */
             sha256: string | null;
-            /** @description Client that the file is about, or null. */
-            clientId: components["schemas"]["NullableUuid"];
-            /** @description Job that the file is about, or null. */
-            jobId: components["schemas"]["NullableUuid"];
-            /** @description Engagement that the file is about, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Client that the file is about, or null.
+             */
+            clientId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job that the file is about, or null.
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement that the file is about, or null.
+             */
+            engagementId: string | null;
             uploadedByType: components["schemas"]["FileUploaderType"];
-            /** @description ID of the staff member or contact, as in `uploadedByType`; null for the service itself. */
-            uploadedById: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the staff member or contact, as in `uploadedByType`; null for the service itself.
+             */
+            uploadedById: string | null;
             /** @description Folder in the document store, with `/` as the separator, or null. */
             folderPath: string | null;
             /** @description Tax year that the file is about, or null. */
             taxYear: number | null;
-            /** @description URL of the content, for a GET without a token. Null unless you request it from `getFile` and the file is `AVAILABLE`. Null without the `FILE_DL` role. */
-            downloadUrl: components["schemas"]["NullableUrl"];
-            /** @description End of validity of `downloadUrl`, 15 minutes after the call; null if there is no URL. Null without the `FILE_DL` role. */
-            downloadUrlExpiresAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable URL
+             * Format: uri
+             * @description URL of the content, for a GET without a token. Null unless you request it from `getFile` and the file is `AVAILABLE`. Null without the `FILE_DL` role.
+             */
+            downloadUrl: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description End of validity of `downloadUrl`, 15 minutes after the call; null if there is no URL. Null without the `FILE_DL` role.
+             */
+            downloadUrlExpiresAt: string | null;
         };
         /**
          * File page
@@ -15858,16 +18913,34 @@ export interface components {
          * @description Task type in an event, without rates.
          */
         TaskTypeEventData: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
@@ -15883,46 +18956,90 @@ export interface components {
             defaultWorkCode: string | null;
             /** @description Text on the invoice for entries without a description, or null. */
             invoiceDescription: string | null;
-            /** @description Service line, or null. */
-            serviceLineId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null.
+             */
+            serviceLineId: string | null;
         };
         /**
          * Task event data
          * @description Task in an event, without rates.
          */
         TaskEventData: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name of the task. */
             name: string;
-            /** @description Job of the task. It cannot change. */
-            jobId: components["schemas"]["Uuid"];
-            /** @description Task type. */
-            taskTypeId: components["schemas"]["Uuid"];
             /**
+             * UUID
+             * Format: uuid
+             * @description Job of the task. It cannot change.
+             */
+            jobId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Task type.
+             */
+            taskTypeId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
              * @description Staff member who does the task, or null. They are assigned to the task and its job, if they are not yet. Assigning staff to a
              *     task that has no assignee sets it too. Cannot be set to a staff member whose status is `TERMINATED`.
              */
-            assigneeId: components["schemas"]["NullableUuid"];
+            assigneeId: string | null;
             status: components["schemas"]["TaskStatus"];
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
             priority: components["schemas"]["Priority"];
-            /** @description Planned first day of work, or null. */
-            startDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned last day of work, or null. */
-            dueDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned hours, or null. */
-            budgetHours: components["schemas"]["NullableHours"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned first day of work, or null.
+             */
+            startDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned last day of work, or null.
+             */
+            dueDate: string | null;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Planned hours, or null.
+             */
+            budgetHours: DecimalString | null;
             /** @description Position of the task among those of the job. */
             sequence: number;
             /** @description Whether time on the task is billed. Default on creation: the value of the task type. */
@@ -15934,68 +19051,130 @@ export interface components {
             taskType: components["schemas"]["TaskTypeEventData"];
             /** @description Summary of the assignee, or null. Changes in it do not change the `version` of the task. */
             assignee: components["schemas"]["TaskAssignee"] | null;
-            /** @description When the task last became `COMPLETED`, or null. */
-            completedAt: components["schemas"]["NullableInstant"];
-            /** @description Hours of the approved time entries of the task. */
-            actualHours: components["schemas"]["Hours"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the task last became `COMPLETED`, or null.
+             */
+            completedAt: string | null;
+            /**
+             * Hours
+             * Format: decimal
+             * @description Hours of the approved time entries of the task.
+             */
+            actualHours: DecimalString;
         };
         /**
          * Staff job assignment event data
          * @description Assignment to a job in an event, without rates.
          */
         StaffJobAssignmentEventData: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Staff member. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Job. */
-            jobId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member.
+             */
+            staffId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Job.
+             */
+            jobId: string;
             role: components["schemas"]["StaffAssignmentRole"];
             /**
+             * Nullable hours
+             * Format: decimal
              * @description Hours allocated to the staff member, or null.
              * @example 24.00
              */
-            allocatedHours: components["schemas"]["NullableHours"];
+            allocatedHours: DecimalString | null;
             /** @description Price of an hour on this job, in place of the rate of the staff member, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
             billingRateOverride: null;
             /**
+             * Nullable business date
+             * Format: date
              * @description First day of the assignment, or null.
              * @example 2026-10-01
              */
-            startDate: components["schemas"]["NullableBusinessDate"];
+            startDate: string | null;
             /**
+             * Nullable business date
+             * Format: date
              * @description Last day of the assignment, or null. Not before `startDate`.
              * @example 2026-12-31
              */
-            endDate: components["schemas"]["NullableBusinessDate"];
-            /** @description When the assignment ended; null while it is active. */
-            deactivatedAt: components["schemas"]["NullableInstant"];
+            endDate: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the assignment ended; null while it is active.
+             */
+            deactivatedAt: string | null;
         };
         /**
          * Staff event data
          * @description Staff member in an event, without rates.
          */
         StaffEventData: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Readable number, unique in the tenant. */
@@ -16011,32 +19190,70 @@ export interface components {
              * @description Work email address, stored in lower case and unique in the tenant. Its domain has a dot.
              */
             email: string;
-            phone: components["schemas"]["NullablePhone"];
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
             /** @description Job title, or null. */
             title: string | null;
-            /** @description Staff type. */
-            staffTypeId: components["schemas"]["Uuid"];
-            /** @description Department, or null. */
-            departmentId: components["schemas"]["NullableUuid"];
-            /** @description Office, or null. */
-            officeId: components["schemas"]["NullableUuid"];
-            /** @description Legal entity of the firm that employs the staff member, or null. */
-            orgId: components["schemas"]["NullableUuid"];
-            /** @description Manager of the staff member, or null. Not the staff member themselves. */
-            managerId: components["schemas"]["NullableUuid"];
-            /** @description First day of work, or null. */
-            hireDate: components["schemas"]["NullableBusinessDate"];
             /**
+             * UUID
+             * Format: uuid
+             * @description Staff type.
+             */
+            staffTypeId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Department, or null.
+             */
+            departmentId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office, or null.
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Legal entity of the firm that employs the staff member, or null.
+             */
+            orgId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the staff member, or null. Not the staff member themselves.
+             */
+            managerId: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description First day of work, or null.
+             */
+            hireDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
              * @description Last day of work, or null. Not before `hireDate`.
              * @example 2026-12-31
              */
-            terminationDate: components["schemas"]["NullableBusinessDate"];
+            terminationDate: string | null;
             /** @description Whether the work of the staff member is usually billed. */
             isBillable: boolean;
-            /** @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`. */
-            weeklyCapacityHours: components["schemas"]["Hours"];
-            /** @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null. */
-            targetUtilizationPercent: components["schemas"]["NullablePercentage"];
+            /**
+             * Hours
+             * Format: decimal
+             * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
+             */
+            weeklyCapacityHours: DecimalString;
+            /**
+             * Nullable percentage
+             * Format: decimal
+             * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
+             */
+            targetUtilizationPercent: DecimalString | null;
             /**
              * @description Whether the staff member works for the firm.
              *
@@ -16060,33 +19277,69 @@ export interface components {
          * @description Time entry in an event, without rates.
          */
         TimeEntryEventData: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
-            /** @description Staff member who did the work. They must be active. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Job, neither closed nor cancelled. Null only if the time is not billable. */
-            jobId: components["schemas"]["NullableUuid"];
-            /** @description Task of the job, or null. */
-            taskId: components["schemas"]["NullableUuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member who did the work. They must be active.
+             */
+            staffId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job, neither closed nor cancelled. Null only if the time is not billable.
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task of the job, or null.
+             */
+            taskId: string | null;
             /** @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null. */
             code: string | null;
-            /** @description Day of the work. */
-            workDate: components["schemas"]["BusinessDate"];
             /**
+             * Business date
+             * Format: date
+             * @description Day of the work.
+             */
+            workDate: string;
+            /**
+             * Hours
+             * Format: decimal
              * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
              */
-            hours: components["schemas"]["Hours"];
+            hours: DecimalString;
             /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
             isBillable: boolean;
             /** @description Text on the invoice, or null. */
@@ -16130,16 +19383,36 @@ export interface components {
             reversesSystemRef: string | null;
             /** @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role. */
             billingRate: null;
-            /** @description Hours times rate, rounded half up. Negative on a reversal. */
-            amount: components["schemas"]["SignedMoney"];
-            /** @description Staff member who approved it. Null before the approval, and if no person approved it. */
-            approvedById: components["schemas"]["NullableUuid"];
-            /** @description When it was approved, or null. */
-            approvedAt: components["schemas"]["NullableInstant"];
-            /** @description Resulting work in progress, or null. */
-            wipId: components["schemas"]["NullableUuid"];
-            /** @description Latest invoice that bills it, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Hours times rate, rounded half up. Negative on a reversal.
+             */
+            amount: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             */
+            approvedById: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was approved, or null.
+             */
+            approvedAt: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Resulting work in progress, or null.
+             */
+            wipId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest invoice that bills it, or null.
+             */
+            invoiceId: string | null;
             /** @description Whether the entry is locked and can no longer change. */
             isLocked: boolean;
             /** @description Reason why it is locked, or null. */
@@ -16150,16 +19423,34 @@ export interface components {
          * @description Work code in an event, without rates.
          */
         WorkCodeEventData: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Code for time entries, unique among work codes. It cannot change once an entry uses it. */
@@ -16172,10 +19463,18 @@ export interface components {
             isBillable: boolean;
             /** @description Category to group codes by, such as Compliance, or null. */
             category: string | null;
-            /** @description Service line, or null for all. */
-            serviceLineId: components["schemas"]["NullableUuid"];
-            /** @description Task type of the code, or null for all. */
-            taskTypeId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null for all.
+             */
+            serviceLineId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task type of the code, or null for all.
+             */
+            taskTypeId: string | null;
             /** @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
             defaultRate: null;
         };
@@ -16184,16 +19483,34 @@ export interface components {
          * @description Staff type in an event, without rates.
          */
         StaffTypeEventData: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Name, unique in the tenant. */
@@ -16216,74 +19533,163 @@ export interface components {
          * @description Work in progress in an event, without rates.
          */
         WipEntryEventData: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
             wipType: components["schemas"]["WipType"];
-            /** @description Client, the same as that of the job. */
-            clientId: components["schemas"]["Uuid"];
-            /** @description The job. */
-            jobId: components["schemas"]["Uuid"];
-            /** @description Staff member who did the work, or null. */
-            staffId: components["schemas"]["NullableUuid"];
-            /** @description Task of the job, or null. */
-            taskId: components["schemas"]["NullableUuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client, the same as that of the job.
+             */
+            clientId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description The job.
+             */
+            jobId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who did the work, or null.
+             */
+            staffId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task of the job, or null.
+             */
+            taskId: string | null;
             /** @description `code` of the work code or expense code, or null. */
             code: string | null;
-            /** @description Engagement of the job, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
-            /** @description Day of the work or the expense. */
-            workDate: components["schemas"]["BusinessDate"];
-            /** @description Hours, or null if the row is not about time. Negative for reversals. */
-            hours: components["schemas"]["NullableHours"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement of the job, or null.
+             */
+            engagementId: string | null;
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the work or the expense.
+             */
+            workDate: string;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Hours, or null if the row is not about time. Negative for reversals.
+             */
+            hours: DecimalString | null;
             /** @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
             billingRate: null;
             /**
+             * Signed money
+             * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
              *     and reversals.
              */
-            amount: components["schemas"]["SignedMoney"];
+            amount: DecimalString;
             /**
+             * Signed money
+             * Format: decimal
              * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
              *     `amount` is. Default on creation: `0.00`.
              */
-            writeOffAmount: components["schemas"]["SignedMoney"];
+            writeOffAmount: DecimalString;
             /**
              * @description Reason for the write-off, or null.
              * @example Agreed with the client.
              */
             writeOffReason: string | null;
-            /** @description Time entry that it results from, or null. An entry has one row that is not reversed. */
-            timeEntryId: components["schemas"]["NullableUuid"];
-            /** @description Expense entry that it results from, or null. An entry has one row that is not reversed. */
-            expenseEntryId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Time entry that it results from, or null. An entry has one row that is not reversed.
+             */
+            timeEntryId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Expense entry that it results from, or null. An entry has one row that is not reversed.
+             */
+            expenseEntryId: string | null;
             status: components["schemas"]["WipEntryStatus"];
-            /** @description Currency of the job. */
-            currency: components["schemas"]["Currency"];
-            /** @description Amount billed by invoices. */
-            billedAmount: components["schemas"]["SignedMoney"];
-            /** @description Amount billed by invoices in excess of `amount`. */
-            writeUpAmount: components["schemas"]["SignedMoney"];
-            /** @description Amount and write-up, less write-off and billed amount. "0.00" for a reversed row. */
-            outstandingAmount: components["schemas"]["SignedMoney"];
-            /** @description Latest draft invoice that includes it, or null. */
-            draftInvoiceId: components["schemas"]["NullableUuid"];
-            /** @description Latest invoice that bills it, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
-            /** @description When the row was created. */
-            postedAt: components["schemas"]["Instant"];
-            /** @description When it was last billed, or null. */
-            billedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Currency
+             * @description Currency of the job.
+             */
+            currency: string;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount billed by invoices.
+             */
+            billedAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount billed by invoices in excess of `amount`.
+             */
+            writeUpAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount and write-up, less write-off and billed amount. "0.00" for a reversed row.
+             */
+            outstandingAmount: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest draft invoice that includes it, or null.
+             */
+            draftInvoiceId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest invoice that bills it, or null.
+             */
+            invoiceId: string | null;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            postedAt: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last billed, or null.
+             */
+            billedAt: string | null;
             /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
             ageDays: number;
         };
@@ -16292,36 +19698,74 @@ export interface components {
          * @description A file in an event. Events carry no download URL.
          */
         FileEventData: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             status: components["schemas"]["FileStatus"];
             /** @description File name with its extension. */
             fileName: string;
             source: components["schemas"]["FileSource"];
-            mimeType: components["schemas"]["MimeType"];
+            /**
+             * MIME type
+             * @description Media type of the content, in lower case and without parameters.
+             */
+            mimeType: string;
             /** @description Size of the content in bytes. */
             sizeBytes: number;
             /** @description SHA-256 hash of the content in hexadecimal, or null until the content is available. */
             sha256: string | null;
-            /** @description Client that the file is about, or null. */
-            clientId: components["schemas"]["NullableUuid"];
-            /** @description Job that the file is about, or null. */
-            jobId: components["schemas"]["NullableUuid"];
-            /** @description Engagement that the file is about, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Client that the file is about, or null.
+             */
+            clientId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job that the file is about, or null.
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement that the file is about, or null.
+             */
+            engagementId: string | null;
             uploadedByType: components["schemas"]["FileUploaderType"];
-            /** @description ID of the staff member or contact, as in `uploadedByType`; null for the service itself. */
-            uploadedById: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the staff member or contact, as in `uploadedByType`; null for the service itself.
+             */
+            uploadedById: string | null;
             /** @description Folder in the document store, with `/` as the separator, or null. */
             folderPath: string | null;
             /** @description Tax year that the file is about, or null. */
@@ -16349,16 +19793,34 @@ export interface components {
          * @description Record of a custom type.
          */
         CustomRecordRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             type: components["schemas"]["CustomTypeName"];
@@ -16373,10 +19835,16 @@ export interface components {
             name: string;
             /** @description Registered name, or null. */
             legalName: string | null;
-            /** @description Readable number, the same as `pmsRef`. Default on creation: the `pmsRef`, or the next number of the tenant. */
-            clientRef: components["schemas"]["ExternalRef"];
-            /** @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the `clientRef`. */
-            pmsRef: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Readable number, the same as `pmsRef`. Default on creation: the `pmsRef`, or the next number of the tenant.
+             */
+            clientRef: string;
+            /**
+             * External ref
+             * @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the `clientRef`.
+             */
+            pmsRef: string;
             /**
              * @description Status of the relationship with a client. A client can be created in any status; it does not become a prospect again.
              *
@@ -16399,73 +19867,182 @@ export interface components {
             status: components["schemas"]["ClientStatus"];
             /** @description Legal form, or null. */
             entityType: components["schemas"]["ClientEntityType"] | null;
-            /** @description Client type, or null. */
-            clientTypeId: components["schemas"]["NullableUuid"];
-            /** @description Region whose sales tax applies, or null. */
-            taxRegionId: components["schemas"]["NullableUuid"];
-            /** @description Family or group of the client, or null. */
-            clientGroupId: components["schemas"]["NullableUuid"];
-            /** @description Business entity that classifies the client, or null. */
-            clientBusinessEntityId: components["schemas"]["NullableUuid"];
-            /** @description Industry, or null. */
-            industryId: components["schemas"]["NullableUuid"];
-            /** @description Office of the firm that serves the client, or null. */
-            officeId: components["schemas"]["NullableUuid"];
-            /** @description Department that serves the client, or null. */
-            departmentId: components["schemas"]["NullableUuid"];
-            /** @description Main service line, or null. */
-            serviceLineId: components["schemas"]["NullableUuid"];
-            /** @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs. */
-            orgId: components["schemas"]["Uuid"];
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Client type, or null.
+             */
+            clientTypeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Region whose sales tax applies, or null.
+             */
+            taxRegionId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Family or group of the client, or null.
+             */
+            clientGroupId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Business entity that classifies the client, or null.
+             */
+            clientBusinessEntityId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Industry, or null.
+             */
+            industryId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office of the firm that serves the client, or null.
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Department that serves the client, or null.
+             */
+            departmentId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Main service line, or null.
+             */
+            serviceLineId: string | null;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             */
+            orgId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
              * @description Parent of the client, such as a holding company, or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
-            parentClientId: components["schemas"]["NullableUuid"];
-            /** @description Partner responsible for the client, or null. */
-            partnerId: components["schemas"]["NullableUuid"];
-            /** @description Manager, or null. */
-            managerId: components["schemas"]["NullableUuid"];
+            parentClientId: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Partner responsible for the client, or null.
+             */
+            partnerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager, or null.
+             */
+            managerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
              * @description Staff member who prepares the invoices, or null.
              * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
              */
-            billerId: components["schemas"]["NullableUuid"];
-            email: components["schemas"]["NullableEmail"];
-            phone: components["schemas"]["NullablePhone"];
-            website: components["schemas"]["NullableUrl"];
+            billerId: string | null;
+            /**
+             * Nullable email
+             * Format: email
+             * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             */
+            email: string | null;
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
+            /**
+             * Nullable URL
+             * Format: uri
+             * @description URL that starts with `http://` or `https://`, or null.
+             */
+            website: string | null;
             /** @description Month in which the fiscal year ends, or null. */
             fiscalYearEndMonth: number | null;
             /** @description Day of that month on which the fiscal year ends, or null. */
             fiscalYearEndDay: number | null;
-            /** @description Date of incorporation, or null. */
-            incorporationDate: components["schemas"]["NullableBusinessDate"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Date of incorporation, or null.
+             */
+            incorporationDate: string | null;
             /** @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30. */
             paymentTermsDays: number;
-            /** @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency. */
-            currency: components["schemas"]["Currency"];
-            /** @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null. */
-            onboardedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Currency
+             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency.
+             */
+            currency: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
+             */
+            onboardedAt: string | null;
             /** @description Last four characters of the tax ID, or null. */
             taxIdLast4: string | null;
-            /** @description Contact info with the client's own address, or null. */
-            clientContactInfoId: components["schemas"]["NullableUuid"];
-            /** @description Contact info with the billing address if it differs from the client's own address, otherwise null. */
-            billingAddressId: components["schemas"]["NullableUuid"];
-            /** @description Contact with the role `PREFERRED`, or null. */
-            preferredContactId: components["schemas"]["NullableUuid"];
-            /** @description Contact with the role `BILLING`, or null. */
-            billingContactId: components["schemas"]["NullableUuid"];
-            /** @description Contact with the role `SECONDARY`, or null. */
-            secondaryContactId: components["schemas"]["NullableUuid"];
-            /** @description Amount due on all open invoices. */
-            outstandingBalance: components["schemas"]["Money"];
-            /** @description Part of the outstanding balance that is past its due date. */
-            overdueBalance: components["schemas"]["Money"];
-            /** @description Unbilled work in progress. */
-            unbilledWip: components["schemas"]["SignedMoney"];
-            /** @description Payments that are not allocated to an invoice. */
-            unappliedCredit: components["schemas"]["Money"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact info with the client's own address, or null.
+             */
+            clientContactInfoId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact info with the billing address if it differs from the client's own address, otherwise null.
+             */
+            billingAddressId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact with the role `PREFERRED`, or null.
+             */
+            preferredContactId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact with the role `BILLING`, or null.
+             */
+            billingContactId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact with the role `SECONDARY`, or null.
+             */
+            secondaryContactId: string | null;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount due on all open invoices.
+             */
+            outstandingBalance: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Part of the outstanding balance that is past its due date.
+             */
+            overdueBalance: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Unbilled work in progress.
+             */
+            unbilledWip: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Payments that are not allocated to an invoice.
+             */
+            unappliedCredit: DecimalString;
         };
         /**
          * Client type attributes
@@ -16492,14 +20069,22 @@ export interface components {
             name: string;
             /** @description Country with state and place where relevant, such as `US-CA` or `GB`; unique in the tenant. */
             code: string;
-            country: components["schemas"]["Country"];
+            /**
+             * Country
+             * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+             */
+            country: string;
             /**
              * @description State or province. Names of US states and Canadian provinces are stored as their abbreviations. Null if the region is a
              *     whole country.
              */
             state: string | null;
-            /** @description Tax rate as a percentage of the taxable amount; "0" if there is no tax. */
-            ratePercent: components["schemas"]["Percentage"];
+            /**
+             * Percentage
+             * Format: decimal
+             * @description Tax rate as a percentage of the taxable amount; "0" if there is no tax.
+             */
+            ratePercent: DecimalString;
             /** @description Whether the firm's services are taxable in the region. Most US states do not tax accounting fees. */
             appliesToServices: boolean;
         };
@@ -16512,14 +20097,29 @@ export interface components {
             name: string;
             /** @description Description of the group, or null. */
             description: string | null;
-            /** @description Partner responsible for the group. */
-            ownerId: components["schemas"]["NullableUuid"];
-            /** @description Manager of the group. */
-            managerId: components["schemas"]["NullableUuid"];
-            /** @description Client that represents the group, such as the head of the family or the holding company. */
-            primaryClientId: components["schemas"]["NullableUuid"];
-            /** @description Number of active clients in the group. */
-            memberCount: components["schemas"]["Count"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Partner responsible for the group.
+             */
+            ownerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the group.
+             */
+            managerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Client that represents the group, such as the head of the family or the holding company.
+             */
+            primaryClientId: string | null;
+            /**
+             * Count
+             * @description Number of active clients in the group.
+             */
+            memberCount: number;
         };
         /**
          * Client business entity attributes
@@ -16540,10 +20140,18 @@ export interface components {
          * @description Attributes of a `ContactClient` in responses.
          */
         ContactClientAttributes: {
-            /** @description The contact. */
-            contactId: components["schemas"]["Uuid"];
-            /** @description The client. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description The contact.
+             */
+            contactId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description The client.
+             */
+            clientId: string;
             /** @description Roles of the contact at the client, each once. Default on creation: `["OTHER"]`. */
             roles: components["schemas"]["ContactRoles"];
             /** @description Whether this is the contact's main client. Default on creation: true if the contact has no other active link. */
@@ -16552,10 +20160,18 @@ export interface components {
             receivesInvoices: boolean;
             /** @description Whether the contact can sign for the client. Default on creation: true if the roles include `SIGNER`. */
             canSign: boolean;
-            /** @description When the contact was last linked to the client. */
-            linkedAt: components["schemas"]["Instant"];
-            /** @description When the contact was unlinked; null while the link is active. */
-            unlinkedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the contact was last linked to the client.
+             */
+            linkedAt: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the contact was unlinked; null while the link is active.
+             */
+            unlinkedAt: string | null;
         };
         /**
          * Contact info attributes
@@ -16563,22 +20179,42 @@ export interface components {
          */
         ContactInfoAttributes: {
             ownerType: components["schemas"]["ContactInfoOwnerType"];
-            /** @description ID of the owner, a record of the type `ownerType`. */
-            ownerId: components["schemas"]["Uuid"];
-            kind: components["schemas"]["ContactInfoKind"];
-            email: components["schemas"]["NullableEmail"];
-            phone: components["schemas"]["NullablePhone"];
             /**
+             * UUID
+             * Format: uuid
+             * @description ID of the owner, a record of the type `ownerType`.
+             */
+            ownerId: string;
+            kind: components["schemas"]["ContactInfoKind"];
+            /**
+             * Nullable email
+             * Format: email
+             * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             */
+            email: string | null;
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
+            /**
+             * Nullable phone
              * @description Mobile number in E.164 format, or null.
              * @example +15035550144
              */
-            mobile: components["schemas"]["NullablePhone"];
+            mobile: string | null;
             /**
+             * Nullable phone
              * @description Fax number in E.164 format, or null.
              * @example +15035550145
              */
-            fax: components["schemas"]["NullablePhone"];
-            website: components["schemas"]["NullableUrl"];
+            fax: string | null;
+            /**
+             * Nullable URL
+             * Format: uri
+             * @description URL that starts with `http://` or `https://`, or null.
+             */
+            website: string | null;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
             address: components["schemas"]["Address"];
         };
@@ -16591,15 +20227,25 @@ export interface components {
             name: string;
             /** @description Short code, unique in the tenant. */
             code: string;
-            /** @description Head of the department, or null. */
-            headId: components["schemas"]["NullableUuid"];
-            /** @description Office of the department; null if it spans several. */
-            officeId: components["schemas"]["NullableUuid"];
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Head of the department, or null.
+             */
+            headId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office of the department; null if it spans several.
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
              * @description Parent department, or null.
              * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
              */
-            parentId: components["schemas"]["NullableUuid"];
+            parentId: string | null;
         };
         /**
          * Industry attributes
@@ -16611,10 +20257,12 @@ export interface components {
             /** @description Code of the North American Industry Classification System (NAICS), or null. */
             code: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Parent industry, or null.
              * @example 0199a1c2-0a05-7c01-8a4f-5d2e9b60f101
              */
-            parentId: components["schemas"]["NullableUuid"];
+            parentId: string | null;
         };
         /**
          * Office attributes
@@ -16625,12 +20273,24 @@ export interface components {
             name: string;
             /** @description Short code, unique in the tenant. */
             code: string;
-            /** @description Legal entity of the firm that runs the office. */
-            orgId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Legal entity of the firm that runs the office.
+             */
+            orgId: string;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
             address: components["schemas"]["Address"];
-            phone: components["schemas"]["NullablePhone"];
-            timeZone: components["schemas"]["TimeZone"];
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
+            /**
+             * Time zone
+             * @description IANA time zone, such as `America/Los_Angeles`.
+             */
+            timeZone: string;
         };
         /**
          * Org attributes
@@ -16643,10 +20303,21 @@ export interface components {
             legalName: string;
             /** @description Short code, unique in the tenant. */
             code: string;
-            /** @description ISO 4217 code of the currency that the org bills in. */
-            currency: components["schemas"]["Currency"];
-            country: components["schemas"]["Country"];
-            timeZone: components["schemas"]["TimeZone"];
+            /**
+             * Currency
+             * @description ISO 4217 code of the currency that the org bills in.
+             */
+            currency: string;
+            /**
+             * Country
+             * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+             */
+            country: string;
+            /**
+             * Time zone
+             * @description IANA time zone, such as `America/Los_Angeles`.
+             */
+            timeZone: string;
             /** @description Month in which the org's own fiscal year starts. */
             fiscalYearStartMonth: number;
         };
@@ -16659,8 +20330,12 @@ export interface components {
             name: string;
             /** @description Short code, unique in the tenant. */
             code: string;
-            /** @description Department that does the work, or null. */
-            departmentId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Department that does the work, or null.
+             */
+            departmentId: string | null;
             /** @description Revenue account in the firm's ledger, or null. */
             revenueAccountCode: string | null;
         };
@@ -16669,8 +20344,11 @@ export interface components {
          * @description Attributes of a `Contact` in responses.
          */
         ContactAttributes: {
-            /** @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the next number of the tenant. */
-            pmsRef: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Key of the row in the firm's practice-management system. Generated if omitted. Default on creation: the next number of the tenant.
+             */
+            pmsRef: string;
             /** @description First name, or null. */
             firstName: string | null;
             /** @description Last name, or null. */
@@ -16695,14 +20373,23 @@ export interface components {
              * @example Managing member
              */
             title: string | null;
-            /** @description Email address, or null. It is stored in lower case; several contacts can have the same one. */
-            email: components["schemas"]["NullableEmail"];
-            phone: components["schemas"]["NullablePhone"];
             /**
+             * Nullable email
+             * Format: email
+             * @description Email address, or null. It is stored in lower case; several contacts can have the same one.
+             */
+            email: string | null;
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
+            /**
+             * Nullable phone
              * @description Mobile number in E.164 format, or null.
              * @example +15035550144
              */
-            mobile: components["schemas"]["NullablePhone"];
+            mobile: string | null;
             /** @description Preferred way to reach the person, or null. */
             preferredChannel: components["schemas"]["ContactChannel"] | null;
             /** @description Whether the person can use the client portal. Default on creation: `false`. */
@@ -16710,17 +20397,22 @@ export interface components {
             /** @description Whether the person has opted out of email. Default on creation: `false`. */
             emailOptOut: boolean;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Primary contact info, or null.
              * @example 0199a1c2-0c03-7c01-8a4f-5d2e9b60f103
              */
-            primaryContactInfoId: components["schemas"]["NullableUuid"];
+            primaryContactInfoId: string | null;
             /**
              * @description Current and former clients of the contact, in order of creation of the links: the newest 100. To read all of them,
              *     search clients by `contactClients.contactId`.
              */
             clients: components["schemas"]["LinkedClient"][];
-            /** @description Number of current and former clients, including those that `clients` omits. */
-            clientsCount: components["schemas"]["Count"];
+            /**
+             * Count
+             * @description Number of current and former clients, including those that `clients` omits.
+             */
+            clientsCount: number;
         };
         /**
          * Job attributes
@@ -16730,59 +20422,141 @@ export interface components {
             /** @description Name of the job. */
             name: string;
             status: components["schemas"]["JobStatus"];
-            /** @description Client of the job. It cannot change once the job has work in progress. */
-            clientId: components["schemas"]["Uuid"];
-            /** @description Readable number, unique in the tenant. Default on creation: the next number of the tenant for the year. */
-            jobRef: components["schemas"]["ExternalRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client of the job. It cannot change once the job has work in progress.
+             */
+            clientId: string;
+            /**
+             * External ref
+             * @description Readable number, unique in the tenant. Default on creation: the next number of the tenant for the year.
+             */
+            jobRef: string;
             /** @description Key of the job in the firm's practice-management system, or null. Default on creation: the `jobRef`. */
             pmsRef: string | null;
-            /** @description Template that the job was created from, or null. */
-            jobTemplateId: components["schemas"]["NullableUuid"];
-            /** @description Engagement that covers the work, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
-            /** @description Service line, or null. */
-            serviceLineId: components["schemas"]["NullableUuid"];
-            /** @description Department that does the work, or null. */
-            departmentId: components["schemas"]["NullableUuid"];
-            /** @description Office that does the work, or null. */
-            officeId: components["schemas"]["NullableUuid"];
-            /** @description Partner responsible for the job, or null. */
-            partnerId: components["schemas"]["NullableUuid"];
-            /** @description Manager of the job, or null. */
-            managerId: components["schemas"]["NullableUuid"];
-            /** @description Staff member who runs the work day to day, or null. */
-            inChargeId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Template that the job was created from, or null.
+             */
+            jobTemplateId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement that covers the work, or null.
+             */
+            engagementId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null.
+             */
+            serviceLineId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Department that does the work, or null.
+             */
+            departmentId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office that does the work, or null.
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Partner responsible for the job, or null.
+             */
+            partnerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the job, or null.
+             */
+            managerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who runs the work day to day, or null.
+             */
+            inChargeId: string | null;
             /** @description Fiscal year of the work, or null. */
             fiscalYear: number | null;
-            /** @description First day of the period that the work covers, or null. */
-            periodStartDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Last day of that period, or null. */
-            periodEndDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned first day of work, or null. */
-            startDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned last day of work, or null. */
-            dueDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Statutory deadline, or null. */
-            deadlineDate: components["schemas"]["NullableBusinessDate"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the period that the work covers, or null.
+             */
+            periodStartDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of that period, or null.
+             */
+            periodEndDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned first day of work, or null.
+             */
+            startDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned last day of work, or null.
+             */
+            dueDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Statutory deadline, or null.
+             */
+            deadlineDate: string | null;
             billingType: components["schemas"]["BillingType"];
-            /** @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others. */
-            feeAmount: components["schemas"]["NullableMoney"];
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
+             */
+            feeAmount: DecimalString | null;
             /** @description When the job is billed, or null if that is decided each time. */
             billingSchedule: components["schemas"]["BillingSchedule"] | null;
-            /** @description Planned hours, or null. */
-            budgetHours: components["schemas"]["NullableHours"];
-            /** @description Planned value of the work, or null. */
-            budgetAmount: components["schemas"]["NullableMoney"];
-            /** @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency. */
-            currency: components["schemas"]["Currency"];
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Planned hours, or null.
+             */
+            budgetHours: DecimalString | null;
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Planned value of the work, or null.
+             */
+            budgetAmount: DecimalString | null;
+            /**
+             * Currency
+             * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
+             */
+            currency: string;
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
             priority: components["schemas"]["Priority"];
             /** @description Description for the staff who do the work, or null. */
             description: string | null;
-            /** @description When the job last became `COMPLETED`, or null. Null again if the job is reopened. */
-            completedAt: components["schemas"]["NullableInstant"];
-            /** @description When the job became `CLOSED`, or null. */
-            closedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the job last became `COMPLETED`, or null. Null again if the job is reopened.
+             */
+            completedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the job became `CLOSED`, or null.
+             */
+            closedAt: string | null;
         };
         /**
          * Job template attributes
@@ -16795,24 +20569,38 @@ export interface components {
             code: string | null;
             /** @description Description, or null. */
             description: string | null;
-            /** @description Service line of the jobs, or null. */
-            serviceLineId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line of the jobs, or null.
+             */
+            serviceLineId: string | null;
             billingType: components["schemas"]["BillingType"];
             /**
+             * Nullable money
+             * Format: decimal
              * @description Fee of a job in the currency of its client, or null. Used for the billing types `FIXED_FEE` and `RECURRING`.
              * @example 1250.00
              */
-            defaultFee: components["schemas"]["NullableMoney"];
-            /** @description Planned hours of a job, or null. */
-            budgetHours: components["schemas"]["NullableHours"];
+            defaultFee: DecimalString | null;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Planned hours of a job, or null.
+             */
+            budgetHours: DecimalString | null;
             /** @description Number of days from the start of a job to its due date, or null. */
             durationDays: number | null;
             /** @description How often the work recurs, or null if unknown. */
             recurrence: components["schemas"]["JobTemplateRecurrence"] | null;
             /** @description Tasks of a job, in order. A write replaces all of them. Default on creation: `[]`. */
             tasks: components["schemas"]["JobTemplateTask"][];
-            /** @description When the template was released for use, or null. */
-            publishedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the template was released for use, or null.
+             */
+            publishedAt: string | null;
         };
         /**
          * Staff attributes
@@ -16832,32 +20620,70 @@ export interface components {
              * @description Work email address, stored in lower case and unique in the tenant. Its domain has a dot.
              */
             email: string;
-            phone: components["schemas"]["NullablePhone"];
+            /**
+             * Nullable phone
+             * @description Phone number in E.164 format, or null.
+             */
+            phone: string | null;
             /** @description Job title, or null. */
             title: string | null;
-            /** @description Staff type. */
-            staffTypeId: components["schemas"]["Uuid"];
-            /** @description Department, or null. */
-            departmentId: components["schemas"]["NullableUuid"];
-            /** @description Office, or null. */
-            officeId: components["schemas"]["NullableUuid"];
-            /** @description Legal entity of the firm that employs the staff member, or null. */
-            orgId: components["schemas"]["NullableUuid"];
-            /** @description Manager of the staff member, or null. Not the staff member themselves. */
-            managerId: components["schemas"]["NullableUuid"];
-            /** @description First day of work, or null. */
-            hireDate: components["schemas"]["NullableBusinessDate"];
             /**
+             * UUID
+             * Format: uuid
+             * @description Staff type.
+             */
+            staffTypeId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Department, or null.
+             */
+            departmentId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Office, or null.
+             */
+            officeId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Legal entity of the firm that employs the staff member, or null.
+             */
+            orgId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the staff member, or null. Not the staff member themselves.
+             */
+            managerId: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description First day of work, or null.
+             */
+            hireDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
              * @description Last day of work, or null. Not before `hireDate`.
              * @example 2026-12-31
              */
-            terminationDate: components["schemas"]["NullableBusinessDate"];
+            terminationDate: string | null;
             /** @description Whether the work of the staff member is usually billed. */
             isBillable: boolean;
-            /** @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`. */
-            weeklyCapacityHours: components["schemas"]["Hours"];
-            /** @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null. */
-            targetUtilizationPercent: components["schemas"]["NullablePercentage"];
+            /**
+             * Hours
+             * Format: decimal
+             * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
+             */
+            weeklyCapacityHours: DecimalString;
+            /**
+             * Nullable percentage
+             * Format: decimal
+             * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
+             */
+            targetUtilizationPercent: DecimalString | null;
             /**
              * @description Whether the staff member works for the firm.
              *
@@ -16891,10 +20717,18 @@ export interface components {
             rank: number;
             /** @description Whether the work of these staff members is usually billed. */
             isBillable: boolean;
-            /** @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            defaultBillingRate: components["schemas"]["NullableRate"];
-            /** @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            defaultAverageRate: components["schemas"]["NullableRate"];
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            defaultBillingRate: DecimalString | null;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            defaultAverageRate: DecimalString | null;
         };
         /**
          * Payment attributes
@@ -16903,20 +20737,43 @@ export interface components {
         PaymentAttributes: {
             /** @description Key of the payment in the firm's practice-management system, or null. Default on creation: the `paymentNumber`. */
             pmsRef: string | null;
-            /** @description Client that pays. */
-            clientId: components["schemas"]["Uuid"];
-            /** @description Contact who paid, or null if unknown. */
-            payerContactId: components["schemas"]["NullableUuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client that pays.
+             */
+            clientId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact who paid, or null if unknown.
+             */
+            payerContactId: string | null;
             /** @description Name that the payer entered, or null. */
             payerName: string | null;
-            /** @description Email address for the receipt, or null. */
-            payerEmail: components["schemas"]["NullableEmail"];
-            /** @description Day of the payment. */
-            paymentDate: components["schemas"]["BusinessDate"];
-            /** @description Amount paid, without surcharge. */
-            amount: components["schemas"]["PositiveMoney"];
-            /** @description Currency of all amounts of the payment. */
-            currency: components["schemas"]["Currency"];
+            /**
+             * Nullable email
+             * Format: email
+             * @description Email address for the receipt, or null.
+             */
+            payerEmail: string | null;
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the payment.
+             */
+            paymentDate: string;
+            /**
+             * Positive money
+             * Format: decimal
+             * @description Amount paid, without surcharge.
+             */
+            amount: DecimalString;
+            /**
+             * Currency
+             * @description Currency of all amounts of the payment.
+             */
+            currency: string;
             method: components["schemas"]["PaymentMethod"];
             /**
              * @description Status of a payment. Only `COMPLETED`, `PARTIALLY_REFUNDED` and `REFUNDED` payments cover invoices.
@@ -16954,10 +20811,12 @@ export interface components {
             /** @description Last four digits of the card or account, or null. Nothing more is stored. */
             last4: string | null;
             /**
+             * Money
+             * Format: decimal
              * @description Total refunded amount, at most `amount`. Increasing it refunds the difference, first from the unapplied amount, then from
              *     the newest allocations. Default on creation: `0.00`.
              */
-            refundedAmount: components["schemas"]["Money"];
+            refundedAmount: DecimalString;
             /**
              * @description Note by the firm or the payer, or null.
              * @example Paid at the front desk.
@@ -16974,26 +20833,58 @@ export interface components {
             allocations: components["schemas"]["PaymentAllocation"][];
             /** @description Readable number. */
             paymentNumber: string;
-            /** @description Payment link through which it was paid, or null. */
-            quickPaymentLinkId: components["schemas"]["NullableUuid"];
-            /** @description Surcharge for the payment method, on top of `amount`. */
-            surchargeAmount: components["schemas"]["Money"];
-            /** @description Fee that the processor kept. */
-            feeAmount: components["schemas"]["Money"];
-            /** @description Amount that the firm received: `amount` and surcharge, less the fee. */
-            netAmount: components["schemas"]["Money"];
-            /** @description Amount that is neither allocated to an invoice nor refunded. */
-            unappliedAmount: components["schemas"]["Money"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Payment link through which it was paid, or null.
+             */
+            quickPaymentLinkId: string | null;
+            /**
+             * Money
+             * Format: decimal
+             * @description Surcharge for the payment method, on top of `amount`.
+             */
+            surchargeAmount: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Fee that the processor kept.
+             */
+            feeAmount: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount that the firm received: `amount` and surcharge, less the fee.
+             */
+            netAmount: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount that is neither allocated to an invoice nor refunded.
+             */
+            unappliedAmount: DecimalString;
             /** @description Processor's code of the failure or return (`R01`, `card_declined`), or null. */
             failureCode: string | null;
             /** @description Description of the failure or return, or null. */
             failureMessage: string | null;
-            /** @description When the payment settled, or null. */
-            settledAt: components["schemas"]["NullableInstant"];
-            /** @description When it was returned, or null. */
-            returnedAt: components["schemas"]["NullableInstant"];
-            /** @description When it was last refunded, or null. */
-            refundedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the payment settled, or null.
+             */
+            settledAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was returned, or null.
+             */
+            returnedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last refunded, or null.
+             */
+            refundedAt: string | null;
         };
         /**
          * Quick payment link attributes
@@ -17005,52 +20896,113 @@ export interface components {
              * @description URL of the page to send to the payer. It contains a secret token; anyone who has it can pay and see the invoices.
              */
             url: string;
-            /** @description Readable number of the client that pays. */
-            clientRef: components["schemas"]["ExternalRef"];
-            /** @description ID of that client. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * External ref
+             * @description Readable number of the client that pays.
+             */
+            clientRef: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of that client.
+             */
+            clientId: string;
             /** @description Invoices that the link pays. Empty if none were specified. */
             invoices: components["schemas"]["QuickPaymentLinkInvoice"][];
-            /** @description Amount to pay. Null if the payer enters it. */
-            amount: components["schemas"]["NullableMoney"];
-            /** @description Currency of all amounts of the link. */
-            currency: components["schemas"]["Currency"];
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Amount to pay. Null if the payer enters it.
+             */
+            amount: DecimalString | null;
+            /**
+             * Currency
+             * @description Currency of all amounts of the link.
+             */
+            currency: string;
             /** @description Note for the payer on the page, or null. */
             note: string | null;
             status: components["schemas"]["QuickPaymentLinkStatus"];
-            /** @description End of validity, 30 days after creation. */
-            expiresAt: components["schemas"]["Instant"];
-            /** @description API user that created the link. */
-            createdByApiUserId: components["schemas"]["Uuid"];
-            /** @description Payment through the link, or null. */
-            paymentId: components["schemas"]["NullableUuid"];
-            /** @description When the link was used, or null. */
-            usedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description End of validity, 30 days after creation.
+             */
+            expiresAt: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description API user that created the link.
+             */
+            createdByApiUserId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Payment through the link, or null.
+             */
+            paymentId: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the link was used, or null.
+             */
+            usedAt: string | null;
         };
         /**
          * Draft invoice attributes
          * @description Attributes of a `DraftInvoice` in responses.
          */
         DraftInvoiceAttributes: {
-            /** @description Client to bill. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client to bill.
+             */
+            clientId: string;
             /** @description Jobs to bill. Default on creation: the jobs of the lines. */
-            jobIds: components["schemas"]["Uuid"][];
-            /** @description Contact who will receive the invoice, or null. */
-            billingContactId: components["schemas"]["NullableUuid"];
+            jobIds: string[];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact who will receive the invoice, or null.
+             */
+            billingContactId: string | null;
             status: components["schemas"]["DraftInvoiceStatus"];
-            /** @description Last day of the billed work. */
-            billThroughDate: components["schemas"]["BusinessDate"];
-            /** @description Date of the resulting invoice. */
-            proposedInvoiceDate: components["schemas"]["BusinessDate"];
-            /** @description Due date of the resulting invoice. */
-            dueDate: components["schemas"]["BusinessDate"];
-            /** @description Currency of all amounts of the draft. Default on creation: the client's currency. */
-            currency: components["schemas"]["Currency"];
-            /** @description Staff member who prepared it, or null. Another staff member must approve it, unless the tenant allows self-approval. Default on creation: the staff member of the API user, if it has one. */
-            preparedById: components["schemas"]["NullableUuid"];
-            /** @description Staff member who reviews it, or null. */
-            reviewerId: components["schemas"]["NullableUuid"];
+            /**
+             * Business date
+             * Format: date
+             * @description Last day of the billed work.
+             */
+            billThroughDate: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Date of the resulting invoice.
+             */
+            proposedInvoiceDate: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Due date of the resulting invoice.
+             */
+            dueDate: string;
+            /**
+             * Currency
+             * @description Currency of all amounts of the draft. Default on creation: the client's currency.
+             */
+            currency: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who prepared it, or null. Another staff member must approve it, unless the tenant allows self-approval. Default on creation: the staff member of the API user, if it has one.
+             */
+            preparedById: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who reviews it, or null.
+             */
+            reviewerId: string | null;
             /**
              * @description Reason for the rejection; required to reject, otherwise null.
              * @example The courier costs are not billable.
@@ -17065,30 +21017,78 @@ export interface components {
             lines: components["schemas"]["InvoiceLine"][];
             /** @description Readable number. */
             draftNumber: string;
-            /** @description Value of the billed work in progress at standard rates. */
-            standardAmount: components["schemas"]["SignedMoney"];
-            /** @description Difference between the billed amount of the lines and that value: positive if written up, negative if written down. */
-            adjustmentAmount: components["schemas"]["SignedMoney"];
-            /** @description Sum of all lines except discounts and interest. */
-            subtotal: components["schemas"]["SignedMoney"];
-            /** @description Sum of the discounts, as a positive amount. */
-            discountTotal: components["schemas"]["Money"];
-            /** @description Sum of the tax of all lines. */
-            taxTotal: components["schemas"]["SignedMoney"];
-            /** @description Sum of the interest lines. */
-            interestTotal: components["schemas"]["Money"];
-            /** @description Subtotal less discounts, with tax and interest. A draft with a negative total cannot leave `DRAFT`. */
-            total: components["schemas"]["SignedMoney"];
-            /** @description Staff member who approved it, or null. */
-            approvedById: components["schemas"]["NullableUuid"];
-            /** @description When it was last submitted for review, or null. */
-            submittedAt: components["schemas"]["NullableInstant"];
-            /** @description When it was approved, or null. */
-            approvedAt: components["schemas"]["NullableInstant"];
-            /** @description When it was last rejected, or null. */
-            rejectedAt: components["schemas"]["NullableInstant"];
-            /** @description Invoice created from the draft, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Value of the billed work in progress at standard rates.
+             */
+            standardAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Difference between the billed amount of the lines and that value: positive if written up, negative if written down.
+             */
+            adjustmentAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Sum of all lines except discounts and interest.
+             */
+            subtotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Sum of the discounts, as a positive amount.
+             */
+            discountTotal: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Sum of the tax of all lines.
+             */
+            taxTotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Sum of the interest lines.
+             */
+            interestTotal: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Subtotal less discounts, with tax and interest. A draft with a negative total cannot leave `DRAFT`.
+             */
+            total: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who approved it, or null.
+             */
+            approvedById: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last submitted for review, or null.
+             */
+            submittedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was approved, or null.
+             */
+            approvedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last rejected, or null.
+             */
+            rejectedAt: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Invoice created from the draft, or null.
+             */
+            invoiceId: string | null;
         };
         /**
          * Invoice attributes
@@ -17097,12 +21097,20 @@ export interface components {
         InvoiceAttributes: {
             /** @description Key of the invoice in the firm's practice-management system, or null. Default on creation: the `invoiceNumber` if created from a draft. Required for an import. */
             pmsRef: string | null;
-            /** @description Client that is billed. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client that is billed.
+             */
+            clientId: string;
             /** @description Jobs to bill. Default on creation: the jobs of the lines. */
-            jobIds: components["schemas"]["Uuid"][];
-            /** @description Engagement that is billed, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
+            jobIds: string[];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement that is billed, or null.
+             */
+            engagementId: string | null;
             /**
              * @description Status of an invoice. `POSTED` and `PARTIALLY_PAID` invoices are open.
              *
@@ -17130,10 +21138,18 @@ export interface components {
              *     Default on creation: `POSTED`.
              */
             status: components["schemas"]["InvoiceStatus"];
-            /** @description Date on the invoice. */
-            invoiceDate: components["schemas"]["BusinessDate"];
-            /** @description Last day on which payment is on time. */
-            dueDate: components["schemas"]["BusinessDate"];
+            /**
+             * Business date
+             * Format: date
+             * @description Date on the invoice.
+             */
+            invoiceDate: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Last day on which payment is on time.
+             */
+            dueDate: string;
             /**
              * @description Reason for voiding; required to void, otherwise null.
              * @example Posted with the wrong date.
@@ -17144,12 +21160,23 @@ export interface components {
              * @example The client cannot pay.
              */
             writeOffReason: string | null;
-            /** @description Currency of all amounts of the invoice. Default on creation: the client's currency. */
-            currency: components["schemas"]["Currency"];
-            /** @description Region whose sales tax applies, or null. */
-            taxRegionId: components["schemas"]["NullableUuid"];
-            /** @description Contact who receives the invoice, or null. */
-            billingContactId: components["schemas"]["NullableUuid"];
+            /**
+             * Currency
+             * @description Currency of all amounts of the invoice. Default on creation: the client's currency.
+             */
+            currency: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Region whose sales tax applies, or null.
+             */
+            taxRegionId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Contact who receives the invoice, or null.
+             */
+            billingContactId: string | null;
             /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
             billingAddress: components["schemas"]["Address"];
             /** @description Client's purchase order number, or null. */
@@ -17160,40 +21187,103 @@ export interface components {
             lines: components["schemas"]["InvoiceLine"][];
             /** @description Number on the invoice. Numbers of an org have no gaps and are never reused. */
             invoiceNumber: string;
-            /** @description Readable number of the client. */
-            clientRef: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Readable number of the client.
+             */
+            clientRef: string;
             /** @description Name of the client. */
             clientName: string;
-            /** @description Draft that the invoice was created from; null for an imported invoice. */
-            draftInvoiceId: components["schemas"]["NullableUuid"];
-            /** @description When it was posted to the ledger; null while `PENDING`. */
-            postedAt: components["schemas"]["NullableInstant"];
-            /** @description When it was paid in full, or null. */
-            paidAt: components["schemas"]["NullableInstant"];
-            /** @description When it was voided, or null. */
-            voidedAt: components["schemas"]["NullableInstant"];
-            /** @description When the service marked it as overdue, or null. */
-            overdueAt: components["schemas"]["NullableInstant"];
-            /** @description Sum of all lines except discounts and interest. */
-            subtotal: components["schemas"]["SignedMoney"];
-            /** @description Sum of the discounts, as a positive amount. */
-            discountTotal: components["schemas"]["Money"];
-            /** @description Sum of the tax of all lines. */
-            taxTotal: components["schemas"]["SignedMoney"];
-            /** @description Sum of the interest lines. */
-            interestTotal: components["schemas"]["Money"];
-            /** @description Subtotal less discounts, with tax and interest. */
-            total: components["schemas"]["Money"];
-            /** @description Amount covered by payments, without credits. */
-            amountPaid: components["schemas"]["Money"];
-            /** @description Amount covered by payments with the method `CREDIT`. */
-            amountCredited: components["schemas"]["Money"];
-            /** @description Amount written off as bad debt. */
-            amountWrittenOff: components["schemas"]["Money"];
-            /** @description Part of `amountDue` that pending payments will cover. */
-            amountPending: components["schemas"]["Money"];
-            /** @description Total less the amounts paid, credited and written off; 0.00 if voided. */
-            amountDue: components["schemas"]["Money"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Draft that the invoice was created from; null for an imported invoice.
+             */
+            draftInvoiceId: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was posted to the ledger; null while `PENDING`.
+             */
+            postedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was paid in full, or null.
+             */
+            paidAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was voided, or null.
+             */
+            voidedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the service marked it as overdue, or null.
+             */
+            overdueAt: string | null;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Sum of all lines except discounts and interest.
+             */
+            subtotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Sum of the discounts, as a positive amount.
+             */
+            discountTotal: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Sum of the tax of all lines.
+             */
+            taxTotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Sum of the interest lines.
+             */
+            interestTotal: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Subtotal less discounts, with tax and interest.
+             */
+            total: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount covered by payments, without credits.
+             */
+            amountPaid: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount covered by payments with the method `CREDIT`.
+             */
+            amountCredited: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount written off as bad debt.
+             */
+            amountWrittenOff: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Part of `amountDue` that pending payments will cover.
+             */
+            amountPending: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Total less the amounts paid, credited and written off; 0.00 if voided.
+             */
+            amountDue: DecimalString;
             /** @description Whether an amount is due and the due date has passed. */
             isOverdue: boolean;
             /** @description Number of days since the due date; 0 if the invoice is not overdue. */
@@ -17203,12 +21293,23 @@ export interface components {
              *     them, search payments by `allocations.invoiceId`.
              */
             allocations: components["schemas"]["InvoiceAllocation"][];
-            /** @description Number of allocations that count towards the invoice, including those that `allocations` omits. */
-            allocationsCount: components["schemas"]["Count"];
-            /** @description PDF generated by the service; null until it is available. */
-            pdfFileId: components["schemas"]["NullableUuid"];
-            /** @description When it was sent to the client, or null. */
-            sentAt: components["schemas"]["NullableInstant"];
+            /**
+             * Count
+             * @description Number of allocations that count towards the invoice, including those that `allocations` omits.
+             */
+            allocationsCount: number;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description PDF generated by the service; null until it is available.
+             */
+            pdfFileId: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was sent to the client, or null.
+             */
+            sentAt: string | null;
         };
         /**
          * Task type attributes
@@ -17222,14 +21323,22 @@ export interface components {
             /** @description Whether work of the type is billed, unless the task specifies otherwise. */
             isBillable: boolean;
             billingMethod: components["schemas"]["BillingMethod"];
-            /** @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            defaultRate: components["schemas"]["NullableRate"];
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            defaultRate: DecimalString | null;
             /** @description `code` of the work code of time entries on such tasks that have no code, or null. */
             defaultWorkCode: string | null;
             /** @description Text on the invoice for entries without a description, or null. */
             invoiceDescription: string | null;
-            /** @description Service line, or null. */
-            serviceLineId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null.
+             */
+            serviceLineId: string | null;
         };
         /**
          * Task attributes
@@ -17238,24 +21347,46 @@ export interface components {
         TaskAttributes: {
             /** @description Name of the task. */
             name: string;
-            /** @description Job of the task. It cannot change. */
-            jobId: components["schemas"]["Uuid"];
-            /** @description Task type. */
-            taskTypeId: components["schemas"]["Uuid"];
             /**
+             * UUID
+             * Format: uuid
+             * @description Job of the task. It cannot change.
+             */
+            jobId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Task type.
+             */
+            taskTypeId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
              * @description Staff member who does the task, or null. They are assigned to the task and its job, if they are not yet. Assigning staff to a
              *     task that has no assignee sets it too. Cannot be set to a staff member whose status is `TERMINATED`.
              */
-            assigneeId: components["schemas"]["NullableUuid"];
+            assigneeId: string | null;
             status: components["schemas"]["TaskStatus"];
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
             priority: components["schemas"]["Priority"];
-            /** @description Planned first day of work, or null. */
-            startDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned last day of work, or null. */
-            dueDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Planned hours, or null. */
-            budgetHours: components["schemas"]["NullableHours"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned first day of work, or null.
+             */
+            startDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Planned last day of work, or null.
+             */
+            dueDate: string | null;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Planned hours, or null.
+             */
+            budgetHours: DecimalString | null;
             /** @description Position of the task among those of the job. */
             sequence: number;
             /** @description Whether time on the task is billed. Default on creation: the value of the task type. */
@@ -17267,10 +21398,18 @@ export interface components {
             taskType: components["schemas"]["TaskType"];
             /** @description Summary of the assignee, or null. Changes in it do not change the `version` of the task. */
             assignee: components["schemas"]["TaskAssignee"] | null;
-            /** @description When the task last became `COMPLETED`, or null. */
-            completedAt: components["schemas"]["NullableInstant"];
-            /** @description Hours of the approved time entries of the task. */
-            actualHours: components["schemas"]["Hours"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the task last became `COMPLETED`, or null.
+             */
+            completedAt: string | null;
+            /**
+             * Hours
+             * Format: decimal
+             * @description Hours of the approved time entries of the task.
+             */
+            actualHours: DecimalString;
         };
         /**
          * WIP entry attributes
@@ -17279,60 +21418,135 @@ export interface components {
         WipEntryAttributes: {
             /** @description Type of the row. A caller can create `FIXED_FEE`, `PROGRESS` and `ADJUSTMENT` rows; the type never changes. */
             wipType: components["schemas"]["WipType"];
-            /** @description Client, the same as that of the job. */
-            clientId: components["schemas"]["Uuid"];
-            /** @description The job. */
-            jobId: components["schemas"]["Uuid"];
-            /** @description Staff member who did the work, or null. */
-            staffId: components["schemas"]["NullableUuid"];
-            /** @description Task of the job, or null. */
-            taskId: components["schemas"]["NullableUuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client, the same as that of the job.
+             */
+            clientId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description The job.
+             */
+            jobId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who did the work, or null.
+             */
+            staffId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task of the job, or null.
+             */
+            taskId: string | null;
             /** @description `code` of the work code or expense code, or null. */
             code: string | null;
-            /** @description Engagement of the job, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
-            /** @description Day of the work or the expense. */
-            workDate: components["schemas"]["BusinessDate"];
-            /** @description Hours, or null if the row is not about time. Negative for reversals. */
-            hours: components["schemas"]["NullableHours"];
-            /** @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
-            billingRate: components["schemas"]["NullableRate"];
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement of the job, or null.
+             */
+            engagementId: string | null;
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the work or the expense.
+             */
+            workDate: string;
+            /**
+             * Nullable hours
+             * Format: decimal
+             * @description Hours, or null if the row is not about time. Negative for reversals.
+             */
+            hours: DecimalString | null;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             */
+            billingRate: DecimalString | null;
+            /**
+             * Signed money
+             * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
              *     and reversals.
              */
-            amount: components["schemas"]["SignedMoney"];
+            amount: DecimalString;
             /**
+             * Signed money
+             * Format: decimal
              * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
              *     `amount` is. Default on creation: `0.00`.
              */
-            writeOffAmount: components["schemas"]["SignedMoney"];
+            writeOffAmount: DecimalString;
             /**
              * @description Reason for the write-off, or null.
              * @example Agreed with the client.
              */
             writeOffReason: string | null;
-            /** @description Time entry that it results from, or null. An entry has one row that is not reversed. */
-            timeEntryId: components["schemas"]["NullableUuid"];
-            /** @description Expense entry that it results from, or null. An entry has one row that is not reversed. */
-            expenseEntryId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Time entry that it results from, or null. An entry has one row that is not reversed.
+             */
+            timeEntryId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Expense entry that it results from, or null. An entry has one row that is not reversed.
+             */
+            expenseEntryId: string | null;
             status: components["schemas"]["WipEntryStatus"];
-            /** @description Currency of the job. */
-            currency: components["schemas"]["Currency"];
-            /** @description Amount billed by invoices. */
-            billedAmount: components["schemas"]["SignedMoney"];
-            /** @description Amount billed by invoices in excess of `amount`. */
-            writeUpAmount: components["schemas"]["SignedMoney"];
-            /** @description Amount and write-up, less write-off and billed amount. "0.00" for a reversed row. */
-            outstandingAmount: components["schemas"]["SignedMoney"];
-            /** @description Latest draft invoice that includes it, or null. */
-            draftInvoiceId: components["schemas"]["NullableUuid"];
-            /** @description Latest invoice that bills it, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
-            /** @description When the row was created. */
-            postedAt: components["schemas"]["Instant"];
-            /** @description When it was last billed, or null. */
-            billedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Currency
+             * @description Currency of the job.
+             */
+            currency: string;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount billed by invoices.
+             */
+            billedAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount billed by invoices in excess of `amount`.
+             */
+            writeUpAmount: DecimalString;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Amount and write-up, less write-off and billed amount. "0.00" for a reversed row.
+             */
+            outstandingAmount: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest draft invoice that includes it, or null.
+             */
+            draftInvoiceId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest invoice that bills it, or null.
+             */
+            invoiceId: string | null;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            postedAt: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was last billed, or null.
+             */
+            billedAt: string | null;
             /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
             ageDays: number;
         };
@@ -17351,15 +21565,25 @@ export interface components {
             isBillable: boolean;
             /** @description Category to group codes by, such as Compliance, or null. */
             category: string | null;
-            /** @description Service line, or null for all. */
-            serviceLineId: components["schemas"]["NullableUuid"];
-            /** @description Task type of the code, or null for all. */
-            taskTypeId: components["schemas"]["NullableUuid"];
             /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null for all.
+             */
+            serviceLineId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task type of the code, or null for all.
+             */
+            taskTypeId: string | null;
+            /**
+             * Nullable rate
+             * Format: decimal
              * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 180.00
              */
-            defaultRate: components["schemas"]["NullableRate"];
+            defaultRate: DecimalString | null;
         };
         /**
          * Expense code attributes
@@ -17377,20 +21601,26 @@ export interface components {
             /** @description Category to group codes by, such as Delivery, or null. */
             category: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Service line, or null for all.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId: components["schemas"]["NullableUuid"];
+            serviceLineId: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Task type of the code, or null for all.
              * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
              */
-            taskTypeId: components["schemas"]["NullableUuid"];
+            taskTypeId: string | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0.70
              */
-            defaultRate: components["schemas"]["NullableRate"];
+            defaultRate: DecimalString | null;
         };
         /**
          * Non work code attributes
@@ -17414,41 +21644,65 @@ export interface components {
             /** @description Category to group codes by, such as Leave, or null. */
             category: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Service line, or null for all.
              * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
              */
-            serviceLineId: components["schemas"]["NullableUuid"];
+            serviceLineId: string | null;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description Task type of the code, or null for all.
              * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
              */
-            taskTypeId: components["schemas"]["NullableUuid"];
+            taskTypeId: string | null;
             /**
+             * Nullable rate
+             * Format: decimal
              * @description Value of an hour, or null. For information only; time off has no price. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
              * @example 0
              */
-            defaultRate: components["schemas"]["NullableRate"];
+            defaultRate: DecimalString | null;
         };
         /**
          * Time entry attributes
          * @description Attributes of a `TimeEntry` in responses.
          */
         TimeEntryAttributes: {
-            /** @description Staff member who did the work. They must be active. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Job, neither closed nor cancelled. Null only if the time is not billable. */
-            jobId: components["schemas"]["NullableUuid"];
-            /** @description Task of the job, or null. */
-            taskId: components["schemas"]["NullableUuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member who did the work. They must be active.
+             */
+            staffId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job, neither closed nor cancelled. Null only if the time is not billable.
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task of the job, or null.
+             */
+            taskId: string | null;
             /** @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null. */
             code: string | null;
-            /** @description Day of the work. */
-            workDate: components["schemas"]["BusinessDate"];
             /**
+             * Business date
+             * Format: date
+             * @description Day of the work.
+             */
+            workDate: string;
+            /**
+             * Hours
+             * Format: decimal
              * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
              */
-            hours: components["schemas"]["Hours"];
+            hours: DecimalString;
             /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
             isBillable: boolean;
             /** @description Text on the invoice, or null. */
@@ -17490,18 +21744,42 @@ export interface components {
              * @example ts-2026-09-29-027-1
              */
             reversesSystemRef: string | null;
-            /** @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role. */
-            billingRate: components["schemas"]["NullableRate"];
-            /** @description Hours times rate, rounded half up. Negative on a reversal. */
-            amount: components["schemas"]["SignedMoney"];
-            /** @description Staff member who approved it. Null before the approval, and if no person approved it. */
-            approvedById: components["schemas"]["NullableUuid"];
-            /** @description When it was approved, or null. */
-            approvedAt: components["schemas"]["NullableInstant"];
-            /** @description Resulting work in progress, or null. */
-            wipId: components["schemas"]["NullableUuid"];
-            /** @description Latest invoice that bills it, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role.
+             */
+            billingRate: DecimalString | null;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Hours times rate, rounded half up. Negative on a reversal.
+             */
+            amount: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             */
+            approvedById: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was approved, or null.
+             */
+            approvedAt: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Resulting work in progress, or null.
+             */
+            wipId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest invoice that bills it, or null.
+             */
+            invoiceId: string | null;
             /** @description Whether the entry is locked and can no longer change. */
             isLocked: boolean;
             /** @description Reason why it is locked, or null. */
@@ -17512,18 +21790,38 @@ export interface components {
          * @description Attributes of a `ExpenseEntry` in responses.
          */
         ExpenseEntryAttributes: {
-            /** @description Staff member who spent the money. They must be active. */
-            staffId: components["schemas"]["Uuid"];
-            /** @description Job, neither closed nor cancelled. */
-            jobId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member who spent the money. They must be active.
+             */
+            staffId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Job, neither closed nor cancelled.
+             */
+            jobId: string;
             /** @description `code` of an active expense code. */
             code: string;
-            /** @description Day of the expense. */
-            expenseDate: components["schemas"]["BusinessDate"];
-            /** @description Cost to the firm. */
-            cost: components["schemas"]["Money"];
-            /** @description Amount to bill to the client; "0.00" if the firm bears the cost. */
-            billableAmount: components["schemas"]["Money"];
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the expense.
+             */
+            expenseDate: string;
+            /**
+             * Money
+             * Format: decimal
+             * @description Cost to the firm.
+             */
+            cost: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount to bill to the client; "0.00" if the firm bears the cost.
+             */
+            billableAmount: DecimalString;
             /**
              * Format: decimal
              * @description Markup on the cost in percent, which can exceed 100, or null. For information only; it is not used to calculate amounts.
@@ -17533,10 +21831,12 @@ export interface components {
             /** @description Text on the invoice. */
             description: string;
             /**
+             * Nullable UUID
+             * Format: uuid
              * @description File with the receipt, or null.
              * @example 0199a1c2-1b01-7c01-8a4f-5d2e9b60f102
              */
-            receiptFileId: components["schemas"]["NullableUuid"];
+            receiptFileId: string | null;
             /**
              * @description Status of a time or expense entry.
              *
@@ -17564,16 +21864,36 @@ export interface components {
              * @example The receipt is missing.
              */
             rejectionReason: string | null;
-            /** @description Value of the resulting work in progress, the same as `billableAmount`. */
-            amount: components["schemas"]["Money"];
-            /** @description Staff member who approved it. Null before the approval, and if no person approved it. */
-            approvedById: components["schemas"]["NullableUuid"];
-            /** @description When it was approved, or null. */
-            approvedAt: components["schemas"]["NullableInstant"];
-            /** @description Resulting work in progress, or null. */
-            wipId: components["schemas"]["NullableUuid"];
-            /** @description Latest invoice that bills it, or null. */
-            invoiceId: components["schemas"]["NullableUuid"];
+            /**
+             * Money
+             * Format: decimal
+             * @description Value of the resulting work in progress, the same as `billableAmount`.
+             */
+            amount: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             */
+            approvedById: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was approved, or null.
+             */
+            approvedAt: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Resulting work in progress, or null.
+             */
+            wipId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest invoice that bills it, or null.
+             */
+            invoiceId: string | null;
             /** @description Whether the entry is locked and can no longer change. */
             isLocked: boolean;
             /** @description Reason why it is locked, or null. */
@@ -17584,12 +21904,19 @@ export interface components {
          * @description Attributes of a `Engagement` in responses.
          */
         EngagementAttributes: {
-            /** @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`. */
-            clientId: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             */
+            clientId: string;
             /** @description Name of the engagement. Default on creation: the fiscal year and the type. */
             name: string;
-            /** @description Readable number. Default on creation: the next number of the tenant for the year. */
-            engagementRef: components["schemas"]["ExternalRef"];
+            /**
+             * External ref
+             * @description Readable number. Default on creation: the next number of the tenant for the year.
+             */
+            engagementRef: string;
             /**
              * @description Type of work.
              *
@@ -17604,34 +21931,67 @@ export interface components {
             type: components["schemas"]["EngagementType"];
             /** @description Fiscal year of the work. */
             fiscalYear: number;
-            /** @description First day of the engagement, or null. */
-            startDate: components["schemas"]["NullableBusinessDate"];
-            /** @description Last day of the engagement, not before the first, or null. */
-            endDate: components["schemas"]["NullableBusinessDate"];
+            /**
+             * Nullable business date
+             * Format: date
+             * @description First day of the engagement, or null.
+             */
+            startDate: string | null;
+            /**
+             * Nullable business date
+             * Format: date
+             * @description Last day of the engagement, not before the first, or null.
+             */
+            endDate: string | null;
             status: components["schemas"]["EngagementStatus"];
-            /** @description Firm's template of the letter, or null. Templates cannot be looked up with this API. */
-            templateId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
+             */
+            templateId: string | null;
             /** @description Name of the template, or null. */
             templateName: string | null;
-            /** @description Partner responsible for the engagement. */
-            partnerId: components["schemas"]["NullableUuid"];
-            /** @description Manager of the engagement. */
-            managerId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Partner responsible for the engagement.
+             */
+            partnerId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Manager of the engagement.
+             */
+            managerId: string | null;
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
             staff: components["schemas"]["EngagementStaffMember"][];
-            /** @description Agreed fee in `currency`, or null. */
-            feeAmount: components["schemas"]["NullableMoney"];
+            /**
+             * Nullable money
+             * Format: decimal
+             * @description Agreed fee in `currency`, or null.
+             */
+            feeAmount: DecimalString | null;
             /** @description How the fee is charged, or null. */
             feeType: components["schemas"]["BillingType"] | null;
             /**
+             * Nullable money
+             * Format: decimal
              * @description Amount due before work begins, in `currency`, or null.
              * @example 500.00
              */
-            depositAmount: components["schemas"]["NullableMoney"];
-            /** @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency. */
-            currency: components["schemas"]["Currency"];
-            /** @description End of the signing period, or null for none. It must be in the future when it is written. */
-            expiresAt: components["schemas"]["NullableInstant"];
+            depositAmount: DecimalString | null;
+            /**
+             * Currency
+             * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
+             */
+            currency: string;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description End of the signing period, or null for none. It must be in the future when it is written.
+             */
+            expiresAt: string | null;
             /**
              * @description Reason why a signer declined, or null.
              * @example The client chose another firm.
@@ -17639,14 +21999,30 @@ export interface components {
             declineReason: string | null;
             /** @description Contacts who sign for the client, in the order of the request. */
             signers: components["schemas"]["EngagementSigner"][];
-            /** @description When the letter was sent; null for a draft. */
-            sentAt: components["schemas"]["NullableInstant"];
-            /** @description When a signer first viewed it, or null. */
-            viewedAt: components["schemas"]["NullableInstant"];
-            /** @description When the last signer signed, or null. */
-            executedAt: components["schemas"]["NullableInstant"];
-            /** @description When the engagement was completed, or null. */
-            completedAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the letter was sent; null for a draft.
+             */
+            sentAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When a signer first viewed it, or null.
+             */
+            viewedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the last signer signed, or null.
+             */
+            executedAt: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When the engagement was completed, or null.
+             */
+            completedAt: string | null;
             /** @description Linked and formerly linked jobs, in order of creation of the links. */
             jobs: components["schemas"]["EngagementJob"][];
         };
@@ -17659,28 +22035,56 @@ export interface components {
             /** @description File name with its extension. */
             fileName: string;
             source: components["schemas"]["FileSource"];
-            mimeType: components["schemas"]["MimeType"];
+            /**
+             * MIME type
+             * @description Media type of the content, in lower case and without parameters.
+             */
+            mimeType: string;
             /** @description Size of the content in bytes. */
             sizeBytes: number;
             /** @description SHA-256 hash of the content in hexadecimal, or null until the content is available. */
             sha256: string | null;
-            /** @description Client that the file is about, or null. */
-            clientId: components["schemas"]["NullableUuid"];
-            /** @description Job that the file is about, or null. */
-            jobId: components["schemas"]["NullableUuid"];
-            /** @description Engagement that the file is about, or null. */
-            engagementId: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Client that the file is about, or null.
+             */
+            clientId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job that the file is about, or null.
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Engagement that the file is about, or null.
+             */
+            engagementId: string | null;
             uploadedByType: components["schemas"]["FileUploaderType"];
-            /** @description ID of the staff member or contact, as in `uploadedByType`; null for the service itself. */
-            uploadedById: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the staff member or contact, as in `uploadedByType`; null for the service itself.
+             */
+            uploadedById: string | null;
             /** @description Folder in the document store, with `/` as the separator, or null. */
             folderPath: string | null;
             /** @description Tax year that the file is about, or null. */
             taxYear: number | null;
-            /** @description URL of the content, for a GET without a token. Null unless you request it from `getFile` and the file is `AVAILABLE`. Null without the `FILE_DL` role. */
-            downloadUrl: components["schemas"]["NullableUrl"];
-            /** @description End of validity of `downloadUrl`, 15 minutes after the call; null if there is no URL. Null without the `FILE_DL` role. */
-            downloadUrlExpiresAt: components["schemas"]["NullableInstant"];
+            /**
+             * Nullable URL
+             * Format: uri
+             * @description URL of the content, for a GET without a token. Null unless you request it from `getFile` and the file is `AVAILABLE`. Null without the `FILE_DL` role.
+             */
+            downloadUrl: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description End of validity of `downloadUrl`, 15 minutes after the call; null if there is no URL. Null without the `FILE_DL` role.
+             */
+            downloadUrlExpiresAt: string | null;
         };
         /**
          * Work code upsert
@@ -17693,10 +22097,11 @@ export interface components {
              */
             type: "WorkCode";
             /**
+             * System ref
              * @description Your own key of the code. A code of the type with this key is updated; otherwise a code is created.
              * @example wc-tax-prep
              */
-            systemRef: components["schemas"]["SystemRef"];
+            systemRef: string;
             /** @description False deactivates the code; it can still be read. True reactivates it. If omitted, it keeps its state. */
             active?: boolean;
             /**
@@ -17716,10 +22121,11 @@ export interface components {
              */
             type: "ExpenseCode";
             /**
+             * System ref
              * @description Your own key of the code. A code of the type with this key is updated; otherwise a code is created.
              * @example wc-tax-prep
              */
-            systemRef: components["schemas"]["SystemRef"];
+            systemRef: string;
             /** @description False deactivates the code; it can still be read. True reactivates it. If omitted, it keeps its state. */
             active?: boolean;
             /**
@@ -17739,10 +22145,11 @@ export interface components {
              */
             type: "NonWorkCode";
             /**
+             * System ref
              * @description Your own key of the code. A code of the type with this key is updated; otherwise a code is created.
              * @example wc-tax-prep
              */
-            systemRef: components["schemas"]["SystemRef"];
+            systemRef: string;
             /** @description False deactivates the code; it can still be read. True reactivates it. If omitted, it keeps its state. */
             active?: boolean;
             /**
@@ -17765,8 +22172,12 @@ export interface components {
             type: "Client";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -17791,8 +22202,12 @@ export interface components {
             type: "ClientType";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -17817,8 +22232,12 @@ export interface components {
             type: "TaxRegion";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -17843,8 +22262,12 @@ export interface components {
             type: "ClientGroup";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -17869,8 +22292,12 @@ export interface components {
             type: "ClientBusinessEntity";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -17895,8 +22322,12 @@ export interface components {
             type: "ContactClient";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -17921,8 +22352,12 @@ export interface components {
             type: "ContactInfo";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -17947,8 +22382,12 @@ export interface components {
             type: "Department";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -17973,8 +22412,12 @@ export interface components {
             type: "Industry";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -17999,8 +22442,12 @@ export interface components {
             type: "Office";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18025,8 +22472,12 @@ export interface components {
             type: "Org";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18051,8 +22502,12 @@ export interface components {
             type: "ServiceLine";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18077,8 +22532,12 @@ export interface components {
             type: "Contact";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18103,8 +22562,12 @@ export interface components {
             type: "Job";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18129,8 +22592,12 @@ export interface components {
             type: "JobTemplate";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18155,8 +22622,12 @@ export interface components {
             type: "Staff";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18181,8 +22652,12 @@ export interface components {
             type: "StaffType";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18207,8 +22682,12 @@ export interface components {
             type: "Payment";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18233,8 +22712,12 @@ export interface components {
             type: "QuickPaymentLink";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18259,8 +22742,12 @@ export interface components {
             type: "DraftInvoice";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18285,8 +22772,12 @@ export interface components {
             type: "Invoice";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18311,8 +22802,12 @@ export interface components {
             type: "TaskType";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18337,8 +22832,12 @@ export interface components {
             type: "Task";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18363,8 +22862,12 @@ export interface components {
             type: "WipEntry";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18389,8 +22892,12 @@ export interface components {
             type: "WorkCode";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18415,8 +22922,12 @@ export interface components {
             type: "ExpenseCode";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18441,8 +22952,12 @@ export interface components {
             type: "NonWorkCode";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18467,8 +22982,12 @@ export interface components {
             type: "TimeEntry";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18493,8 +23012,12 @@ export interface components {
             type: "ExpenseEntry";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18519,8 +23042,12 @@ export interface components {
             type: "Engagement";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18545,8 +23072,12 @@ export interface components {
             type: "File";
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18572,8 +23103,12 @@ export interface components {
             type: components["schemas"]["CustomTypeName"];
             /** @description Key of the record; null if a record without one failed. */
             systemRef: string | null;
-            /** @description ID of the record; null if the record does not exist. */
-            id: components["schemas"]["NullableUuid"];
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
             /** @description Version of the stored record; null if the record failed. */
             version: number | null;
@@ -18589,16 +23124,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Client`.
          */
         ClientRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18613,16 +23166,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `ClientType`.
          */
         ClientTypeRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18637,16 +23208,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `TaxRegion`.
          */
         TaxRegionRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18661,16 +23250,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `ClientGroup`.
          */
         ClientGroupRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18685,16 +23292,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `ClientBusinessEntity`.
          */
         ClientBusinessEntityRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18709,16 +23334,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `ContactClient`.
          */
         ContactClientRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18733,16 +23376,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `ContactInfo`.
          */
         ContactInfoRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18757,16 +23418,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Department`.
          */
         DepartmentRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18781,16 +23460,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Industry`.
          */
         IndustryRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18805,16 +23502,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Office`.
          */
         OfficeRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18829,16 +23544,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Org`.
          */
         OrgRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18853,16 +23586,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `ServiceLine`.
          */
         ServiceLineRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18877,16 +23628,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Contact`.
          */
         ContactRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18901,16 +23670,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Job`.
          */
         JobRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18925,16 +23712,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `JobTemplate`.
          */
         JobTemplateRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18949,16 +23754,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Staff`.
          */
         StaffRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18973,16 +23796,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `StaffType`.
          */
         StaffTypeRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -18997,16 +23838,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Payment`.
          */
         PaymentRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19021,16 +23880,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `QuickPaymentLink`.
          */
         QuickPaymentLinkRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19045,16 +23922,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `DraftInvoice`.
          */
         DraftInvoiceRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19069,16 +23964,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Invoice`.
          */
         InvoiceRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19093,16 +24006,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `TaskType`.
          */
         TaskTypeRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19117,16 +24048,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Task`.
          */
         TaskRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19141,16 +24090,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `WipEntry`.
          */
         WipEntryRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19165,16 +24132,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `WorkCode`.
          */
         WorkCodeRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19189,16 +24174,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `ExpenseCode`.
          */
         ExpenseCodeRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19213,16 +24216,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `NonWorkCode`.
          */
         NonWorkCodeRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19237,16 +24258,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `TimeEntry`.
          */
         TimeEntryRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19261,16 +24300,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `ExpenseEntry`.
          */
         ExpenseEntryRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19285,16 +24342,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `Engagement`.
          */
         EngagementRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19309,16 +24384,34 @@ export interface components {
          * @description Record, code or entry, as lookups return it. The type is `File`.
          */
         FileRow: {
-            id: components["schemas"]["Uuid"];
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
             /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
             sysRefs: components["schemas"]["SysRef"][];
             /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
             active: boolean;
-            /** @description When the row was created. */
-            createdAt: components["schemas"]["Instant"];
-            /** @description When the row was last updated. */
-            updatedAt: components["schemas"]["Instant"];
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
             version: number;
             /**
@@ -19344,10 +24437,11 @@ export interface components {
              */
             type: "TimeEntry";
             /**
+             * System ref
              * @description Your own key of the entry. An entry of the type with this key is updated; otherwise an entry is created.
              * @example ts-2026-09-29-027-1
              */
-            systemRef: components["schemas"]["SystemRef"];
+            systemRef: string;
             /**
              * @description False deactivates an entry in `DRAFT` or `REJECTED`; it can still be read. True reactivates it. If omitted, it keeps its
              *     state.
@@ -19370,10 +24464,11 @@ export interface components {
              */
             type: "ExpenseEntry";
             /**
+             * System ref
              * @description Your own key of the entry. An entry of the type with this key is updated; otherwise an entry is created.
              * @example ts-2026-09-29-027-1
              */
-            systemRef: components["schemas"]["SystemRef"];
+            systemRef: string;
             /**
              * @description False deactivates an entry in `DRAFT` or `REJECTED`; it can still be read. True reactivates it. If omitted, it keeps its
              *     state.
@@ -19395,8 +24490,13 @@ export interface components {
              * @constant
              */
             type: "Client";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["ClientFields"];
         };
         /**
@@ -19409,8 +24509,13 @@ export interface components {
              * @constant
              */
             type: "ClientType";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["ClientTypeFields"];
         };
         /**
@@ -19423,8 +24528,13 @@ export interface components {
              * @constant
              */
             type: "TaxRegion";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["TaxRegionFields"];
         };
         /**
@@ -19437,8 +24547,13 @@ export interface components {
              * @constant
              */
             type: "ClientGroup";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["ClientGroupFields"];
         };
         /**
@@ -19451,8 +24566,13 @@ export interface components {
              * @constant
              */
             type: "ClientBusinessEntity";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["ClientBusinessEntityFields"];
         };
         /**
@@ -19465,8 +24585,13 @@ export interface components {
              * @constant
              */
             type: "ContactClient";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["ContactClientFields"];
         };
         /**
@@ -19479,8 +24604,13 @@ export interface components {
              * @constant
              */
             type: "ContactInfo";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["ContactInfoFields"];
         };
         /**
@@ -19493,8 +24623,13 @@ export interface components {
              * @constant
              */
             type: "Department";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["DepartmentFields"];
         };
         /**
@@ -19507,8 +24642,13 @@ export interface components {
              * @constant
              */
             type: "Industry";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["IndustryFields"];
         };
         /**
@@ -19521,8 +24661,13 @@ export interface components {
              * @constant
              */
             type: "Office";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["OfficeFields"];
         };
         /**
@@ -19535,8 +24680,13 @@ export interface components {
              * @constant
              */
             type: "Org";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["OrgFields"];
         };
         /**
@@ -19549,8 +24699,13 @@ export interface components {
              * @constant
              */
             type: "ServiceLine";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["ServiceLineFields"];
         };
         /**
@@ -19563,8 +24718,13 @@ export interface components {
              * @constant
              */
             type: "Contact";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["ContactFields"];
         };
         /**
@@ -19577,8 +24737,13 @@ export interface components {
              * @constant
              */
             type: "Job";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["JobFields"];
         };
         /**
@@ -19591,8 +24756,13 @@ export interface components {
              * @constant
              */
             type: "JobTemplate";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["JobTemplateFields"];
         };
         /**
@@ -19605,8 +24775,13 @@ export interface components {
              * @constant
              */
             type: "Staff";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["StaffFields"];
         };
         /**
@@ -19619,8 +24794,13 @@ export interface components {
              * @constant
              */
             type: "StaffType";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["StaffTypeFields"];
         };
         /**
@@ -19633,8 +24813,13 @@ export interface components {
              * @constant
              */
             type: "Payment";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["PaymentFields"];
         };
         /**
@@ -19647,8 +24832,13 @@ export interface components {
              * @constant
              */
             type: "DraftInvoice";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["DraftInvoiceFields"];
         };
         /**
@@ -19661,8 +24851,13 @@ export interface components {
              * @constant
              */
             type: "Invoice";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["InvoiceFields"];
         };
         /**
@@ -19675,8 +24870,13 @@ export interface components {
              * @constant
              */
             type: "TaskType";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["TaskTypeFields"];
         };
         /**
@@ -19689,8 +24889,13 @@ export interface components {
              * @constant
              */
             type: "Task";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["TaskFields"];
         };
         /**
@@ -19703,8 +24908,13 @@ export interface components {
              * @constant
              */
             type: "WipEntry";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["WipEntryFields"];
         };
         /**
@@ -19717,8 +24927,13 @@ export interface components {
              * @constant
              */
             type: "File";
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["FileFields"];
         };
         /**
@@ -19733,8 +24948,13 @@ export interface components {
         CustomRecordUpdate: {
             /** @example Opportunity */
             type: components["schemas"]["CustomTypeName"];
-            /** @example OPP-501 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-501
+             */
+            systemRef: string;
             attributes: components["schemas"]["RecordAttributes"];
         };
         /**
@@ -19748,11 +24968,12 @@ export interface components {
              */
             type: "Client";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["ClientFields"];
         };
         /**
@@ -19766,11 +24987,12 @@ export interface components {
              */
             type: "ClientType";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["ClientTypeFields"];
         };
         /**
@@ -19784,11 +25006,12 @@ export interface components {
              */
             type: "TaxRegion";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["TaxRegionFields"];
         };
         /**
@@ -19802,11 +25025,12 @@ export interface components {
              */
             type: "ClientGroup";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["ClientGroupFields"];
         };
         /**
@@ -19820,11 +25044,12 @@ export interface components {
              */
             type: "ClientBusinessEntity";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["ClientBusinessEntityFields"];
         };
         /**
@@ -19838,11 +25063,12 @@ export interface components {
              */
             type: "ContactClient";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["ContactClientFields"];
         };
         /**
@@ -19856,11 +25082,12 @@ export interface components {
              */
             type: "ContactInfo";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["ContactInfoFields"];
         };
         /**
@@ -19874,11 +25101,12 @@ export interface components {
              */
             type: "Department";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["DepartmentFields"];
         };
         /**
@@ -19892,11 +25120,12 @@ export interface components {
              */
             type: "Industry";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["IndustryFields"];
         };
         /**
@@ -19910,11 +25139,12 @@ export interface components {
              */
             type: "Office";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["OfficeFields"];
         };
         /**
@@ -19928,11 +25158,12 @@ export interface components {
              */
             type: "Org";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["OrgFields"];
         };
         /**
@@ -19946,11 +25177,12 @@ export interface components {
              */
             type: "ServiceLine";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["ServiceLineFields"];
         };
         /**
@@ -19964,11 +25196,12 @@ export interface components {
              */
             type: "Contact";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["ContactFields"];
         };
         /**
@@ -19982,11 +25215,12 @@ export interface components {
              */
             type: "Job";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["JobFields"];
         };
         /**
@@ -20000,11 +25234,12 @@ export interface components {
              */
             type: "JobTemplate";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["JobTemplateFields"];
         };
         /**
@@ -20018,11 +25253,12 @@ export interface components {
              */
             type: "Staff";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["StaffFields"];
         };
         /**
@@ -20036,11 +25272,12 @@ export interface components {
              */
             type: "StaffType";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["StaffTypeFields"];
         };
         /**
@@ -20054,11 +25291,12 @@ export interface components {
              */
             type: "Payment";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["PaymentFields"];
         };
         /**
@@ -20072,11 +25310,12 @@ export interface components {
              */
             type: "DraftInvoice";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["DraftInvoiceFields"];
         };
         /**
@@ -20090,11 +25329,12 @@ export interface components {
              */
             type: "Invoice";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["InvoiceFields"];
         };
         /**
@@ -20108,11 +25348,12 @@ export interface components {
              */
             type: "TaskType";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["TaskTypeFields"];
         };
         /**
@@ -20126,11 +25367,12 @@ export interface components {
              */
             type: "Task";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["TaskFields"];
         };
         /**
@@ -20144,11 +25386,12 @@ export interface components {
              */
             type: "WipEntry";
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["WipEntryFields"];
         };
         /**
@@ -20164,11 +25407,12 @@ export interface components {
             /** @example Opportunity */
             type: components["schemas"]["CustomTypeName"];
             /**
+             * System ref
              * @description Your own key of the record, by which it is matched. Required for custom types. For standard types, omit it to create a
              *     record.
              * @example OPP-501
              */
-            systemRef?: components["schemas"]["SystemRef"];
+            systemRef?: string;
             attributes: components["schemas"]["RecordAttributes"];
         };
         /**
@@ -20181,8 +25425,13 @@ export interface components {
              * @enum {string}
              */
             type: "Client" | "ClientType" | "TaxRegion" | "ClientGroup" | "ClientBusinessEntity" | "ContactClient" | "ContactInfo" | "Department" | "Industry" | "Office" | "Org" | "ServiceLine" | "Contact" | "Job" | "JobTemplate" | "Staff" | "StaffType" | "QuickPaymentLink" | "DraftInvoice" | "TaskType" | "Task" | "Engagement" | "File";
-            /** @example OPP-502 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-502
+             */
+            systemRef: string;
         };
         /**
          * Custom record delete
@@ -20191,16 +25440,25 @@ export interface components {
         CustomRecordDelete: {
             /** @example Opportunity */
             type: components["schemas"]["CustomTypeName"];
-            /** @example OPP-502 */
-            systemRef: components["schemas"]["SystemRef"];
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             * @example OPP-502
+             */
+            systemRef: string;
         };
         /**
          * Client created event
          * @description Event sent when a client is created.
          */
         ClientCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20212,11 +25470,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20229,8 +25499,12 @@ export interface components {
          * @description Event sent when a client is updated.
          */
         ClientUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20242,11 +25516,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20259,8 +25545,12 @@ export interface components {
          * @description Event sent when a client is deactivated.
          */
         ClientDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20272,11 +25562,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20289,8 +25591,12 @@ export interface components {
          * @description Event sent when a contact is created.
          */
         ContactCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20302,11 +25608,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20319,8 +25637,12 @@ export interface components {
          * @description Event sent when a contact is updated.
          */
         ContactUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20332,11 +25654,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20349,8 +25683,12 @@ export interface components {
          * @description Event sent when a contact is deactivated.
          */
         ContactDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20362,11 +25700,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20379,8 +25729,12 @@ export interface components {
          * @description Event sent when a contact is linked to a client.
          */
         ContactClientCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20392,11 +25746,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20409,8 +25775,12 @@ export interface components {
          * @description Event sent when a link between a contact and a client is updated.
          */
         ContactClientUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20422,11 +25792,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20439,8 +25821,12 @@ export interface components {
          * @description Event sent when a contact is unlinked from a client.
          */
         ContactClientDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20452,11 +25838,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20469,8 +25867,12 @@ export interface components {
          * @description Event sent when a client group is created.
          */
         ClientGroupCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20482,11 +25884,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20499,8 +25913,12 @@ export interface components {
          * @description Event sent when a client group is updated.
          */
         ClientGroupUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20512,11 +25930,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20529,8 +25959,12 @@ export interface components {
          * @description Event sent when a client group is deactivated.
          */
         ClientGroupDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20542,11 +25976,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20559,8 +26005,12 @@ export interface components {
          * @description Event sent when a contact info is created.
          */
         ContactInfoCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20572,11 +26022,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20589,8 +26051,12 @@ export interface components {
          * @description Event sent when a contact info is updated.
          */
         ContactInfoUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20602,11 +26068,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20619,8 +26097,12 @@ export interface components {
          * @description Event sent when a contact info is deactivated.
          */
         ContactInfoDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20632,11 +26114,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20649,8 +26143,12 @@ export interface components {
          * @description Event sent when a job is created.
          */
         JobCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20662,11 +26160,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20679,8 +26189,12 @@ export interface components {
          * @description Event sent when a job is updated.
          */
         JobUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20692,11 +26206,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20709,8 +26235,12 @@ export interface components {
          * @description Event sent when a job is deactivated.
          */
         JobDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20722,11 +26252,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20739,8 +26281,12 @@ export interface components {
          * @description Event sent when a task is created.
          */
         TaskCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20752,11 +26298,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20769,8 +26327,12 @@ export interface components {
          * @description Event sent when a task is updated.
          */
         TaskUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20782,11 +26344,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20799,8 +26373,12 @@ export interface components {
          * @description Event sent when a task is deactivated.
          */
         TaskDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20812,11 +26390,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20829,8 +26419,12 @@ export interface components {
          * @description Event sent when an assignment to a job is created.
          */
         StaffJobAssignmentCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20842,11 +26436,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20859,8 +26465,12 @@ export interface components {
          * @description Event sent when an assignment to a job ends.
          */
         StaffJobAssignmentDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20872,11 +26482,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20889,8 +26511,12 @@ export interface components {
          * @description Event sent when an engagement is created.
          */
         EngagementCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20902,11 +26528,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20919,8 +26557,12 @@ export interface components {
          * @description Event sent when an engagement is updated.
          */
         EngagementUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20932,11 +26574,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20949,8 +26603,12 @@ export interface components {
          * @description Event sent when an engagement is deactivated.
          */
         EngagementDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20962,11 +26620,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -20979,8 +26649,12 @@ export interface components {
          * @description Event sent when an engagement document is created.
          */
         EngagementDocumentCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -20992,11 +26666,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21009,8 +26695,12 @@ export interface components {
          * @description Event sent when an engagement document is updated.
          */
         EngagementDocumentUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21022,11 +26712,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21039,8 +26741,12 @@ export interface components {
          * @description Event sent when an engagement batch finishes.
          */
         EngagementBatchUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21052,11 +26758,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21069,8 +26787,12 @@ export interface components {
          * @description Event sent when a staff member is created.
          */
         StaffCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21082,11 +26804,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21099,8 +26833,12 @@ export interface components {
          * @description Event sent when a staff member is updated.
          */
         StaffUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21112,11 +26850,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21129,8 +26879,12 @@ export interface components {
          * @description Event sent when a staff member is deactivated.
          */
         StaffDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21142,11 +26896,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21159,8 +26925,12 @@ export interface components {
          * @description Event sent when a time entry is created.
          */
         TimeEntryCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21172,11 +26942,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21189,8 +26971,12 @@ export interface components {
          * @description Event sent when a time entry is updated.
          */
         TimeEntryUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21202,11 +26988,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21219,8 +27017,12 @@ export interface components {
          * @description Event sent when a time entry is deactivated.
          */
         TimeEntryDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21232,11 +27034,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21249,8 +27063,12 @@ export interface components {
          * @description Event sent when an expense entry is created.
          */
         ExpenseEntryCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21262,11 +27080,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21279,8 +27109,12 @@ export interface components {
          * @description Event sent when an expense entry is updated.
          */
         ExpenseEntryUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21292,11 +27126,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21309,8 +27155,12 @@ export interface components {
          * @description Event sent when an expense entry is deactivated.
          */
         ExpenseEntryDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21322,11 +27172,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21339,8 +27201,12 @@ export interface components {
          * @description Event sent when a work code is created.
          */
         WorkCodeCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21352,11 +27218,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21369,8 +27247,12 @@ export interface components {
          * @description Event sent when a work code is updated.
          */
         WorkCodeUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21382,11 +27264,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21399,8 +27293,12 @@ export interface components {
          * @description Event sent when a work code is deactivated.
          */
         WorkCodeDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21412,11 +27310,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21429,8 +27339,12 @@ export interface components {
          * @description Event sent when a task type is created.
          */
         TaskTypeCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21442,11 +27356,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21459,8 +27385,12 @@ export interface components {
          * @description Event sent when a task type is updated.
          */
         TaskTypeUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21472,11 +27402,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21489,8 +27431,12 @@ export interface components {
          * @description Event sent when a task type is deactivated.
          */
         TaskTypeDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21502,11 +27448,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21519,8 +27477,12 @@ export interface components {
          * @description Event sent when a staff type is created.
          */
         StaffTypeCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21532,11 +27494,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21549,8 +27523,12 @@ export interface components {
          * @description Event sent when a staff type is updated.
          */
         StaffTypeUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21562,11 +27540,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21579,8 +27569,12 @@ export interface components {
          * @description Event sent when a staff type is deactivated.
          */
         StaffTypeDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21592,11 +27586,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21609,8 +27615,12 @@ export interface components {
          * @description Event sent when a WIP entry is created.
          */
         WipEntryCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21622,11 +27632,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21639,8 +27661,12 @@ export interface components {
          * @description Event sent when a WIP entry is updated.
          */
         WipEntryUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21652,11 +27678,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21669,8 +27707,12 @@ export interface components {
          * @description Event sent when a draft invoice is created.
          */
         DraftInvoiceCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21682,11 +27724,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21699,8 +27753,12 @@ export interface components {
          * @description Event sent when a draft invoice is updated.
          */
         DraftInvoiceUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21712,11 +27770,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21729,8 +27799,12 @@ export interface components {
          * @description Event sent when a draft invoice is deleted.
          */
         DraftInvoiceDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21742,11 +27816,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21759,8 +27845,12 @@ export interface components {
          * @description Event sent when an invoice is created.
          */
         InvoiceCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21772,11 +27862,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21789,8 +27891,12 @@ export interface components {
          * @description Event sent when an invoice is updated.
          */
         InvoiceUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21802,11 +27908,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21819,8 +27937,12 @@ export interface components {
          * @description Event sent when a payment is created.
          */
         PaymentCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21832,11 +27954,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21849,8 +27983,12 @@ export interface components {
          * @description Event sent when a payment is updated.
          */
         PaymentUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21862,11 +28000,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21879,8 +28029,12 @@ export interface components {
          * @description Event sent when a quick payment link is created.
          */
         QuickPaymentLinkCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21892,11 +28046,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21909,8 +28075,12 @@ export interface components {
          * @description Event sent when a quick payment link is updated.
          */
         QuickPaymentLinkUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21922,11 +28092,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21939,8 +28121,12 @@ export interface components {
          * @description Event sent when a file is created.
          */
         FileCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21952,11 +28138,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21969,8 +28167,12 @@ export interface components {
          * @description Event sent when a file is updated.
          */
         FileUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -21982,11 +28184,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -21999,8 +28213,12 @@ export interface components {
          * @description Event sent when a file is deleted.
          */
         FileDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -22012,11 +28230,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -22029,8 +28259,12 @@ export interface components {
          * @description Event sent when a custom record type is created.
          */
         CustomRecordTypeCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -22042,11 +28276,23 @@ export interface components {
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -22059,8 +28305,12 @@ export interface components {
          * @description Event sent when a custom record type is updated.
          */
         CustomRecordTypeUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -22072,11 +28322,23 @@ export interface components {
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -22089,8 +28351,12 @@ export interface components {
          * @description Event sent when a custom record type is deactivated.
          */
         CustomRecordTypeDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             /**
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
@@ -22102,11 +28368,23 @@ export interface components {
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -22119,19 +28397,35 @@ export interface components {
          * @description Event sent when a record of a custom type is created.
          */
         CustomRecordCreatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             entityType: components["schemas"]["CustomTypeName"];
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
              * @constant
              */
             operation: "CREATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -22144,19 +28438,35 @@ export interface components {
          * @description Event sent when a record of a custom type is updated.
          */
         CustomRecordUpdatedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             entityType: components["schemas"]["CustomTypeName"];
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
              * @constant
              */
             operation: "UPDATE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -22169,19 +28479,35 @@ export interface components {
          * @description Event sent when a record of a custom type is deleted.
          */
         CustomRecordDeletedEvent: {
-            /** @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it. */
-            id: components["schemas"]["Uuid"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             */
+            id: string;
             entityType: components["schemas"]["CustomTypeName"];
             /**
              * @description Operation on the row. `DELETE` means that it was deactivated or unlinked.
              * @constant
              */
             operation: "DELETE";
-            /** @description Row that the event is about. */
-            entityId: components["schemas"]["Uuid"];
-            tenant: components["schemas"]["TenantName"];
-            /** @description When the event occurred. */
-            occurredAt: components["schemas"]["Instant"];
+            /**
+             * UUID
+             * Format: uuid
+             * @description Row that the event is about.
+             */
+            entityId: string;
+            /**
+             * Tenant name
+             * @description Name of a tenant.
+             */
+            tenant: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the event occurred.
+             */
+            occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
             sequence: number;
             /** @description Row immediately after the event. */
@@ -22674,7 +29000,7 @@ export interface components {
          * @description Tenant of the request. If omitted, the tenant of the API key. Another tenant is rejected.
          * @example hartwell
          */
-        OptionalTenant: components["schemas"]["TenantName"];
+        OptionalTenant: string;
         /**
          * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
          *     never fails a call.
@@ -22690,12 +29016,12 @@ export interface components {
          * @description Tenant of the request. It must be the tenant of the token.
          * @example hartwell
          */
-        Tenant: components["schemas"]["TenantName"];
+        Tenant: string;
         /**
          * @description ID of the row.
          * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
          */
-        Id: components["schemas"]["Uuid"];
+        Id: string;
         /**
          * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
          *     without a body.
@@ -22724,7 +29050,7 @@ export interface components {
          * @description `nextCursor` of the previous page. A cursor together with a `page` of 1 or more is rejected.
          * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
          */
-        CursorQuery: components["schemas"]["Cursor"];
+        CursorQuery: string;
         /**
          * @description Whether to count all matching rows.
          * @example false
@@ -22734,12 +29060,12 @@ export interface components {
          * @description ID of the client.
          * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
          */
-        ClientId: components["schemas"]["Uuid"];
+        ClientId: string;
         /**
          * @description ID of the staff member.
          * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
          */
-        StaffId: components["schemas"]["Uuid"];
+        StaffId: string;
         /**
          * @description `ETag` of the row as you read it, a list of them, or `*` for any. If none of them matches the current tag of the row, because
          *     the row has changed or the tag is of another row, the call returns 412.
@@ -22750,7 +29076,7 @@ export interface components {
          * @description Readable number of the client, as in its `clientRef`.
          * @example C-01042
          */
-        ClientRef: components["schemas"]["ExternalRef"];
+        ClientRef: string;
         /**
          * @description Page number. The first page is 0.
          * @example 0
@@ -22775,17 +29101,17 @@ export interface components {
          * @description ID of the engagement.
          * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
          */
-        EngagementId: components["schemas"]["Uuid"];
+        EngagementId: string;
         /**
          * @description ID of the batch.
          * @example 0199a1c2-0d09-7c01-8a4f-5d2e9b60f101
          */
-        BatchId: components["schemas"]["Uuid"];
+        BatchId: string;
         /**
          * @description Name of a standard or custom record type. A type that does not exist returns 404.
          * @example Opportunity
          */
-        RecordTypeName: components["schemas"]["TypeName"];
+        RecordTypeName: string;
         /**
          * @description Whether to include inactive types.
          * @example false
@@ -22796,7 +29122,7 @@ export interface components {
          *     404.
          * @example Opportunity
          */
-        CustomTypeNamePath: components["schemas"]["TypeName"];
+        CustomTypeNamePath: string;
         /**
          * @description True for enabled combinations, false for the others. If omitted, all are returned.
          * @example true
@@ -22806,7 +29132,7 @@ export interface components {
          * @description ID of the subscription.
          * @example 0199a1c2-1b02-7c01-8a4f-5d2e9b60f101
          */
-        SubscriptionId: components["schemas"]["Uuid"];
+        SubscriptionId: string;
         /**
          * @description Only attempts to which the receiver responded with this HTTP status.
          * @example 200
@@ -22816,12 +29142,12 @@ export interface components {
          * @description Only attempts at this instant or later.
          * @example 2026-10-01T00:00:00.000Z
          */
-        AttemptedFrom: components["schemas"]["Instant"];
+        AttemptedFrom: string;
         /**
          * @description Only attempts before this instant.
          * @example 2026-10-02T00:00:00.000Z
          */
-        AttemptedTo: components["schemas"]["Instant"];
+        AttemptedTo: string;
         /**
          * @description Source of the files. Repeat the parameter to match any of several sources.
          * @example [
@@ -22839,17 +29165,17 @@ export interface components {
          * @description Only files about this client.
          * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
          */
-        FileClient: components["schemas"]["Uuid"];
+        FileClient: string;
         /**
          * @description Only files about this job.
          * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f102
          */
-        FileJob: components["schemas"]["Uuid"];
+        FileJob: string;
         /**
          * @description Only files about this engagement.
          * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
          */
-        FileEngagement: components["schemas"]["Uuid"];
+        FileEngagement: string;
         /**
          * @description Part of the file name, without regard to case.
          * @example bank statements
@@ -22859,12 +29185,12 @@ export interface components {
          * @description Only files created at this instant or later.
          * @example 2026-09-01T07:00:00.000Z
          */
-        CreatedAfter: components["schemas"]["Instant"];
+        CreatedAfter: string;
         /**
          * @description Only files created before this instant.
          * @example 2026-10-02T07:00:00.000Z
          */
-        CreatedBefore: components["schemas"]["Instant"];
+        CreatedBefore: string;
         /**
          * @description Whether to include a download URL. Requires the `FILE_DL` role.
          * @example true
@@ -22874,12 +29200,12 @@ export interface components {
          * @description ID of the event. It is the same in every attempt: if you have already processed this ID, ignore the event.
          * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
          */
-        WebhookId: components["schemas"]["WebhookMessageId"];
+        WebhookId: string;
         /**
          * @description Time of this attempt, in Unix seconds. Reject a request whose time differs from yours by more than five minutes.
          * @example 1790874137
          */
-        WebhookTimestampHeader: components["schemas"]["WebhookTimestamp"];
+        WebhookTimestampHeader: number;
         /**
          * @description `v1,` and the base64 of the HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the bytes of the secret.
          *     While the secret is being rotated, the header has two signatures separated by a space; one valid signature suffices. Verify
@@ -22899,7 +29225,7 @@ export interface components {
          * @description ID of the call, as in problems and in the logs of the service.
          * @example 0199a3c4-7d10-7b2e-9c41-6f0a8e5d2b17
          */
-        "X-Request-Id": components["schemas"]["Uuid"];
+        "X-Request-Id": string;
         /**
          * @description Remaining requests, and the number of seconds until the limit resets (IETF draft on RateLimit headers).
          * @example "read";r=1187;t=42
