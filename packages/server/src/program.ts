@@ -6,6 +6,7 @@ import { isProfile, profiles } from './demo-data/profiles/profile.ts';
 import type { CommandName, Commands } from './operator/commands.ts';
 import type { ImportOptions } from './operator/import-folder.ts';
 import type { RowPosition, RowsReport } from './operator/rows.ts';
+import type { Run } from './operator/run-commands.ts';
 import { triggerEvent, triggers } from './operator/webhook-trigger.ts';
 
 // Each command loads its modules when it runs, so that a server starts to open its database before the rest is loaded.
@@ -247,14 +248,19 @@ webhook
   .option('--types <types>', 'types of rows, separated by commas; all by default', (text) => text.split(','), [])
   .option('--url <url>', 'address of the server; from HOST and PORT by default')
   .action(async (name: string, { types, url }: { types: string[]; url?: string }) => {
-    const { id, calls } = await visit(name, url, 'webhook-listen');
     const { listenForEvents } = await import('./operator/webhook-listen.ts');
-    const listening = await listenForEvents(calls, { types, print: console.log });
-    const end = async () => {
-      await listening.close();
-      await doCommand('api-key revoke', { tenant: name, id });
-    };
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end());
+    const visit = await visitServer(name, url, 'webhook-listen');
+    try {
+      const listening = await listenForEvents(visit.calls, { types, print: console.log });
+      const end = async () => {
+        await listening.close();
+        await visit.end();
+      };
+      for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void end());
+    } catch (error) {
+      await visit.end();
+      throw error;
+    }
   });
 webhook
   .command('trigger')
@@ -263,9 +269,8 @@ webhook
   .argument('<event>', `one of ${triggers.join(', ')}`)
   .option('--url <url>', 'address of the server; from HOST and PORT by default')
   .action(async (name: string, event: string, { url }: { url?: string }) => {
-    const { id, calls } = await visit(name, url, 'webhook-trigger');
-    const row = await triggerEvent(calls, event);
-    await doCommand('api-key revoke', { tenant: name, id });
+    const { calls, end } = await visitServer(name, url, 'webhook-trigger');
+    const row = await triggerEvent(calls, event).finally(end);
     console.log(`${event} was emitted for ${row}.`);
   });
 
@@ -304,19 +309,15 @@ try {
   setTimeout(() => process.exit(), 1_000).unref();
 }
 
-/** Creates an API key for the duration of a command, and sends requests to the running server with it. */
-async function visit(tenantName: string, url: string | undefined, user: string) {
-  const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
-  const created = await doCommand('api-key create', {
-    tenant: tenantName,
-    user,
-    roles,
-    days: 1,
-    description: undefined,
-  });
+/** Calls the running server as an API user of the tenant. */
+async function visitServer(tenant: string, url: string | undefined, user: string) {
   const { host, port } = readConfig(process.env);
-  const { signInTo } = await import('./operator/firm-calls.ts');
-  return { id: created.id, calls: await signInTo(url ?? `http://${host}:${port}`, tenantName, created.key) };
+  const [{ visitFirm }, { withOperator }] = await Promise.all([
+    import('./operator/firm-calls.ts'),
+    import('./operator/run-commands.ts'),
+  ]);
+  const run: Run = (name, input) => withOperator((once) => once(name, input));
+  return visitFirm(run, { tenant, baseUrl: url ?? `http://${host}:${port}`, user });
 }
 
 async function doCommand<Name extends CommandName>(

@@ -5,9 +5,9 @@ import { startReceiver } from '../../test/receiver.ts';
 import type { Tick } from '../background/clock.ts';
 import { writeAsSystem } from '../background/write-as-system.ts';
 import { removeOldEvents } from '../resources/events/remove-old-events.ts';
-import { createApiKey } from './api-keys.ts';
+import { runCommand } from './commands.ts';
 import { replayDeliveries, rotateWebhookSecret } from './deliveries.ts';
-import { signInTo } from './firm-calls.ts';
+import { visitFirm } from './firm-calls.ts';
 import { listenForEvents } from './webhook-listen.ts';
 import { triggerEvent, triggers } from './webhook-trigger.ts';
 
@@ -67,15 +67,11 @@ test('webhook rotate-secret › replaces the secret that the API returns', async
 
 describe('webhook listen', () => {
   test('receives every event that can be triggered, and removes its subscriptions when it stops', async () => {
-    const options = {
+    const { calls } = await visitFirm((name, input) => runCommand(operator, name, input), {
       tenant: tenant.name,
+      baseUrl: address,
       user: 'trial',
-      roles: ['API_ADMIN', 'PYMT_EVNT_ALL'],
-      days: 1,
-      description: undefined,
-    };
-    const { key } = await createApiKey(operator, options);
-    const calls = await signInTo(address, tenant.name, key);
+    });
     const lines: string[] = [];
     const listening = await listenForEvents(calls, { types: [], print: (line) => lines.push(line) });
     for (const event of triggers) {

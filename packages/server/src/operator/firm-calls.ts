@@ -1,14 +1,55 @@
+import type { Run } from './run-commands.ts';
+
 /** API calls as an API user of a tenant, for commands that use a running server. */
 export interface FirmCalls {
   call<Body>(method: string, path: string, body?: object): Promise<Body>;
 }
 
-const json = { 'Content-Type': 'application/json' };
+/** Calls with an API key that only exists while a command runs. */
+export interface Visit {
+  readonly calls: FirmCalls;
+  /** Revokes the key. */
+  end(): Promise<void>;
+}
 
-/** Authenticates with an API key. @throws Error with a sentence if no server responds, or it rejects the key. */
-export async function signInTo(baseUrl: string, tenant: string, apiKey: string): Promise<FirmCalls> {
-  const exchange = await send<{ access_token: string }>(`${baseUrl}/v1/auth/token`, 'POST', json, { apiKey });
-  const headers = { ...json, Authorization: `Bearer ${exchange.access_token}`, Tenant: tenant };
+export interface VisitRequest {
+  readonly tenant: string;
+  readonly baseUrl: string;
+  /** Name of the API user, which is created if it does not exist. */
+  readonly user: string;
+}
+
+const json = { 'Content-Type': 'application/json' };
+const roles = ['API_ADMIN', 'PYMT_EVNT_ALL'];
+
+/**
+ * Creates an API key, and authenticates with it. Calls name one of the client IDs that the tenant allows, if it has any.
+ *
+ * @throws Error with a sentence if the tenant does not exist, no server responds, or it rejects the caller.
+ */
+export async function visitFirm(run: Run, { tenant, baseUrl, user }: VisitRequest): Promise<Visit> {
+  const { id, key } = await run('api-key create', { tenant, user, roles, days: 1, description: undefined });
+  const end = async () => {
+    await run('api-key revoke', { tenant, id });
+  };
+  try {
+    const { allowedClientIds } = await run('tenant show', { tenant });
+    return { calls: await signIn(baseUrl, tenant, key, allowedClientIds[0]), end };
+  } catch (error) {
+    await end();
+    throw error;
+  }
+}
+
+async function signIn(
+  baseUrl: string,
+  tenant: string,
+  apiKey: string,
+  clientId: string | undefined,
+): Promise<FirmCalls> {
+  const common = { ...json, ...(clientId === undefined ? {} : { 'X-Client-Id': clientId }) };
+  const exchange = await send<{ access_token: string }>(`${baseUrl}/v1/auth/token`, 'POST', common, { apiKey });
+  const headers = { ...common, Authorization: `Bearer ${exchange.access_token}`, Tenant: tenant };
   return { call: (method, path, body) => send(`${baseUrl}${path}`, method, headers, body) };
 }
 
