@@ -1,10 +1,13 @@
-import type { ValidateFunction } from 'ajv/dist/2020.js';
+import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { sql } from 'kysely';
 import { contractAjv } from '../contract/contract-ajv.ts';
 import type { AnyEntity } from '../entity/entity.ts';
 import { allEntities } from '../entity/registry.ts';
 import type { AnyStoredRow } from '../entity/row.ts';
 import { selection } from '../entity/select.ts';
+import { type CustomTypeRow, listCustomTypes, recordTypeOf } from '../resources/records/custom-type.ts';
+import { compileFields } from '../resources/records/custom-values.ts';
+import type { Session } from '../store/store.ts';
 import { type Operator, tenantNamed } from './tenants.ts';
 
 /** The last row that has been checked. */
@@ -35,14 +38,20 @@ export interface RowsReport {
   readonly next: RowPosition | null;
 }
 
+/** The rows of one type, and what a row violates. */
+interface CheckedType {
+  readonly entity: AnyEntity;
+  readonly faultsOf: (row: AnyStoredRow) => readonly ErrorObject[];
+}
+
 /** Rows that one transaction reads. A large tenant must not hold a connection, or the process, for long. */
 const pageSize = 200;
 
 const ajv = contractAjv({ allErrors: true });
 
 /**
- * Reads one page of a tenant's rows as responses include them, and compares them with the contract. Rows of custom types
- * have no schema in the contract.
+ * Reads one page of a tenant's rows as responses include them, and compares them with the contract, and those of custom
+ * types with the fields that the tenant has defined.
  *
  * @throws Error with a sentence if the tenant or the type does not exist.
  */
@@ -51,37 +60,72 @@ export async function checkRows(
   { tenant: name, after }: RowsRequest,
 ): Promise<RowsReport> {
   const { id: tenantId } = await tenantNamed(operator, name);
-  const entities = [...allEntities()].filter(({ isCustom }) => !isCustom);
-  const index = after === null ? 0 : entities.findIndex(({ type }) => type === after.type);
-  const entity = entities[index];
-  if (entity === undefined) throw new Error(`There is no type ${after?.type}.`);
-  const last = after?.id ?? null;
-  const rows = await operator.service.store.read(tenantId, (session) =>
-    session.all<AnyStoredRow>(sql`${selection(entity)} where ${entity.within('e', tenantId)}
-      ${last === null ? sql`` : sql`and e.id > ${last}`} order by e.id limit ${pageSize}`),
-  );
-  const following = entities[index + 1];
-  const end = rows.length < pageSize ? undefined : rows.at(-1);
-  const next = end === undefined ? following && { type: following.type, id: null } : { type: entity.type, id: end.id };
-  return { checked: rows.length, findings: rows.flatMap((row) => findingsOf(entity, row)), next: next ?? null };
+  return operator.service.store.read(tenantId, async (session) => {
+    const types = await checkedTypes(session, tenantId);
+    const index = after === null ? 0 : types.findIndex(({ entity }) => entity.type === after.type);
+    const type = types[index];
+    if (type === undefined) throw new Error(`There is no type ${after?.type}.`);
+    const { entity, faultsOf } = type;
+    const last = after?.id ?? null;
+    const rows = await session.all<AnyStoredRow>(sql`${selection(entity)} where ${entity.within('e', tenantId)}
+      ${last === null ? sql`` : sql`and e.id > ${last}`} order by e.id limit ${pageSize}`);
+    const following = types[index + 1];
+    const end = rows.length < pageSize ? undefined : rows.at(-1);
+    const next =
+      end === undefined ? following && { type: following.entity.type, id: null } : { type: entity.type, id: end.id };
+    const findings = rows.flatMap((row) =>
+      faultsOf(row).map(({ instancePath: pointer, message: detail = '' }) => ({
+        type: entity.type,
+        id: row.id,
+        pointer,
+        detail,
+      })),
+    );
+    return { checked: rows.length, findings, next: next ?? null };
+  });
 }
 
-function findingsOf({ type }: AnyEntity, row: AnyStoredRow): RowFinding[] {
-  const validate = validatorOf(type);
-  const isValid: boolean = validate(row);
-  if (isValid) return [];
-  return (validate.errors ?? []).map(({ instancePath, message = '' }) => ({
-    type,
-    id: row.id,
-    pointer: instancePath,
-    detail: message,
-  }));
+/** All types of a tenant, always in the same order: those of the contract, and its custom types by name. */
+async function checkedTypes(session: Session, tenantId: number): Promise<readonly CheckedType[]> {
+  const own = [...allEntities()].map((entity) => ({ entity, faultsOf: faultsOfSchema(entity.type) }));
+  const custom = await listCustomTypes(session, tenantId, true);
+  return [...own, ...custom.map((row) => customType(tenantId, row))];
 }
 
-function validatorOf(type: string): ValidateFunction {
-  const validate = ajv.getSchema(`#/components/schemas/${type}`);
-  if (validate === undefined) throw new Error(`The contract has no schema ${type}.`);
-  return validate;
+function customType(tenantId: number, row: CustomTypeRow): CheckedType {
+  const { entity } = recordTypeOf(tenantId, row);
+  const fields = row.fields.filter(({ active }) => active);
+  const ofSchema = faultsOfSchema('CustomRecordRow');
+  let validate: ValidateFunction | undefined;
+  return {
+    entity,
+    faultsOf(record) {
+      // Compiled for the types whose rows are read.
+      validate ??= compileFields(fields);
+      const stored = new Map(Object.entries(record.attributes ?? {}));
+      // Records that are older than a field have null in it, also if it is not nullable.
+      const written = fields.filter(({ name }) => (stored.get(name) ?? null) !== null);
+      const attributes = Object.fromEntries(written.map(({ name }) => [name, stored.get(name)]));
+      const faults = faultsIn(validate, attributes).map((fault) => ({
+        ...fault,
+        instancePath: `/attributes${fault.instancePath}`,
+      }));
+      return [...ofSchema(record), ...faults];
+    },
+  };
+}
+
+function faultsOfSchema(name: string): CheckedType['faultsOf'] {
+  return (row) => {
+    const validate = ajv.getSchema(`#/components/schemas/${name}`);
+    if (validate === undefined) throw new Error(`The contract has no schema ${name}.`);
+    return faultsIn(validate, row);
+  };
+}
+
+function faultsIn(validate: ValidateFunction, value: unknown): readonly ErrorObject[] {
+  const isValid: boolean = validate(value);
+  return isValid ? [] : (validate.errors ?? []);
 }
 
 /** Formats a finding as a line of text. */

@@ -23,6 +23,14 @@ export type CheckAttributes = (attributes: Readonly<Record<string, unknown>>) =>
 
 /** Compiles the validation of a custom type's fields. */
 export function compileChecks(fields: readonly CustomField[]): CheckAttributes {
+  const validate = compileFields(fields);
+  return (attributes) => {
+    if (!validate(attributes)) throw violationOf(validate.errors?.[0]);
+  };
+}
+
+/** Compiles a validation of attributes that stops at the first that does not match its field. */
+export function compileFields(fields: readonly CustomField[]): ValidateFunction {
   const schema = {
     type: 'object',
     properties: Object.fromEntries(fields.map((field) => [field.name, schemaOfField(field)])),
@@ -31,9 +39,7 @@ export function compileChecks(fields: readonly CustomField[]): CheckAttributes {
   const validate: ValidateFunction = ajv.compile(schema);
   // The validator caches every schema, and the number of types is unlimited.
   ajv.removeSchema(schema);
-  return (attributes) => {
-    if (!validate(attributes)) throw violationOf(validate.errors?.[0]);
-  };
+  return validate;
 }
 
 /** Converts a valid value to its stored format. */
