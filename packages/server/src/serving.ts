@@ -1,6 +1,6 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { Logger } from 'pino';
-import { createApp } from './app.ts';
+import { createApp, createProbes } from './app.ts';
 import { type BackgroundWork, startBackground } from './background/background.ts';
 import type { Config } from './config.ts';
 import { contractValidator } from './contract/validator.ts';
@@ -12,7 +12,6 @@ import { listenForCommands } from './operator/socket.ts';
 import { backgroundWork } from './resources/jobs.ts';
 import { createService, type Service } from './service.ts';
 import type { Store } from './store/store.ts';
-import { probesApp } from './system-routes.ts';
 
 /** How often expired idempotency keys are deleted, in milliseconds. */
 const purgeInterval = 3_600_000;
@@ -51,7 +50,7 @@ export async function prepareServing(
   opened.defer(() => clearInterval(purging));
   void purge();
   if (config.metricsPort !== undefined) {
-    const metrics = createServer(arrivalLimits, probesApp(service));
+    const metrics = createServer(arrivalLimits, createProbes(service));
     await listen(metrics, config.host, config.metricsPort, 'METRICS_PORT');
     opened.defer(() => void metrics.close().closeAllConnections());
   }

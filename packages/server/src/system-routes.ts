@@ -1,13 +1,17 @@
 import { timingSafeEqual } from 'node:crypto';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import accepts from 'accepts';
+import { contentType } from 'mime-types';
 import { bundleFiles } from './contract/contract.ts';
 import { unavailability } from './failure.ts';
+import { contentResult, fileContent } from './http/content.ts';
+import type { Exchange } from './http/exchange.ts';
 import { documentHeaders, pageHeaders } from './http/pages.ts';
 import { Problem } from './http/problem.ts';
-import { sendProblem } from './http/send-problem.ts';
+import type { Result } from './http/result.ts';
+import type { Route } from './http/route.ts';
 import type { Service } from './service.ts';
 import { sourceFile } from './source-file.ts';
 
@@ -15,56 +19,30 @@ import { sourceFile } from './source-file.ts';
 const referenceFolder = fileURLToPath(new URL('../../../dist', sourceFile('system-routes.ts')));
 const referenceFile = join(referenceFolder, 'reference.html');
 const nextToReference =
-  /^\/(?:llms\.txt|postman_(?:collection|environment)\.json|reference\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md)$/;
+  /^\/(?<file>llms\.txt|postman_(?:collection|environment)\.json|reference\/(?:[a-z]+\/)?[A-Za-z0-9-]+\.md)$/;
 
-type Page = (request: Request, response: Response) => Promise<void> | void;
+/** Callers may store documents, and ask each time whether they have changed. */
+const revalidated = { 'Cache-Control': 'public, max-age=0' };
 
-/** Endpoints outside the contract: health, the contract itself, and the public keys that verify tokens. */
-export function systemRoutes(service: Service): RequestHandler {
-  return serve(
-    {
-      ...healthPages(service),
-      ...(service.config.metricsPort === undefined ? metricsPages(service) : {}),
-      '/openapi.json': (_request, response) => response.sendFile(bundleFiles.json),
-      '/openapi.yaml': (_request, response) => response.type('application/yaml').sendFile(bundleFiles.yaml),
-      '/': (_request, response) => void response.redirect(302, '/reference'),
-      '/reference': referencePage(),
-      '/.well-known/jwks.json': async (_request, response) => void current(response).json(await service.keys.jwks()),
-    },
-    (path) => (nextToReference.test(path) ? alternateFormat : undefined),
-  );
+type Handle = Route['handle'];
+
+function page(name: string, path: string, handle: Handle, more: Partial<Route> = {}): Route {
+  return { name, path, methods: ['GET', 'HEAD'], headers: documentHeaders, handle, ...more };
 }
 
-/** Metrics and health, for a separate port that callers cannot reach. */
-export function probesApp(service: Service): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.use(serve({ ...healthPages(service), ...metricsPages(service) }));
-  app.use((_request, response) =>
-    sendProblem(response, new Problem('NOT_FOUND', 'Only /metrics, /healthz and /readyz are served here.')),
-  );
-  return app;
+/** The contract, its reference, and the public keys that verify tokens. */
+export function documentRoutes({ keys }: Pick<Service, 'keys'>): readonly Route[] {
+  return [
+    page('contractJson', '/openapi.json', document(bundleFiles.json, 'application/json; charset=utf-8')),
+    page('contractYaml', '/openapi.yaml', document(bundleFiles.yaml, 'application/yaml')),
+    page('start', '/', () => ({ kind: 'page', status: 302, headers: { Location: '/reference' }, text: '' })),
+    page('reference', '/reference', referencePage()),
+    page('referenceFile', '/reference/{file}', nextTo, { pattern: nextToReference }),
+    page('publicKeys', '/.well-known/jwks.json', async () => ({ kind: 'json', status: 200, body: await keys.jwks() })),
+  ];
 }
 
-function serve(pages: Readonly<Record<string, Page>>, otherPage?: (path: string) => Page | undefined): RequestHandler {
-  return async (request, response, next) => {
-    const page = Object.hasOwn(pages, request.path) ? pages[request.path] : otherPage?.(request.path);
-    if (page === undefined) return next();
-    response.set(documentHeaders);
-    if (request.method === 'GET' || request.method === 'HEAD') return page(request, response);
-    sendProblem(
-      response,
-      new Problem('METHOD_NOT_ALLOWED', 'This path supports only GET.', { headers: { Allow: 'GET, HEAD' } }),
-    );
-  };
-}
-
-/** Marks a response that must not be cached. */
-function current(response: Response): Response {
-  return response.set('Cache-Control', 'no-store');
-}
-
-function healthPages({ store, log }: Service): Readonly<Record<string, Page>> {
+export function healthRoutes({ store, log }: Pick<Service, 'store' | 'log'>): readonly Route[] {
   let check: Promise<void> | undefined;
   // Concurrent requests share one check, so that none queues behind others.
   const ready = () => {
@@ -73,72 +51,81 @@ function healthPages({ store, log }: Service): Readonly<Record<string, Page>> {
     });
     return check;
   };
-  return {
-    '/healthz': (_request, response) => void current(response).json({ status: 'up' }),
-    '/readyz': async (_request, response) => {
-      try {
-        await ready();
-        current(response).json({ status: 'ready' });
-      } catch (error) {
-        log.warn({ err: error }, 'The service is not ready.');
-        const headers = { 'Retry-After': '5' };
-        sendProblem(response, new Problem('SERVICE_UNAVAILABLE', unavailability(error), { headers }));
-      }
-    },
+  const isReady = async (): Promise<Result> => {
+    try {
+      await ready();
+      return { kind: 'json', status: 200, body: { status: 'ready' } };
+    } catch (error) {
+      log.warn({ err: error }, 'The service is not ready.');
+      throw new Problem('SERVICE_UNAVAILABLE', unavailability(error), { headers: { 'Retry-After': '5' } });
+    }
   };
+  const probe = { isProbe: true };
+  return [
+    page('health', '/healthz', () => ({ kind: 'json', status: 200, body: { status: 'up' } }), probe),
+    page('readiness', '/readyz', isReady, probe),
+  ];
 }
 
-function metricsPages({ config, metrics: { registry } }: Service): Readonly<Record<string, Page>> {
-  return {
-    '/metrics': async (request, response) => {
-      if (config.metricsToken !== undefined && !isBearer(request, config.metricsToken)) {
-        const headers = { 'WWW-Authenticate': 'Bearer realm="metrics"' };
-        return sendProblem(
-          response,
-          new Problem('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers }),
-        );
-      }
-      current(response)
-        .type(registry.contentType)
-        .send(await registry.metrics());
-    },
+export function metricsRoute({ config, metrics: { registry } }: Pick<Service, 'config' | 'metrics'>): Route {
+  const token = config.metricsToken;
+  const metrics = async (exchange: Exchange): Promise<Result> => {
+    if (token !== undefined && !isBearer(exchange, token)) {
+      const headers = { 'WWW-Authenticate': 'Bearer realm="metrics"' };
+      throw new Problem('UNAUTHENTICATED', 'Send METRICS_TOKEN as a bearer token.', { headers });
+    }
+    return { kind: 'page', status: 200, text: await registry.metrics(), type: registry.contentType };
   };
+  return page('metrics', '/metrics', metrics, { isProbe: true });
 }
 
-function isBearer(request: Request, token: string): boolean {
-  const sent = Buffer.from(request.get('authorization') ?? '');
+function isBearer(exchange: Exchange, token: string): boolean {
+  const sent = Buffer.from(exchange.header('authorization') ?? '');
   const expected = Buffer.from(`Bearer ${token}`);
   return sent.length === expected.length && timingSafeEqual(sent, expected);
+}
+
+function document(path: string, type: string, missing = 'This document does not exist.'): Handle {
+  return async (exchange) => {
+    const content = await fileContent(path, { ...revalidated, 'Content-Type': type });
+    if (content === undefined) throw new Problem('NOT_FOUND', missing);
+    return contentResult(content, exchange);
+  };
 }
 
 /** Compressed variants of the page, written by `pnpm reference`. */
 const compressed: Readonly<Record<string, string>> = { br: `${referenceFile}.br`, gzip: `${referenceFile}.gz` };
 
-function referencePage(): Page {
+function referencePage(): Handle {
   let known: { readonly changedAt: number; readonly headers: Record<string, string> } | undefined;
-  return async (request, response) => {
-    const changedAt = await stat(referenceFile).then(
-      ({ mtimeMs }) => mtimeMs,
-      () => undefined,
-    );
-    if (changedAt === undefined) {
-      return sendProblem(response, new Problem('NOT_FOUND', 'The reference is not built. Run "pnpm reference".'));
-    }
+  return async (exchange) => {
+    const plain = await fileContent(referenceFile, {});
+    if (plain === undefined) throw new Problem('NOT_FOUND', 'The reference is not built. Run "pnpm reference".');
+    const changedAt = plain.changedAt.getTime();
     if (known?.changedAt !== changedAt) {
       known = { changedAt, headers: pageHeaders(await readFile(referenceFile, 'utf8')) };
     }
-    response.set(known.headers).vary('Accept-Encoding').type('html');
-    const encoding = request.acceptsEncodings('br', 'gzip', 'identity');
+    const headers = {
+      ...known.headers,
+      ...revalidated,
+      Vary: 'Accept-Encoding',
+      'Content-Type': 'text/html; charset=utf-8',
+    };
+    const request = { headers: exchange.requestHeaders } as Parameters<typeof accepts>[0];
+    const encoding = accepts(request).encodings('br', 'gzip', 'identity');
     const file = encoding === false ? undefined : compressed[encoding];
-    if (encoding === false || file === undefined) return response.sendFile(referenceFile);
-    response.set('Content-Encoding', encoding).sendFile(file);
+    if (encoding === false || file === undefined) return contentResult({ ...plain, headers }, exchange);
+    const content = await fileContent(file, { ...headers, 'Content-Encoding': encoding });
+    return contentResult(content ?? { ...plain, headers }, exchange);
   };
 }
 
 /** Serves the reference as Markdown and the Postman collection. */
-function alternateFormat(request: Request, response: Response): void {
-  response.sendFile(request.path, { root: referenceFolder }, (error) => {
-    if (error === undefined || error === null || response.headersSent) return;
-    sendProblem(response, new Problem('NOT_FOUND', 'This page does not exist. /llms.txt lists all pages.'));
-  });
+function nextTo(exchange: Exchange, { file = '' }: Readonly<Record<string, string>>): Promise<Result> | Result {
+  const serve = document(
+    join(referenceFolder, file),
+    contentType(file) || 'application/octet-stream',
+    'This page does not exist. /llms.txt lists all pages.',
+  );
+  return serve(exchange, {});
 }

@@ -1,42 +1,55 @@
 import findMyWay from 'find-my-way';
-import { allOperations, type Operation } from '../contract/contract.ts';
 import { Problem } from './problem.ts';
+import type { Route } from './route.ts';
 
-export interface Route {
-  readonly operation: Operation;
-  readonly path: Record<string, string>;
+export interface Found {
+  readonly route: Route;
+  readonly parameters: Readonly<Record<string, string>>;
 }
+
+export type FindRoute = (method: string, path: string | undefined) => Found;
 
 /** All paths share one method in the look-up tree, because a path is found independently of the method. */
 const anyMethod = 'GET';
 
 /**
- * Finds the operation of a request in one look-up. Fixed segments take precedence over parameters, whatever the method:
- * `/gql/v1/staff/search` is never a staff member.
+ * Finds the route of a request. Fixed segments take precedence over parameters, whatever the method: `/gql/v1/staff/search`
+ * is never a staff member.
  *
- * @throws Problem `NOT_FOUND` if no operation has the path, `METHOD_NOT_ALLOWED` if only operations with other methods
- * have it.
+ * @param notFound what callers with an unknown path are told.
+ * @throws Problem `NOT_FOUND` if no route has the path, `METHOD_NOT_ALLOWED` if only routes with other methods have it.
  */
-export function createRouter(): (method: string, path: string) => Route {
+export function createRouter(routes: readonly Route[], notFound: string): FindRoute {
   const router = findMyWay({ caseSensitive: true, maxParamLength: 500 });
-  for (const [path, operations] of Map.groupBy(allOperations, (operation) => operation.path)) {
-    const byMethod = new Map<string, Operation>(operations.map((operation) => [operation.method, operation]));
-    router.on(anyMethod, path.replaceAll(/\{([^{}]+)\}/g, ':$1'), () => {}, byMethod);
-  }
+  const fixed = routes.filter(({ pattern }) => pattern === undefined);
+  for (const [path, ofPath] of Map.groupBy(fixed, (route) => route.path))
+    router.on(anyMethod, path.replaceAll(/\{([^{}]+)\}/g, ':$1'), () => {}, ofPath);
+  const matched = routes.flatMap((route) => (route.pattern === undefined ? [] : [{ route, pattern: route.pattern }]));
+
+  const find = (path: string) => {
+    const found = router.find(anyMethod, path);
+    if (found !== null) return { routes: found.store as readonly Route[], parameters: Object.entries(found.params) };
+    for (const { route, pattern } of matched) {
+      const match = pattern.exec(path);
+      if (match !== null) return { routes: [route], parameters: Object.entries(match.groups ?? {}) };
+    }
+    return undefined;
+  };
 
   return (method, path) => {
-    const found = router.find(anyMethod, path);
-    const parameters = Object.entries(found?.params ?? {}).map(([name, value]) => [name, value ?? ''] as const);
+    const found = path?.startsWith('/') === true ? find(path) : undefined;
+    const parameters = (found?.parameters ?? []).map(([name, value]) => [name, value ?? ''] as const);
+    const [first] = found?.routes ?? [];
     // An empty segment is not a valid parameter.
-    if (found === null || parameters.some(([, value]) => value === '')) {
-      throw new Problem('NOT_FOUND', 'This path does not exist. See /reference.');
-    }
-    const byMethod: ReadonlyMap<string, Operation> = found.store;
-    const operation = byMethod.get(method);
-    if (operation !== undefined) return { operation, path: Object.fromEntries(parameters) };
-    const allowed = [...byMethod.keys()];
-    throw new Problem('METHOD_NOT_ALLOWED', `This path supports only ${allowed.join(' and ')}.`, {
-      headers: { Allow: allowed.join(', ') },
+    const isEmpty = first?.pattern === undefined && parameters.some(([, value]) => value === '');
+    if (found === undefined || first === undefined || isEmpty) throw new Problem('NOT_FOUND', notFound);
+    const route = found.routes.find(({ methods }) => methods === undefined || methods.includes(method));
+    if (route !== undefined) return { route, parameters: Object.fromEntries(parameters) };
+    const allowed = found.routes.flatMap(({ methods = [] }) => methods);
+    // HEAD is GET without the body.
+    const named = allowed.filter((one) => one !== 'HEAD').join(' and ');
+    throw new Problem('METHOD_NOT_ALLOWED', `This path supports only ${named}.`, {
+      headers: { ...first.headers, Allow: allowed.join(', ') },
     });
   };
 }

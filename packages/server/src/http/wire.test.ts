@@ -6,9 +6,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { portOf } from '../../test/free-port.ts';
 import { testService } from '../../test/service.ts';
 import { wire } from '../../test/wire.ts';
-import { createApp } from '../app.ts';
+import { createApp, createProbes } from '../app.ts';
 import { recordsOf } from '../resources/records/testing.ts';
-import { probesApp } from '../system-routes.ts';
 
 const lines: string[] = [];
 const log = pino(
@@ -148,7 +147,7 @@ describe('/metrics', () => {
 
   test('is served only on its own port if one is configured, and that port serves nothing but probes', async () => {
     const config = { metricsPort: 9_464 };
-    const [shared, own] = [await served(config, createApp), await served(config, probesApp)];
+    const [shared, own] = [await served(config, createApp), await served(config, createProbes)];
     expect(await wire(shared, { path: '/metrics' })).toMatchObject({ status: 404 });
     for (const path of ['/metrics', '/healthz', '/readyz'])
       expect(await wire(own, { path })).toMatchObject({ status: 200 });

@@ -316,7 +316,7 @@ test('the log of payments contains neither tokens nor card or account numbers', 
   const { text } = await browser.get(link.path);
   await browser.post(link.path, { formKey: formKeyIn(text) });
   const token = link.path.slice('/pay/'.length);
-  expect(lines.join()).toContain('"path":"/pay/…"');
+  expect(lines.join()).toContain('"operation":"paymentPage"');
   for (const secret of [token, 'unknown-token', 'visible', '4242', browser.cookie?.split('=')[1] ?? '', 'Ines'])
     expect(lines.join()).not.toContain(secret);
   expect(await service.metrics.registry.metrics()).not.toContain(token);

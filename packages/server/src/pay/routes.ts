@@ -1,10 +1,8 @@
-import express, { type Request, type RequestHandler, type Response } from 'express';
-import { v7 as uuidv7 } from 'uuid';
 import type { Tenant } from '../auth/caller.ts';
-import { toProblem } from '../failure.ts';
-import { mayBeLarge } from '../http/input.ts';
-import { paceBody } from '../http/paced-body.ts';
-import { dataHeaders } from '../http/pages.ts';
+import type { Exchange } from '../http/exchange.ts';
+import type { Problem } from '../http/problem.ts';
+import type { PageResult } from '../http/result.ts';
+import type { Route } from '../http/route.ts';
 import type { Service } from '../service.ts';
 import { type Attempt, findAttempt } from './attempt.ts';
 import { type Browser, browserOf, formKey, isFormKey, isOwnOrigin } from './browser.ts';
@@ -29,15 +27,6 @@ import {
 } from './result-pages.ts';
 import { contentPolicy } from './style.ts';
 
-/** A response to a browser, or to a processor. */
-interface Reply {
-  readonly status: number;
-  readonly page?: string;
-  /** Target of a redirect. */
-  readonly location?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 /** A request for an existing link, with its data. */
 interface Visit extends Pick<FollowUp, 'tenant' | 'write' | 'log'> {
   readonly browser: Browser;
@@ -46,8 +35,8 @@ interface Visit extends Pick<FollowUp, 'tenant' | 'write' | 'log'> {
   readonly path: string;
 }
 
+/** Headers of all pages; like all data of tenants, no cache stores them. */
 const pageHeaders = {
-  ...dataHeaders,
   'Content-Security-Policy': contentPolicy,
   'Referrer-Policy': 'no-referrer',
   'X-Frame-Options': 'DENY',
@@ -61,6 +50,9 @@ const pageHeaders = {
 const largestForm = 16 * 1024;
 const largestNotification = 1024 * 1024;
 
+/** Browsers submit forms in the encoding of the page. */
+const formType = /^application\/x-www-form-urlencoded *(; *charset *= *"?utf-8"? *)?$/i;
+
 type Step = 'page' | 'continue' | 'challenge' | 'cancel';
 
 const methodsOf: Readonly<Record<Step, readonly string[]>> = {
@@ -70,103 +62,70 @@ const methodsOf: Readonly<Record<Step, readonly string[]>> = {
   cancel: ['POST'],
 };
 
-/** Pages on which payers pay links, below `/pay/`. A token is a secret: logs and metrics do not contain it. */
-export function paymentPages(service: Service): RequestHandler {
-  const { config, processor, store, vault, shares } = service;
+/** Pages on which payers pay links, and notifications of the processor. A token is a secret: logs and metrics do not contain it. */
+export function paymentRoutes(service: Service): readonly Route[] {
+  const { config, processor, store, vault } = service;
   const limits = createPayLimits(config.rateLimitFactor);
-  const readText = express.text({ type: 'application/x-www-form-urlencoded', limit: largestForm });
-  const readBytes = express.raw({ type: () => true, limit: largestNotification });
   const isTest = processor?.isTest ?? false;
-
-  return async (request, response, next) => {
-    if (!request.path.startsWith('/pay/')) return next();
-    const started = process.hrtime.bigint();
-    const requestId = uuidv7();
-    const log = service.log.child({ requestId });
-    const tenant: { name?: string } = {};
-    let reply: Reply;
-    try {
-      reply = await (request.path === '/pay/webhook'
-        ? notified(request, response, requestId, log)
-        : visited(request, response, requestId, log, tenant));
-    } catch (error) {
-      reply = failed(error, requestId, log);
-    }
-    send(request, response, { ...reply, headers: { 'X-Request-Id': requestId, ...reply.headers } });
-    const seconds = Number(process.hrtime.bigint() - started) / 1e9;
-    service.metrics.responded('paymentPage', reply.status, seconds);
-    service.log.info({
-      requestId,
-      operation: 'paymentPage',
-      tenant: tenant.name,
-      method: request.method,
-      path: '/pay/…',
-      status: reply.status,
-      milliseconds: Math.round(seconds * 1e5) / 100,
-    });
-  };
+  const common = { methods: undefined, headers: pageHeaders, rejected: failed };
+  return [
+    { ...common, name: 'paymentNotification', path: '/pay/webhook', handle: notified },
+    // Any token is looked up, so that malformed ones cannot be distinguished from unknown ones.
+    { ...common, name: 'paymentPage', path: '/pay/{token}', pattern: /^\/pay\//, handle: visited },
+  ];
 
   /** The steps of a payer's request, in order. */
-  async function visited(
-    request: Request,
-    response: Response,
-    requestId: string,
-    log: Visit['log'],
-    seen: { name?: string },
-  ): Promise<Reply> {
-    const address = addressKey(request.ip);
+  async function visited(exchange: Exchange): Promise<PageResult> {
+    const address = addressKey(exchange.address);
     await limits.take('request', address);
     await limits.check('unknown', address);
     const [, token = '', step = 'page'] =
-      /^\/pay\/([^/]{1,500})(?:\/(continue|challenge|cancel))?$/.exec(request.path) ?? [];
-    // Malformed tokens are looked up too, so that they cannot be distinguished from unknown ones.
+      /^\/pay\/([^/]{1,500})(?:\/(continue|challenge|cancel))?$/.exec(exchange.path ?? '') ?? [];
     const found = await findLink(store, token);
     const tenant = found === undefined ? undefined : await service.directory.tenant(found.tenantName);
     if (found === undefined || tenant === undefined) {
       await limits.take('unknown', address).catch(() => undefined);
-      return { status: 404, page: unknownPage() };
+      return shownPage(404, unknownPage());
     }
-    seen.name = tenant.name;
+    exchange.tenant = tenant.name;
     const allowed = methodsOf[stepNamed(step)];
-    if (!allowed.includes(request.method))
-      return { status: 405, headers: { Allow: allowed.join(', ') }, page: failurePage(405, undefined, '') };
+    if (!allowed.includes(exchange.method)) return wrongMethod(allowed);
     await limits.take('link', `${tenant.id}/${found.linkId}`);
 
-    const isSubmission = request.method === 'POST';
-    using places = new DisposableStack();
-    if (isSubmission && mayBeLarge(request, largestForm)) places.defer(await service.largeBodies.enter('', address));
-    const fields = isSubmission ? await readFields(request, response) : new URLSearchParams();
-    if (fields === undefined) return { status: 415, page: failurePage(415, undefined, '') };
+    const isSubmission = exchange.method === 'POST';
+    const fields = isSubmission ? await readFields(exchange, address) : new URLSearchParams();
+    if (fields === undefined) return shownPage(415, failurePage(415, undefined, ''));
     if (isSubmission) {
       await limits.take('submission', address);
       await limits.take('payment', `${tenant.id}/${found.linkId}`);
     }
-    const browser = browserOf(request.get('cookie'), config.publicUrl.startsWith('https:'));
-    const leave = await shares.enter(tenant.name, address);
-    let link: LinkPage;
-    try {
-      link = await store.read(tenant.id, (session) => readLinkPage(session, tenant.id, found.linkId));
-    } finally {
-      leave();
-    }
-    const write = pageWrites(service, tenant, requestId);
+    const browser = browserOf(exchange.header('cookie'), config.publicUrl.startsWith('https:'));
+    const turn = await exchange.turn(tenant.name, address);
+    const link = await store.read(tenant.id, (session) => readLinkPage(session, tenant.id, found.linkId));
+    // The rest may wait for the processor.
+    turn.end();
+    const write = pageWrites(service, tenant, exchange.id);
     const path = `${new URL(config.publicUrl).pathname.replace(/\/$/, '')}/pay/${token}`;
-    const visit: Visit = { tenant, write, log, browser, link, path };
+    const visit: Visit = { tenant, write, log: exchange.log, browser, link, path };
     if (!isSubmission) {
       const reply = await (step === 'page' ? shown(visit) : shownStep(visit, stepNamed(step)));
       return browser.setCookie === undefined
         ? reply
         : { ...reply, headers: { ...reply.headers, 'Set-Cookie': browser.setCookie } };
     }
-    const origin = { site: request.get('sec-fetch-site'), origin: request.get('origin'), host: request.get('host') };
+    const origin = {
+      site: exchange.header('sec-fetch-site'),
+      origin: exchange.header('origin'),
+      host: exchange.header('host'),
+    };
     if (!isOwnOrigin(origin, config.publicUrl) || !isFormKey(vault, link.id, browser, fields.get('formKey') ?? ''))
-      return { status: 403, page: foreignFormPage(path) };
+      return shownPage(403, foreignFormPage(path));
     if (step === 'page') return submitted(visit, fields);
     return handledStep(visit, stepNamed(step), fields);
   }
 
   /** The page of a link in its current state. */
-  async function shown(visit: Visit): Promise<Reply> {
+  async function shown(visit: Visit): Promise<PageResult> {
     const { link } = visit;
     if (link.status !== 'PROCESSING' || link.attempt === undefined || processor === undefined) return pageOf(visit);
     return pageOf((await lookAgain(service, { processor, ...visit }, link.attempt)) ? await again(visit) : visit);
@@ -177,7 +136,7 @@ export function paymentPages(service: Service): RequestHandler {
     return { ...visit, link: await store.read(tenant.id, (session) => readLinkPage(session, tenant.id, link.id)) };
   }
 
-  function pageOf(visit: Visit): Reply {
+  function pageOf(visit: Visit): PageResult {
     const { link, path } = visit;
     const own = ownAttempt(visit);
     switch (link.status) {
@@ -191,21 +150,26 @@ export function paymentPages(service: Service): RequestHandler {
           isTest,
           own: own === undefined ? undefined : { attempt: own, formKey: key },
         });
-        return { status: 200, page };
+        return shownPage(200, page);
       }
       case 'USED':
         return own !== undefined && link.payment !== undefined
-          ? { status: 200, page: receiptPage(link, link.payment, isTest) }
-          : { status: 410, page: usedPage(link) };
+          ? shownPage(200, receiptPage(link, link.payment, isTest))
+          : shownPage(410, usedPage(link));
       default:
-        return { status: 410, page: endedPage(link, link.status) };
+        return shownPage(410, endedPage(link, link.status));
     }
   }
 
-  function payable(visit: Visit, status: number, entered: Entered | undefined, errors: readonly FieldError[]): Reply {
+  function payable(
+    visit: Visit,
+    status: number,
+    entered: Entered | undefined,
+    errors: readonly FieldError[],
+  ): PageResult {
     const { link, browser } = visit;
     const shape = shapeOf(link);
-    if (shape === undefined) return { status: 503, page: unavailablePage(link) };
+    if (shape === undefined) return shownPage(503, unavailablePage(link));
     const own = ownAttempt(visit);
     const before: Entered = {
       amount: own === undefined ? '' : own.amount,
@@ -215,10 +179,10 @@ export function paymentPages(service: Service): RequestHandler {
     };
     const shownLink = { ...link, attempt: own };
     const key = formKey(vault, link.id, browser);
-    return {
+    return shownPage(
       status,
-      page: formPage({ link: shownLink, shape, entered: entered ?? before, errors, formKey: key, isTest }),
-    };
+      formPage({ link: shownLink, shape, entered: entered ?? before, errors, formKey: key, isTest }),
+    );
   }
 
   function shapeOf(link: LinkPage): FormShape | undefined {
@@ -234,7 +198,7 @@ export function paymentPages(service: Service): RequestHandler {
   }
 
   /** Handles a submitted form. */
-  async function submitted(visit: Visit, fields: URLSearchParams): Promise<Reply> {
+  async function submitted(visit: Visit, fields: URLSearchParams): Promise<PageResult> {
     const { link, browser, path, tenant } = visit;
     const shape = shapeOf(link);
     if (link.status !== 'ACTIVE' || shape === undefined || processor === undefined) return tooLate(visit);
@@ -245,34 +209,34 @@ export function paymentPages(service: Service): RequestHandler {
     if (attempt === undefined) return tooLate(await again(visit));
     const now = await store.read(tenant.id, (session) => findAttempt(session, tenant.id, attempt.id));
     const isWaiting = now?.status === 'OPEN' && now.actionUrl !== null;
-    return { status: 303, location: isWaiting ? `${path}/continue` : path };
+    return redirect(isWaiting ? `${path}/continue` : path);
   }
 
   /**
    * The link is being paid, was paid, or can no longer be paid. A payer who submitted the form twice sees the result of
    * the first submission.
    */
-  function tooLate(visit: Visit): Reply {
+  function tooLate(visit: Visit): PageResult {
     const { link, path } = visit;
-    if (ownAttempt(visit) !== undefined) return { status: 303, location: path };
+    if (ownAttempt(visit) !== undefined) return redirect(path);
     if (link.status === 'ACTIVE') return pageOf(visit);
     return { ...pageOf(visit), status: 409 };
   }
 
-  function shownStep(visit: Visit, step: Step): Reply {
+  function shownStep(visit: Visit, step: Step): PageResult {
     const { link, path, browser } = visit;
     const own = openAttempt(visit);
-    if (own?.actionUrl === undefined || own.actionUrl === null) return { status: 303, location: path };
-    if (step === 'continue') return { status: 200, page: continuePage(link, own.actionUrl, isTest) };
-    if (processor?.answerChallenge === undefined) return { status: 303, location: path };
-    return { status: 200, page: challengePage(link, own, formKey(vault, link.id, browser)) };
+    if (own?.actionUrl === undefined || own.actionUrl === null) return redirect(path);
+    if (step === 'continue') return shownPage(200, continuePage(link, own.actionUrl, isTest));
+    if (processor?.answerChallenge === undefined) return redirect(path);
+    return shownPage(200, challengePage(link, own, formKey(vault, link.id, browser)));
   }
 
   /** Handles the answer to a challenge, or the cancellation of a payment that waits for one. */
-  async function handledStep(visit: Visit, step: Step, fields: URLSearchParams): Promise<Reply> {
+  async function handledStep(visit: Visit, step: Step, fields: URLSearchParams): Promise<PageResult> {
     const { path } = visit;
     const own = openAttempt(visit);
-    if (own === undefined || own.actionUrl === null || processor === undefined) return { status: 303, location: path };
+    if (own === undefined || own.actionUrl === null || processor === undefined) return redirect(path);
     const context = { processor, ...visit };
     if (step === 'cancel') await cancelAttempt(context, own);
     else if (processor.answerChallenge !== undefined) {
@@ -281,49 +245,45 @@ export function paymentPages(service: Service): RequestHandler {
       await processor.answerChallenge(own.id, fields.get('answer') === 'confirm');
       await followUp(context, own);
     }
-    return { status: 303, location: path };
+    return redirect(path);
   }
 
   /** Handles a notification of a processor. The state itself is queried at the processor. */
-  async function notified(request: Request, response: Response, requestId: string, log: Visit['log']): Promise<Reply> {
-    if (processor?.readNotification === undefined) return { status: 404, page: unknownPage() };
-    if (request.method !== 'POST')
-      return { status: 405, headers: { Allow: 'POST' }, page: failurePage(405, undefined, '') };
-    const address = addressKey(request.ip);
-    using places = new DisposableStack();
-    if (mayBeLarge(request, largestNotification)) places.defer(await service.largeBodies.enter('', address));
-    paceBody(request);
-    const body = await parsed<Buffer>(readBytes, request, response);
+  async function notified(exchange: Exchange): Promise<PageResult> {
+    if (processor?.readNotification === undefined) return shownPage(404, unknownPage());
+    if (exchange.method !== 'POST') return wrongMethod(['POST']);
+    const { log } = exchange;
+    const address = addressKey(exchange.address);
+    const body = await exchange.body(largestNotification, '', address);
     let about: NotifiedAttempt | undefined;
     try {
-      about = await processor.readNotification(body, request.get('stripe-signature'));
+      about = await processor.readNotification(body, exchange.header('stripe-signature'));
     } catch (error) {
       if (error instanceof MalformedNotification) {
         log.warn({ reason: error.message }, 'A notification of the payment processor is malformed.');
-        return { status: 400 };
+        return shownPage(400, '');
       }
       if (!(error instanceof UnverifiedNotification)) throw error;
       // Counted after verification, so that forged notifications never block genuine ones of the same address.
       await limits.take('notification', address);
       log.warn('A notification is not from the payment processor.');
-      return { status: 400 };
+      return shownPage(400, '');
     }
     const tenant: Tenant | undefined = about === undefined ? undefined : await service.directory.tenant(about.tenant);
-    if (about === undefined || tenant === undefined) return { status: 200 };
+    if (about === undefined || tenant === undefined) return shownPage(200, '');
     const { key } = about;
     const attempt = await store.read(tenant.id, (session) => findAttempt(session, tenant.id, key));
-    if (attempt === undefined) return { status: 200 };
-    const write = pageWrites(service, tenant, requestId);
+    if (attempt === undefined) return shownPage(200, '');
+    const write = pageWrites(service, tenant, exchange.id);
     await followUp({ processor, tenant, write, log }, attempt);
-    return { status: 200 };
+    return shownPage(200, '');
   }
+}
 
-  /** Reads the fields of a form; undefined if the body is not a form. */
-  async function readFields(request: Request, response: Response): Promise<URLSearchParams | undefined> {
-    if (!request.is('application/x-www-form-urlencoded')) return undefined;
-    const text = await parsed<unknown>(readText, request, response);
-    return new URLSearchParams(typeof text === 'string' ? text : '');
-  }
+/** Reads the fields of a form; undefined if the body is not a form. */
+async function readFields(exchange: Exchange, address: string): Promise<URLSearchParams | undefined> {
+  if (!formType.test(exchange.header('content-type') ?? '')) return undefined;
+  return new URLSearchParams((await exchange.body(largestForm, '', address)).toString());
 }
 
 function stepNamed(text: string): Step {
@@ -340,37 +300,18 @@ function openAttempt(visit: Visit): Attempt | undefined {
   return own?.status === 'OPEN' ? own : undefined;
 }
 
-function failed(error: unknown, requestId: string, log: Visit['log']): Reply {
-  const problem = isBodyError(error) ? undefined : toProblem(error, log);
-  const status = problem?.status ?? (isBodyError(error) ? error.status : 500);
-  const headers = problem?.headers ?? {};
-  return { status, headers, page: failurePage(status, headers['Retry-After'], requestId) };
+function failed({ status, headers }: Problem, exchange: Exchange): PageResult {
+  return { ...shownPage(status, failurePage(status, headers['Retry-After'], exchange.id)), headers };
 }
 
-/** Whether the body was too long, truncated, or in an unknown encoding. */
-function isBodyError(error: unknown): error is { readonly status: number } {
-  const { status, expose } = (typeof error === 'object' && error !== null ? error : {}) as {
-    status?: unknown;
-    expose?: unknown;
-  };
-  return typeof status === 'number' && status >= 400 && status < 500 && expose === true;
+function wrongMethod(allowed: readonly string[]): PageResult {
+  return { ...shownPage(405, failurePage(405, undefined, '')), headers: { Allow: allowed.join(', ') } };
 }
 
-function parsed<Body>(parse: RequestHandler, request: Request, response: Response): Promise<Body> {
-  return new Promise((resolve, reject) => {
-    parse(request, response, (error: unknown) => (error === undefined ? resolve(request.body) : reject(error)));
-  });
+function shownPage(status: number, text: string): PageResult {
+  return { kind: 'page', status, text };
 }
 
-function send(request: Request, response: Response, { status, page = '', location, headers }: Reply): void {
-  const redirect = location === undefined ? {} : { Location: location };
-  const type = page === '' ? {} : { 'Content-Type': 'text/html; charset=utf-8' };
-  response.writeHead(status, {
-    ...pageHeaders,
-    ...headers,
-    ...redirect,
-    ...type,
-    'Content-Length': Buffer.byteLength(page),
-  });
-  response.end(request.method === 'HEAD' ? undefined : page);
+function redirect(path: string): PageResult {
+  return { ...shownPage(303, ''), headers: { Location: path } };
 }

@@ -27,7 +27,7 @@ export const handlers: { readonly [Id in OperationId]: Handler<Id> } = {
   ...files,
 };
 
-/** A handler of any operation; `app.ts` looks it up by the operation of the request. */
+/** A handler of any operation; `operation-routes.ts` looks it up by the operation of the request. */
 export type AnyHandler = (
   context: object,
   input: { readonly path: unknown; readonly query: unknown; readonly body: unknown; readonly bytes: unknown },

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mayBeLarge } from './input.ts';
+import { mayBeLarge } from './raw-body.ts';
 
 const limit = 1024 * 1024;
 

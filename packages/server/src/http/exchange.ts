@@ -1,0 +1,109 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Request, Response } from 'express';
+import type { Logger } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import { mayBeLarge, readRawBody } from './raw-body.ts';
+import type { Shares } from './shares.ts';
+import { readTraceparent } from './trace-context.ts';
+import { Turn } from './turn.ts';
+
+/** What requests wait for, and where they are logged. */
+export interface ExchangeServices {
+  readonly log: Logger;
+  readonly shares: Shares;
+  readonly costlySearches: Shares;
+  readonly largeBodies: Shares;
+}
+
+/**
+ * A request in progress: what its route can read of it, and the places that it occupies until its result is known. Routes work
+ * with it, and never with requests and responses themselves.
+ */
+export class Exchange {
+  /** ID of the request, which the response and each line of the log contain. */
+  readonly id = uuidv7();
+  readonly traceparent: string | undefined;
+  readonly method: string;
+  /** Undefined if the target of the request is not a path. */
+  readonly path: string | undefined;
+  /** IP address of the caller, taken from `X-Forwarded-For` if the proxy is trusted. */
+  readonly address: string;
+  /** Name of the tenant, once the route knows it. */
+  tenant: string | undefined;
+  /** Headers of the response, whether the route succeeds or fails. */
+  readonly headers: Record<string, string>;
+  readonly #request: Request;
+  readonly #response: Response;
+  readonly #services: ExchangeServices;
+  readonly #places = new DisposableStack();
+  #log: Logger | undefined;
+
+  constructor(services: ExchangeServices, request: Request, response: Response) {
+    this.#services = services;
+    this.#request = request;
+    this.#response = response;
+    this.method = request.method;
+    this.path = pathOf(request);
+    this.address = request.ip ?? '';
+    this.traceparent = readTraceparent(request.get('traceparent'));
+    this.headers = { 'X-Request-Id': this.id };
+  }
+
+  /** The log with the ID of the request. Most requests log only their access line, and need none. */
+  get log(): Logger {
+    this.#log ??= this.#services.log.child(this.logFields);
+    return this.#log;
+  }
+
+  /** The fields that identify the request in a line of the log. */
+  get logFields(): { readonly requestId: string; readonly traceparent?: string } {
+    const { id, traceparent } = this;
+    return traceparent === undefined ? { requestId: id } : { requestId: id, traceparent };
+  }
+
+  get query(): Readonly<Record<string, unknown>> {
+    return this.#request.query;
+  }
+
+  get requestHeaders(): IncomingHttpHeaders {
+    return this.#request.headers;
+  }
+
+  header(name: string): string | undefined {
+    return this.#request.get(name);
+  }
+
+  /**
+   * Waits for the turn of the request, which ends with it at the latest. Only complete requests wait: a slow sender must not
+   * occupy a place.
+   *
+   * @throws Problem like `Shares.enter`
+   */
+  async turn(tenant: string, user: string): Promise<Turn> {
+    const turn = await Turn.start(this.#services, tenant, user);
+    this.#places.defer(() => turn.end());
+    return turn;
+  }
+
+  /**
+   * Reads the body, decompressed. A large one occupies a place until the result is known.
+   *
+   * @throws Problem `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`, and like `Shares.enter`
+   */
+  async body(limit: number, tenant: string, user: string): Promise<Buffer> {
+    if (mayBeLarge(this.#request, limit)) this.#places.defer(await this.#services.largeBodies.enter(tenant, user));
+    return readRawBody(this.#request, this.#response, limit);
+  }
+
+  [Symbol.dispose](): void {
+    this.#places.dispose();
+  }
+}
+
+function pathOf(request: Request): string | undefined {
+  try {
+    return request.path;
+  } catch {
+    return undefined;
+  }
+}

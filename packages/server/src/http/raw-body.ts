@@ -1,0 +1,60 @@
+import type { IncomingMessage } from 'node:http';
+import express, { type Request, type Response } from 'express';
+import { largeBody } from './large-bodies.ts';
+import { paceBody } from './paced-body.ts';
+import { Problem } from './problem.ts';
+
+/** Parsers of bodies, by the maximum size. */
+const parsers = new Map<number, ReturnType<typeof express.raw>>();
+
+/**
+ * Reads the bytes of a body, decompressed, in turns with other bodies.
+ *
+ * @throws Problem `PAYLOAD_TOO_LARGE`, `UNSUPPORTED_MEDIA_TYPE` or `MALFORMED_REQUEST`
+ */
+export async function readRawBody(request: Request, response: Response, limit: number): Promise<Buffer> {
+  let parse = parsers.get(limit);
+  if (parse === undefined) {
+    parse = express.raw({ type: () => true, limit });
+    parsers.set(limit, parse);
+  }
+  paceBody(request);
+  await new Promise<void>((resolve, reject) => {
+    parse(request, response, (error?: unknown) => (error === undefined ? resolve() : reject(failure(error, limit))));
+  });
+  const bytes: unknown = request.body;
+  return bytes instanceof Buffer ? bytes : Buffer.alloc(0);
+}
+
+/**
+ * Whether a body within the limit, in bytes, may be large. The size is only known in advance of one that is neither compressed
+ * nor sent in chunks.
+ */
+export function mayBeLarge({ headers }: Pick<IncomingMessage, 'headers'>, limit: number): boolean {
+  const length = headers['content-length'];
+  const hasBody = headers['transfer-encoding'] !== undefined || (length !== undefined && Number(length) > 0);
+  const encoding = headers['content-encoding']?.toLowerCase() ?? 'identity';
+  // The memory of a decompressor is as much as a large body takes, whatever the limit.
+  if (encoding !== 'identity') return hasBody;
+  if (length === undefined) return hasBody && limit >= largeBody;
+  return Number(length) >= largeBody && Number(length) <= limit;
+}
+
+/** Converts an error of the body parser that the caller caused to a problem. */
+function failure(error: unknown, limit: number): unknown {
+  // The body parser sets a 4xx status for errors of the caller; a decompression error has no type of its own.
+  if (!(error instanceof Error) || !('status' in error) || Number(error.status) >= 500) return error;
+  const type = 'type' in error ? error.type : undefined;
+  if (type === 'entity.too.large') {
+    return new Problem('PAYLOAD_TOO_LARGE', `The body is larger than ${limit} bytes. Split the request.`);
+  }
+  if (type === 'encoding.unsupported') return unknownEncoding();
+  return new Problem('MALFORMED_REQUEST', 'The body is incomplete.', { cause: error });
+}
+
+export function unknownEncoding(): Problem {
+  return new Problem(
+    'UNSUPPORTED_MEDIA_TYPE',
+    'The Content-Encoding is not supported. Use gzip, deflate or br, or send the body uncompressed.',
+  );
+}

@@ -1,0 +1,79 @@
+import type { ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { type Problem, problemDocument } from './problem.ts';
+
+interface Head {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** JSON: the response of an operation, or a problem. */
+export interface JsonResult extends Head {
+  readonly kind: 'json';
+  readonly body: unknown;
+}
+
+/** A page, or another text. An empty one has no media type. */
+export interface PageResult extends Head {
+  readonly kind: 'page';
+  readonly text: string;
+  /** Media type, which includes the encoding; HTML by default. */
+  readonly type?: string;
+}
+
+/** Content that is sent as it is read. Its headers include the media type. */
+export interface BytesResult extends Head {
+  readonly kind: 'bytes';
+  readonly length: number;
+  /** Undefined if only the headers are sent. */
+  readonly content: Readable | undefined;
+}
+
+/** What routes return. Only `send` writes it to a response. */
+export type Result = JsonResult | PageResult | BytesResult;
+
+export function problemResult(problem: Problem, requestId: string): JsonResult {
+  const { status, headers } = problem;
+  return { kind: 'json', status, headers, body: problemDocument(problem, requestId) };
+}
+
+/**
+ * Sends a result. Content is read as fast as the caller receives it.
+ *
+ * @param headers of the request; those of the result take precedence.
+ * @throws if the content cannot be read to its end, or the caller disconnects. Then a part of it may have been sent.
+ */
+export async function send(
+  response: ServerResponse,
+  result: Result,
+  headers: Readonly<Record<string, string>>,
+): Promise<void> {
+  const common = { ...headers, ...result.headers };
+  // Has no body, and would otherwise have to repeat the length of the one that the caller has.
+  if (result.status === 304) return void response.writeHead(304, common).end();
+  const isHead = response.req.method === 'HEAD';
+  if (result.kind === 'bytes') {
+    const { content, length, status } = result;
+    response.writeHead(status, { ...common, 'Content-Length': length });
+    if (content === undefined) return void response.end();
+    return pipeline(content, response);
+  }
+  const text = result.kind === 'json' ? JSON.stringify(result.body) : result.text;
+  response.writeHead(result.status, {
+    ...common,
+    ...typeOf(result),
+    'Content-Length': Buffer.byteLength(text),
+  });
+  response.end(isHead ? undefined : text);
+}
+
+function typeOf(result: JsonResult | PageResult): { readonly 'Content-Type'?: string } {
+  if (result.kind === 'json') return { 'Content-Type': `${jsonType(result.status)}; charset=utf-8` };
+  return result.text === '' ? {} : { 'Content-Type': result.type ?? 'text/html; charset=utf-8' };
+}
+
+/** The media type of JSON in a response of the contract. */
+export function jsonType(status: number): string {
+  return status >= 400 ? 'application/problem+json' : 'application/json';
+}

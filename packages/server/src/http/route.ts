@@ -1,0 +1,25 @@
+import type { Exchange } from './exchange.ts';
+import type { Problem } from './problem.ts';
+import type { Result } from './result.ts';
+
+/** What the server does for a path and its methods. */
+export interface Route {
+  /** The name in the access log and in metrics. */
+  readonly name: string;
+  /** The path, with the names of its parameters in braces. */
+  readonly path: string;
+  /** The paths that the route serves, with named groups as parameters; by default those of `path`. */
+  readonly pattern?: RegExp;
+  /** Undefined if the route itself rejects methods. */
+  readonly methods: readonly string[] | undefined;
+  /** Headers of all its responses. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether requests come every few seconds from other machines. Their access lines have the level `debug`. */
+  readonly isProbe?: boolean;
+  /** @throws Problem, Violation, or any other error, which becomes a problem */
+  handle(exchange: Exchange, parameters: Readonly<Record<string, string>>): Promise<Result> | Result;
+  /** Presents a problem to the caller; as JSON by default. */
+  rejected?(problem: Problem, exchange: Exchange): Result;
+  /** Checks a result or a problem before it is sent, and may replace it. */
+  checked?(result: Result, exchange: Exchange): Promise<Result>;
+}
