@@ -5,6 +5,7 @@ import { contract, type Operation, type Schema } from './contract.ts';
 import type { OperationId } from './handler.ts';
 import { converted, declarationsOf, type Parameters, parametersOf, referred } from './parameters.ts';
 import { membersKeyword, withMembers } from './unions.ts';
+import { addUniqueItems } from './unique-items.ts';
 
 /** One value that violates the contract. `path` starts with the part, such as `/body/name`; names are not escaped. */
 export interface Finding {
@@ -103,6 +104,7 @@ function createAjv(options: { readonly allErrors: boolean; readonly useDefaults:
   // The contract is linted before it is bundled.
   const ajv = new Ajv2020({ ...options, strict: false, validateSchema: false });
   addFormats.default(ajv);
+  addUniqueItems(ajv);
   // Patterns, which are stricter, validate both formats. Testing a UUID twice was a quarter of the cost of a row.
   for (const format of ['decimal', 'uuid']) ajv.addFormat(format, true);
   ajv.addKeyword(membersKeyword(ajv));

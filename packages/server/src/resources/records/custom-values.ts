@@ -1,6 +1,7 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { type Schema, schemaOf } from '../../contract/contract.ts';
+import { addUniqueItems } from '../../contract/unique-items.ts';
 import { violationOf } from '../../entity/attributes.ts';
 import type { CustomField } from './custom-field.ts';
 import { compareDecimals, inShortestForm, withPlaces } from './decimal.ts';
@@ -11,6 +12,7 @@ const longestText = 100_000;
 
 const ajv = new Ajv2020({ strict: false, validateFormats: true, code: { regExp: patternOf } });
 addFormats.default(ajv);
+addUniqueItems(ajv);
 // Patterns, which are stricter, validate these formats.
 ajv.addFormat('decimal', true);
 ajv.addFormat('uuid', true);
