@@ -1,7 +1,7 @@
 /**
  * Measures what one tenant can do to the others: how fast a quiet tenant reads by id, and whether the service is ready, while
  * another tenant does its worst. `--seconds N`, `--rounds N` and `--only NAME` narrow it; `--unlimited` switches rate limits off;
- * `--server FILE` attacks another bundle.
+ * `--server FILE` attacks another bundle; `--profile FOLDER` writes a profile of its processor time.
  */
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
@@ -32,6 +32,7 @@ const { values } = parseArgs({
     unlimited: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '3' },
     server: { type: 'string' },
+    profile: { type: 'string' },
   },
 });
 const seconds = Number(values.seconds);
@@ -69,34 +70,38 @@ try {
     console.log(`${attack.name}: ${rounds} × ${seconds} s …`);
     const alone: Seen[] = [];
     const attacked: Seen[] = [];
+    const received = new Map<string, AttackReport>();
     const before = await residentMemory();
-    let [most, received] = [before, ''];
+    let most = before;
     // In turns, so that a slow minute of the machine hits both.
     for (let round = 0; round < rounds; round += 1) {
       alone.push(await probe.watch(Math.ceil(seconds / 2)));
       const attackers = await Promise.all(
-        partsOf(attack).map(async (part) =>
-          // A user of its own, so that the attack before has used up no limit.
-          startAttacker({ address, token: await tokenOf(keyOf(attackKeys, part)), tenant: 'noisy', attack: part.name }),
-        ),
+        partsOf(attack).map(async ({ name }) => {
+          // A user of its own for each round, so that the one before has used up no limit.
+          const token = await tokenOf(attackKeys.get(keyName(name, round)) ?? '');
+          const from = `127.0.1.${1 + attacks.findIndex((one) => one.name === name)}`;
+          return { name, child: await startAttacker({ address, token, tenant: 'noisy', attack: name, from }) };
+        }),
       );
+      const sampling = setInterval(async () => {
+        most = Math.max(most, await residentMemory());
+      }, 250);
       // The attack is under way before the measurement begins, and still is when it ends.
       await pause(2_000);
       attacked.push(await probe.watch(seconds));
-      most = Math.max(most, await residentMemory());
-      received = (await Promise.all(attackers.map(stopAttacker))).join('; ');
+      clearInterval(sampling);
+      for (const { name, child } of attackers)
+        received.set(name, sumOf(received.get(name) ?? {}, await stopAttacker(child)));
       await pause(3_000);
     }
-    rows[attack.name] = {
-      ...rowOf(together(attacked), together(alone)),
-      MB: `${before} to ${most}`,
-      'the attacker received': received,
-    };
+    rows[attack.name] = { ...rowOf(together(attacked), together(alone)), MB: `${before} to ${most}` };
+    for (const [name, report] of received) console.log(`  ${name} received ${JSON.stringify(report)}`);
   }
   await probe.close();
   console.table(rows);
 } finally {
-  server?.kill();
+  if (server?.kill() === true) await once(server, 'exit');
   await dropDatabase(postgres.url, database);
   await postgres.stop();
 }
@@ -117,7 +122,10 @@ async function prepare() {
   const quietKey = await keyOf('quiet', 'crm', ['CLNT_R']);
   const attackKeys = new Map<string, string>();
   for (const { name, role } of attacks)
-    attackKeys.set(name, await keyOf('noisy', name.replaceAll(/\W+/g, '-'), [role]));
+    for (let round = 0; round < rounds; round += 1) {
+      const user = keyName(name, round);
+      attackKeys.set(user, await keyOf('noisy', user, [role]));
+    }
   await store.close();
   await runOn(environment.DATABASE_URL, 'vacuum analyze');
   return { quietKey, attackKeys, clientId };
@@ -127,7 +135,11 @@ async function prepare() {
 async function startServer(): Promise<ChildProcess> {
   await ensureBundle();
   const cli = values.server ?? fileURLToPath(new URL('../dist/cli.js', import.meta.url));
-  const child = spawn(process.execPath, [cli, 'serve'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
+  const profile = values.profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
+  const child = spawn(process.execPath, [...profile, cli, 'serve'], {
+    env: environment,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   for (;;) {
     const isReady = await fetch(`${address}/readyz`).then(
       ({ ok }) => ok,
@@ -157,14 +169,18 @@ async function startAttacker(order: AttackOrder): Promise<ChildProcess> {
   return child;
 }
 
-/** What the attacker was answered, by status. */
-async function stopAttacker(child: ChildProcess): Promise<string> {
+/** How often the attacker received each status. */
+async function stopAttacker(child: ChildProcess): Promise<AttackReport> {
   child.send('stop');
   const [report] = (await once(child, 'message')) as [AttackReport];
   child.kill();
-  return Object.entries(report)
-    .map(([outcome, count]) => `${outcome}: ${count}`)
-    .join(', ');
+  return report;
+}
+
+function sumOf(one: AttackReport, other: AttackReport): AttackReport {
+  const sum: Record<string, number> = { ...one };
+  for (const [outcome, count] of Object.entries(other)) sum[outcome] = (sum[outcome] ?? 0) + count;
+  return sum;
 }
 
 /** The memory of the server in MB, as Linux reports it; NaN elsewhere. */
@@ -179,8 +195,9 @@ function partsOf(attack: Attack): readonly Attack[] {
   return attacks.filter(({ name }) => attack.of.includes(name));
 }
 
-function keyOf(keys: ReadonlyMap<string, string>, { name }: Attack): string {
-  return keys.get(name) ?? '';
+/** The name of the API user of an attack in a round. */
+function keyName(attack: string, round: number): string {
+  return `${attack.replaceAll(/\W+/g, '-')}-${round + 1}`;
 }
 
 function rowOf(seen: Seen, alone: Seen) {
@@ -191,9 +208,15 @@ function rowOf(seen: Seen, alone: Seen) {
     'p99, ms': p99.toFixed(1),
     'p99 to quiet': (p99 / quantile(alone.times, 0.99)).toFixed(1),
     reads: seen.times.length,
-    errors: seen.errors,
-    'errors alone': alone.errors,
+    errors: tally(seen.errors),
+    'errors alone': tally(alone.errors),
     'readyz p99, ms': quantile(seen.readyTimes, 0.99).toFixed(1),
     'not ready': seen.notReady,
   };
+}
+
+/** How often each status came: `429 × 3`. */
+function tally(statuses: readonly number[]): string {
+  const groups = [...Map.groupBy(statuses, (status) => status)];
+  return groups.map(([status, all]) => `${status} × ${all.length}`).join(', ');
 }

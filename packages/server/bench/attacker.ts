@@ -10,6 +10,8 @@ export interface AttackOrder {
   readonly token: string;
   readonly tenant: string;
   readonly attack: string;
+  /** The address that it connects from: its own, as the limits for addresses are not those of the quiet tenant. */
+  readonly from: string;
 }
 
 /** How often each status came; `broken` counts connections without an answer. */
@@ -46,12 +48,11 @@ function sender(attack: Attack, order: AttackOrder, index: number): () => Promis
   throw new Error('A mixture has an attacker for each of its attacks.');
 }
 
-const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0 });
-
 function quickly(
   { path, body, headers: more }: Extract<Attack, { kind: 'requests' }>,
-  { address, token, tenant }: AttackOrder,
+  { address, token, tenant, from }: AttackOrder,
 ): () => Promise<string> {
+  const agent = new Agent({ headersTimeout: 0, bodyTimeout: 0, connections: 1, connect: { localAddress: from } });
   const headers = { authorization: `Bearer ${token}`, tenant, 'content-type': 'application/json', ...more };
   return async () => {
     const response = await agent.request({ origin: address, path, method: 'POST', headers, body: body() });
@@ -64,10 +65,10 @@ function quickly(
 /** A body on a connection of its own that never ends: a few bytes a second, or nothing more after its start. */
 function stalling(
   { path, body, pace, headers }: Extract<Attack, { kind: 'bodies' }>,
-  { address, token, tenant }: AttackOrder,
+  { address, token, tenant, from }: AttackOrder,
 ): () => Promise<string> {
   return async () => {
-    const { socket, closed } = open(address);
+    const { socket, closed } = open(address, from);
     const all = { Authorization: `Bearer ${token}`, Tenant: tenant, 'Content-Type': 'application/json', ...headers };
     const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\n${lines.join('')}\r\n`);
@@ -93,7 +94,7 @@ async function holding(text: string, { address }: AttackOrder, localAddress: str
   return 'closed';
 }
 
-function open(address: string, localAddress = '127.0.0.2'): { socket: Socket; closed: Promise<string> } {
+function open(address: string, localAddress: string): { socket: Socket; closed: Promise<string> } {
   const { hostname, port } = new URL(address);
   const socket = connect({ port: Number(port), host: hostname, localAddress });
   let received = '';

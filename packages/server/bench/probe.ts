@@ -7,8 +7,8 @@ export interface Seen {
   readonly times: readonly number[];
   /** Of each request for readiness, likewise. */
   readonly readyTimes: readonly number[];
-  /** Reads without 200. */
-  readonly errors: number;
+  /** Statuses of the reads without 200; 0 without a response. */
+  readonly errors: readonly number[];
   /** Requests for readiness without 200. */
   readonly notReady: number;
 }
@@ -17,7 +17,7 @@ export function together(windows: readonly Seen[]): Seen {
   return {
     times: windows.flatMap(({ times }) => times),
     readyTimes: windows.flatMap(({ readyTimes }) => readyTimes),
-    errors: windows.reduce((sum, { errors }) => sum + errors, 0),
+    errors: windows.flatMap(({ errors }) => errors),
     notReady: windows.reduce((sum, { notReady }) => sum + notReady, 0),
   };
 }
@@ -48,7 +48,7 @@ export class Probe {
   async watch(seconds: number): Promise<Seen> {
     const times: number[] = [];
     const readyTimes: number[] = [];
-    let errors = 0;
+    const errors: number[] = [];
     let notReady = 0;
     const started = performance.now();
     const { token, tenant } = this.#caller;
@@ -61,7 +61,7 @@ export class Probe {
       at((index * 1_000) / readsPerSecond, async (due) => {
         const status = await this.#status(this.#path, headers);
         times.push(performance.now() - due);
-        if (status !== 200) errors += 1;
+        if (status !== 200) errors.push(status);
       }),
     );
     const questions = Array.from({ length: seconds * 2 }, (_, index) =>
