@@ -6,7 +6,7 @@ import { parseArgs } from 'node:util';
 import { PGlite } from '@electric-sql/pglite';
 import { createPgConfig } from '@electric-sql/pglite/node-postgres';
 import pg from 'pg';
-import { standardLimits } from '../src/store/engine.ts';
+import { standardLimits } from '../src/store/limits.ts';
 import { openPglite } from '../src/store/pglite.ts';
 
 const { values } = parseArgs({ options: { rounds: { type: 'string', default: '7' } } });

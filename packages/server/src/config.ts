@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path';
 import { cleanEnv, host, makeValidator, num, port, str, url } from 'envalid';
 import proxyAddr from 'proxy-addr';
 import type { S3Settings } from './storage/s3-storage.ts';
-import { standardLimits } from './store/engine.ts';
+import { standardLimits } from './store/limits.ts';
 import { reasonOf } from './store/errors.ts';
 import { ensurePrivateDirectory, NotPrivate, readSecretFile } from './store/private-files.ts';
 

@@ -1,4 +1,4 @@
-import type { Entity } from './entity.ts';
+import type { Entity } from './model.ts';
 import type { Plan } from './plan.ts';
 import type { EntityType, Row } from './row.ts';
 import type { PendingChange } from './rules.ts';

@@ -2,10 +2,11 @@ import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { contractAjv } from '../contract/contract-ajv.ts';
 import { findUnstorable } from '../http/body.ts';
 import { escapePointer } from '../http/pointer.ts';
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 import type { Plan } from './plan.ts';
 import { entityNamed } from './registry.ts';
 import type { AnyInput, AnyRow } from './row.ts';
+import { rulesOf } from './rules.ts';
 import { Violation } from './violation.ts';
 
 const ajv = contractAjv();
@@ -26,7 +27,8 @@ export function readAttributes(
 ): AnyInput {
   const unstorable = findUnstorable(attributes);
   if (unstorable !== undefined) throw new Violation('VALIDATION_ERROR', unstorable.detail, unstorable.pointer);
-  if (entity.read !== undefined) return entity.read(plan, attributes, previous);
+  const { read } = rulesOf(entity);
+  if (read !== undefined) return read(plan, attributes, previous);
   const values: Record<string, unknown> = { ...attributes };
   for (const [name, value] of Object.entries(attributes)) {
     const field = entity.fields.get(name);

@@ -1,10 +1,11 @@
 import { isEventEnabled } from '../contract/events.ts';
 import type { Transaction } from '../store/store.ts';
 import { recordChanges, type TracedChange } from '../store/trace.ts';
-import type { AnyEntity } from './entity.ts';
 import { withoutRestricted } from './field-access.ts';
+import type { AnyEntity } from './model.ts';
 import type { Origin } from './plan.ts';
 import type { AnyStoredRow } from './row.ts';
+import { rulesOf } from './rules.ts';
 import { sameValue } from './values.ts';
 
 /** A row that a transaction has changed. */
@@ -27,7 +28,7 @@ export async function writeAuditAndEvents(
   const changes = tracked.map(({ entity, id, before, after }): TracedChange => {
     const kind = kindOf(before, after);
     const isSent = isEventEnabled(tenant.settings, entity.type, kind) || entity.isCustom;
-    const isAnnounced = isSent && entity.rules.isAnnounced?.(after) !== false;
+    const isAnnounced = isSent && rulesOf(entity).isAnnounced?.(after) !== false;
     // The roles of subscribers are not known yet, so events exclude restricted fields.
     const data = entity.isRestricted ? { data: withoutRestricted(entity, after) } : {};
     return {

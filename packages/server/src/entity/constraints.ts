@@ -1,6 +1,7 @@
 import { type CheckViolation, ForeignKeyViolation, NumericOverflow, UniqueViolation } from '../store/errors.ts';
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 import { describeRange } from './row-bounds.ts';
+import { rulesOf } from './rules.ts';
 import { Violation } from './violation.ts';
 
 export type ConstraintError = UniqueViolation | CheckViolation | ForeignKeyViolation | NumericOverflow;
@@ -18,7 +19,7 @@ const meanings: Readonly<Record<string, string>> = {
  * explains most; the entity explains the rest.
  */
 export function explain(entity: AnyEntity, error: ConstraintError): Violation {
-  const known = entity.rules.constraints?.[error.constraint];
+  const known = rulesOf(entity).constraints?.[error.constraint];
   if (known !== undefined) return new Violation(known.code, known.detail, `/${known.field}`);
   if (error instanceof NumericOverflow)
     return new Violation('VALIDATION_ERROR', 'The sum of these values exceeds the range of the contract.');

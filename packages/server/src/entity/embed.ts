@@ -1,52 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf, type Field, membersOf } from '../contract/fields.ts';
-import type { AnyEntity } from './entity.ts';
+import type { Embed, OnChange, Owned } from './model.ts';
 import { entityNamed } from './registry.ts';
 import type { EntityType, StoredRow } from './row.ts';
-
-/**
- * Effect of a change of an embedded row on the row that embeds it: `version` changes both, with a new version, ETag and
- * event; `label` is only included in reads and changes neither.
- */
-export type OnChange = 'version' | 'label';
-
-/**
- * A field with values of other rows. The contract declares which; each is a field of the other entity or an embed itself.
- */
-export interface Embed {
-  readonly to: () => AnyEntity;
-  /** The field that links the two: of this entity if it embeds one row, of the other one if it embeds many. */
-  readonly by: string;
-  readonly shape: 'object' | 'list' | 'value' | 'count';
-  /** The field of the other entity, for the shape `value`. */
-  readonly field?: string;
-  /** Only active rows are included or counted. */
-  readonly activeOnly: boolean;
-  readonly onChange: OnChange;
-  readonly embeds: Readonly<Record<string, Embed>>;
-}
-
-/** Rows of a separate table that belong to one row and are written with it, in order. */
-export interface Owned {
-  readonly table: string;
-  /** The column that refers to the owner. */
-  readonly owner: string;
-  /** Members that are lists of references, each stored as a row of a table that belongs to the owned row. */
-  readonly links?: Readonly<Record<string, OwnedLink>>;
-  /** Members that are calculated: SQL expressions over the owned row with the alias. */
-  readonly computed?: Readonly<Record<string, (row: string) => RawBuilder<unknown>>>;
-}
-
-/**
- * The table of a list of references. Its rows are deleted with the owned row (`on delete cascade`), which has an `id`.
- */
-export interface OwnedLink {
-  readonly table: string;
-  /** The column that refers to the owned row. */
-  readonly owner: string;
-  /** The column with the reference. */
-  readonly column: string;
-}
 
 type FieldName<Type extends EntityType> = keyof StoredRow<Type> & string;
 

@@ -1,6 +1,6 @@
 import type { Field } from '../contract/fields.ts';
-import { type Embed, membersShown } from './embed.ts';
-import type { AnyEntity } from './entity.ts';
+import { membersShown } from './embed.ts';
+import type { AnyEntity, Embed } from './model.ts';
 import { allEntities, fromAllEntities } from './registry.ts';
 import type { AnyRow } from './row.ts';
 import { isFieldChanged } from './row-changes.ts';

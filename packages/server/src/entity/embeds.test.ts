@@ -9,8 +9,8 @@ import type { Field } from '../contract/fields.ts';
 import { asOperator } from '../operator/tenants.ts';
 import { recordsOf } from '../resources/records/testing.ts';
 import { firmOf } from '../resources/staff/testing.ts';
-import { type Embed, membersShown, type OnChange } from './embed.ts';
-import type { AnyEntity } from './entity.ts';
+import { membersShown } from './embed.ts';
+import type { AnyEntity, Embed, OnChange } from './model.ts';
 import { allEntities, entityNamed } from './registry.ts';
 import { readStored } from './select.ts';
 

@@ -1,23 +1,13 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf, type Field, fieldsOf, holdsField, membersOf } from '../contract/fields.ts';
-import { type Embed, embedded, jsonObject, type Owned, ownedRows } from './embed.ts';
-import type { Plan } from './plan.ts';
+import { embedded, jsonObject, ownedRows } from './embed.ts';
+import type { Embed, Entity, Owned, RelatedField, Relation, Searchable } from './model.ts';
 import { entityNamed, register } from './registry.ts';
-import type { AnyInput, AnyRow, EntityType, StoredRow } from './row.ts';
-import type { AnyRules, Rules } from './rules.ts';
-import { type Machine, machineOf } from './state-machine.ts';
+import type { EntityType, StoredRow } from './row.ts';
+import { type ReadAttributes, type Rules, setRules } from './rules.ts';
+import { machineOf } from './state-machine.ts';
 
-/**
- * A relation to rows of another entity. Entities can refer to each other in cycles, so the other one is looked up lazily.
- */
-export interface Relation {
-  readonly to: () => Searchable;
-  /** The field that links the two: of the other entity if there are many rows, of this one if there is one. */
-  readonly by: string;
-  readonly many: boolean;
-  /** Only active rows are related. */
-  readonly activeOnly: boolean;
-}
+export type { AnyEntity, Entity, RelatedField, Relation, Searchable } from './model.ts';
 
 /** The one row that the field `by` of this entity refers to. */
 export function one(type: EntityType, by: string): Relation {
@@ -53,12 +43,6 @@ export function manyIn(table: string, by: string, only?: (row: string) => RawBui
   return { to: () => rows, by, many: true, activeOnly: false };
 }
 
-/** A field of a related row. Searches filter by it as if it were a field of this row. */
-export interface RelatedField {
-  readonly relation: Relation;
-  readonly field: string;
-}
-
 /** The field of the row that the field `by` of this entity refers to. */
 export function fieldOfOne<Type extends EntityType>(
   type: Type,
@@ -70,9 +54,6 @@ export function fieldOfOne<Type extends EntityType>(
 
 /** A value that is calculated in reads: an SQL expression over the row with the alias. */
 export type Computed = (row: string) => RawBuilder<unknown>;
-
-/** Reads the attributes that a caller sends for a row: validates them, and converts references to IDs. */
-export type ReadAttributes = (plan: Plan, attributes: AnyInput, previous: AnyRow | undefined) => AnyInput;
 
 type PerField<Type extends EntityType, Value> = { readonly [Name in keyof StoredRow<Type>]?: Value };
 
@@ -99,59 +80,6 @@ interface CustomDefinition {
   /** Restricts the rows of the table to this type. */
   readonly only: (row: string) => RawBuilder<boolean>;
   readonly read?: ReadAttributes;
-}
-
-/**
- * An entity without its type: where it is stored and which rules apply to its rows. All reads and writes are derived from
- * this.
- */
-export interface AnyEntity {
-  /** The name of the type in records, events and references. */
-  readonly type: string;
-  /** Identifies the rows: entities with the same key are views of the same rows. */
-  readonly key: string;
-  readonly table: string;
-  /** The fields that responses include. */
-  readonly shown: readonly Field[];
-  /** The fields stored in the row itself: in a column, or in a column for each member. */
-  readonly ownFields: readonly Field[];
-  /** The fields that a change of the row can change: its own fields, and owned rows. */
-  readonly keptFields: readonly Field[];
-  readonly fields: ReadonlyMap<string, Field>;
-  readonly relations: Readonly<Record<string, Relation>>;
-  /** Returns the field of a related row that searches filter by under this name, if any. */
-  relatedField(name: string): RelatedField | undefined;
-  readonly embeds: ReadonlyMap<Field, Embed>;
-  readonly owned: ReadonlyMap<Field, Owned>;
-  readonly spread: ReadonlySet<Field>;
-  readonly machine: Machine | undefined;
-  readonly rules: AnyRules;
-  readonly read: ReadAttributes | undefined;
-  readonly writable: boolean;
-  /** Whether a tenant defined the type. */
-  readonly isCustom: boolean;
-  /** Whether rows have fields that some readers must not see. */
-  readonly isRestricted: boolean;
-  /** SQL condition that a row of the table belongs to this entity and the tenant. */
-  within(row: string, tenantId: number): RawBuilder<boolean>;
-  /** Fields whose values are unique within a tenant. */
-  readonly uniqueFields: readonly Field[];
-  /** Other tables that the database aggregates in these rows. */
-  readonly sumsUp: readonly string[];
-  /** What responses include besides the row's own columns: nothing, declared embeds, or any calculated values. */
-  readonly showsBesides: 'nothing' | 'embeds' | 'anything';
-  /** Whether a field has a column of its own. */
-  isStored(field: Field): boolean;
-  /** SQL of a field of the row with the alias. */
-  value(row: string, field: string): RawBuilder<unknown>;
-}
-
-/** A target of searches: rows of an entity, or of a table that belongs to entities. */
-export type Searchable = Pick<AnyEntity, 'table' | 'relations' | 'relatedField' | 'within' | 'value'>;
-
-export interface Entity<Type extends EntityType> extends AnyEntity {
-  /** The contract's schema of its rows. */
-  readonly schema: Type;
 }
 
 /** Defines an entity of the contract, and registers it so that other entities can refer to it by its type. */
@@ -187,11 +115,10 @@ export function createEntity<Type extends EntityType>(
       related.set(name, { relation: { to, by, many: false, activeOnly: false }, field });
     }
   }
-  const rules: AnyRules = definition.rules ?? {};
   const notStored = new Set([...computed.keys(), ...embeds.keys(), ...owned.keys(), ...spread]);
   const isStored = (field: Field) => !field.writeOnly && !notStored.has(field);
   const ownFields = shown.filter((field) => isStored(field) || spread.has(field));
-  return {
+  const entity: Entity<Type> = {
     schema,
     type,
     key: custom === undefined ? type : `${table}/${type}`,
@@ -206,8 +133,6 @@ export function createEntity<Type extends EntityType>(
     owned,
     spread,
     machine: machineOf(type, shown),
-    rules,
-    read: custom?.read,
     writable,
     isCustom: custom !== undefined,
     isRestricted: shown.some((field) => holdsField(field, ({ readRoles }) => readRoles.length > 0)),
@@ -231,6 +156,8 @@ export function createEntity<Type extends EntityType>(
       return sql.ref(`${row}.${field.column}`);
     },
   };
+  setRules(entity, { ...definition.rules, ...(custom?.read && { read: custom.read }) });
+  return entity;
 }
 
 function byField<Value>(

@@ -1,5 +1,5 @@
 import { type Field, holdsField, membersOf } from '../contract/fields.ts';
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 import { perEntity } from './select.ts';
 
 type Holds = (roles: readonly string[]) => boolean;

@@ -1,8 +1,8 @@
 import { type RawBuilder, sql } from 'kysely';
 import { columnOf } from '../contract/fields.ts';
 import type { Transaction } from '../store/store.ts';
-import type { AnyEntity } from './entity.ts';
 import { compareLocks } from './lock-order.ts';
+import type { AnyEntity } from './model.ts';
 import type { AnyRow, AnyStoredRow } from './row.ts';
 import { selection } from './select.ts';
 import { withDecimals } from './values.ts';

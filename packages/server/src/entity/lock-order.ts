@@ -1,4 +1,4 @@
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 
 /**
  * Every transaction locks rows in one order of their types, which prevents deadlocks. Rows that many changes update, such

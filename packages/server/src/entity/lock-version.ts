@@ -1,6 +1,6 @@
 import { checkVersion } from '../http/headers.ts';
 import { Problem } from '../http/problem.ts';
-import type { Entity } from './entity.ts';
+import type { Entity } from './model.ts';
 import type { Plan } from './plan.ts';
 import type { EntityType, Row } from './row.ts';
 

@@ -3,7 +3,7 @@ import { columnOf } from '../contract/fields.ts';
 import { nextNumber, returnNumbers } from '../store/counter.ts';
 import { newId } from '../store/new-id.ts';
 import type { Transaction } from '../store/store.ts';
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 import type { PendingRows } from './pending-rows.ts';
 
 /** References for people, such as `C-00042`, numbered by a counter. */

@@ -1,5 +1,5 @@
-import type { AnyEntity } from './entity.ts';
 import type { LoadedRow } from './loaded-rows.ts';
+import type { AnyEntity } from './model.ts';
 import type { AnyRow } from './row.ts';
 
 /** A row that a plan creates or changes. */

@@ -1,16 +1,10 @@
-import { hasRole } from '@financial-automation/spec/roles';
 import type { Caller, Tenant } from '../auth/caller.ts';
 import type { Vault } from '../auth/vault.ts';
-import type { AnyEntity, Entity } from './entity.ts';
-import type { LoadedRows, Lookup } from './loaded-rows.ts';
-import type { NewKeys, ReferenceNumber } from './new-keys.ts';
-import type { PendingRows, PlainRow } from './pending-rows.ts';
-import { NotLoaded, notLoaded, PlannedRows } from './planned-rows.ts';
+import type { Lookup } from './loaded-rows.ts';
+import type { AnyEntity, Entity } from './model.ts';
+import type { ReferenceNumber } from './new-keys.ts';
+import type { PlainRow } from './pending-rows.ts';
 import type { AnyInput, AnyRow, EntityType, Row, RowInput } from './row.ts';
-import { type AnyWritten, RowWriter } from './row-writer.ts';
-import { Violation } from './violation.ts';
-
-export type { AnyWritten } from './row-writer.ts';
 
 /** The caller and operation of a change. */
 export interface Origin {
@@ -25,6 +19,12 @@ export interface Origin {
 }
 
 /** The result of a write. */
+export interface AnyWritten {
+  readonly status: 'CREATED' | 'UPDATED' | 'UNCHANGED' | 'DELETED';
+  readonly row: AnyRow;
+}
+
+/** The result of a write of a known entity. */
 export interface Written<Type extends EntityType> {
   readonly status: AnyWritten['status'];
   /** The row after the change. Fields that are calculated from other rows have their previous values. */
@@ -61,177 +61,73 @@ export interface UntypedPlan {
  * query per kind, and the plan runs again from the start. So its code reads row by row, and the database is queried for
  * sets.
  */
-export class Plan {
+export interface Plan {
   readonly origin: Origin;
   /** The timestamp of all changes in this transaction. */
   readonly now: string;
-  readonly #loaded: LoadedRows;
-  readonly #pending: PendingRows;
-  readonly #keys: NewKeys;
-  readonly #rows: PlannedRows;
-  readonly #writer: RowWriter;
-  #pointer = '';
-
-  constructor(origin: Origin, now: string, loaded: LoadedRows, pending: PendingRows, keys: NewKeys) {
-    this.origin = origin;
-    this.now = now;
-    this.#loaded = loaded;
-    this.#pending = pending;
-    this.#keys = keys;
-    this.#rows = new PlannedRows(loaded, pending);
-    this.#writer = new RowWriter(this, this.#rows, keys);
-  }
-
-  get tenant(): Tenant {
-    return this.origin.tenant;
-  }
-
+  readonly tenant: Tenant;
   /** The business day in the tenant's time zone. */
-  get today(): string {
-    return this.dayOf(this.now);
-  }
-
+  readonly today: string;
   /** The business day of an instant, in the tenant's time zone. */
-  dayOf(instant: string): string {
-    return Temporal.Instant.from(instant).toZonedDateTimeISO(this.tenant.timeZone).toPlainDate().toString();
-  }
-
+  dayOf(instant: string): string;
   /** Whether the caller has at least one of the roles. The service itself has all. */
-  holds(roles: readonly string[]): boolean {
-    const { caller } = this.origin;
-    return caller === undefined || hasRole(caller.roles, roles);
-  }
-
+  holds(roles: readonly string[]): boolean;
   /** @throws Violation `FORBIDDEN` if the caller has none of the roles. */
-  requires(roles: readonly string[], action: string, pointer?: string): void {
-    if (this.holds(roles)) return;
-    throw new Violation('FORBIDDEN', `${action} requires the ${roles.join(' or ')} role.`, pointer);
-  }
-
+  requires(roles: readonly string[], action: string, pointer?: string): void;
   /** JSON Pointer to the part of the request that is being processed. */
-  get pointer(): string {
-    return this.#pointer;
-  }
-
+  readonly pointer: string;
   /** Runs work on a part of the request: pointers of violations are relative to it. */
-  at<Result>(pointer: string, work: () => Result): Result {
-    const outer = this.#pointer;
-    this.#pointer = `${outer}${pointer}`;
-    try {
-      return work();
-    } catch (error) {
-      throw error instanceof Violation ? error.under(pointer) : error;
-    } finally {
-      this.#pointer = outer;
-    }
-  }
-
+  at<Result>(pointer: string, work: () => Result): Result;
   /** Runs reads that do not depend on each other. All missing rows are requested together before the plan stops. */
-  together(...reads: readonly (() => unknown)[]): void {
-    let isComplete = true;
-    for (const read of reads) {
-      try {
-        read();
-      } catch (error) {
-        if (!(error instanceof NotLoaded)) throw error;
-        isComplete = false;
-      }
-    }
-    if (!isComplete) throw notLoaded;
-  }
-
+  together(...reads: readonly (() => unknown)[]): void;
   /** Returns the row with the ID, active or not, or undefined. */
-  get<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
-    return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'none' }));
-  }
-
+  get<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined;
   /**
    * The same, protected from changes until the transaction ends, for rules that depend on it: no other transaction can
    * close a job, for example, while time is recorded on it. Several transactions can hold this lock.
    */
-  getForShare<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
-    return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'share' }));
-  }
-
+  getForShare<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined;
   /** The same, locked for a change until the transaction ends. */
-  getForUpdate<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
-    return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'update' }));
-  }
-
+  getForUpdate<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined;
   /** The rows with these IDs, by ID, locked until the transaction ends. All of them are loaded at once. */
   getManyForUpdate<Type extends EntityType>(
     entity: Entity<Type>,
     ids: Iterable<string>,
-  ): ReadonlyMap<string, Row<Type>> {
-    const found = [...ids].map((id) => this.#rows.peek({ entity, field: 'id', value: id, lock: 'update' }));
-    if (found.some(({ isLoaded }) => !isLoaded)) throw notLoaded;
-    return new Map(found.flatMap(({ row }) => (row === undefined ? [] : [[row.id, typed<Type>(row)] as const])));
-  }
-
+  ): ReadonlyMap<string, Row<Type>>;
   /** Returns the row with this value in a unique field, active or not, or undefined. */
   find<Type extends EntityType>(
     entity: Entity<Type>,
     field: keyof Row<Type> & string,
     value: string,
-  ): Row<Type> | undefined {
-    return typed(this.#rows.one({ entity, field, value, lock: 'none' }));
-  }
-
+  ): Row<Type> | undefined;
   findForUpdate<Type extends EntityType>(
     entity: Entity<Type>,
     field: keyof Row<Type> & string,
     value: string,
-  ): Row<Type> | undefined {
-    return typed(this.#rows.one({ entity, field, value, lock: 'update' }));
-  }
-
+  ): Row<Type> | undefined;
   /** Returns the rows with this value in a field, active or not, by ascending ID. */
   all<Type extends EntityType>(
     entity: Entity<Type>,
     field: keyof Row<Type> & string,
     value: string,
-  ): readonly Row<Type>[] {
-    return this.#rows.all({ entity, field, value, lock: 'none' }).map((row) => typed<Type>(row));
-  }
-
+  ): readonly Row<Type>[];
   allForUpdate<Type extends EntityType>(
     entity: Entity<Type>,
     field: keyof Row<Type> & string,
     value: string,
-  ): readonly Row<Type>[] {
-    return this.#rows.all({ entity, field, value, lock: 'update' }).map((row) => typed<Type>(row));
-  }
-
+  ): readonly Row<Type>[];
   /** Returns the rows with this value in a field that this plan creates. */
   created<Type extends EntityType>(
     entity: Entity<Type>,
     field: keyof Row<Type> & string,
     value: string,
-  ): readonly Row<Type>[] {
-    const ids = [...this.#pending.withValue(entity, field, value)].filter((id) => this.#pending.isNew(id));
-    return ids.flatMap((id) => {
-      const row = this.#pending.get(entity, id)?.row;
-      return row === undefined ? [] : [typed<Type>(row)];
-    });
-  }
-
+  ): readonly Row<Type>[];
   /** Returns a value that is loaded for many keys at once. Plans do not change it. */
-  lookup<Value>(lookup: Lookup<Value>, key: string): Value | undefined {
-    const found = this.#loaded.lookup(lookup, key);
-    if (found === undefined) throw notLoaded;
-    return found.value;
-  }
-
+  lookup<Value>(lookup: Lookup<Value>, key: string): Value | undefined;
   /** Whether this plan creates the row with the ID, so that no stored row refers to it. */
-  isNew(id: string): boolean {
-    return this.#pending.isNew(id);
-  }
-
+  isNew(id: string): boolean;
   /** Returns the next unused reference for people, such as `C-00042`. Numbers may have gaps. */
-  nextReference(reference: ReferenceNumber): string {
-    return this.#keys.reference(reference);
-  }
-
+  nextReference(reference: ReferenceNumber): string;
   /**
    * Creates a row.
    *
@@ -241,11 +137,8 @@ export class Plan {
   create<Type extends EntityType>(
     entity: Entity<Type>,
     input: RowInput<Type>,
-    { id, systemRef, system = {} }: CreateOptions<Type> = {},
-  ): Written<Type> {
-    return written(this.#writer.create(entity, input, { id, systemRef, system }));
-  }
-
+    options?: CreateOptions<Type>,
+  ): Written<Type>;
   /**
    * Updates a row; omitted fields keep their values.
    *
@@ -255,72 +148,30 @@ export class Plan {
     entity: Entity<Type>,
     id: string,
     input: RowInput<Type>,
-    { system = {}, event }: UpdateOptions<Type> = {},
-  ): Written<Type> {
-    return written(this.#writer.update(entity, id, input, system, event));
-  }
-
+    options?: UpdateOptions<Type>,
+  ): Written<Type>;
   /** Sets fields that callers cannot write, for the rules of another entity. */
-  setSystemFields<Type extends EntityType>(entity: Entity<Type>, id: string, system: RowInput<Type>): void {
-    this.#writer.update(entity, id, {}, system, undefined);
-  }
-
+  setSystemFields<Type extends EntityType>(entity: Entity<Type>, id: string, system: RowInput<Type>): void;
   /**
    * Deactivates a row. It remains readable.
    *
    * @throws Violation `INVALID_STATE` if other rows require it.
    */
-  remove<Type extends EntityType>(entity: Entity<Type>, id: string): Written<Type> {
-    return written(this.#writer.remove(entity, id));
-  }
-
-  readonly untyped: UntypedPlan = {
-    find: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'none' }),
-    findForUpdate: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'update' }),
-    create: (entity, input, { systemRef }) => this.#writer.create(entity, input, { systemRef, system: {} }),
-    update: (entity, id, input, { system = {} }) => this.#writer.update(entity, id, input, system, undefined),
-    remove: (entity, id) => this.#writer.remove(entity, id),
-  };
-
+  remove<Type extends EntityType>(entity: Entity<Type>, id: string): Written<Type>;
+  readonly untyped: UntypedPlan;
   /** Inserts a row of a table that is not an entity. The entity explains constraints that it violates. */
   insertPlain(
     row: Pick<PlainRow, 'entity' | 'table' | 'key'> & { readonly columns: Readonly<Record<string, unknown>> },
-  ): void {
-    this.#pending.insertPlain({ ...row, pointer: this.#pointer });
-  }
-
-  deletePlain(row: Pick<PlainRow, 'entity' | 'table' | 'key'>): void {
-    this.#pending.deletePlain({ ...row, pointer: this.#pointer });
-  }
-
+  ): void;
+  deletePlain(row: Pick<PlainRow, 'entity' | 'table' | 'key'>): void;
   /** The columns of a plain row that is inserted; null if it is deleted, and undefined if the plan does not change it. */
-  plainRow(table: string, key: PlainRow['key']): PlainRow['columns'] | null {
-    const row = this.#pending.plainRow(table, key);
-    return row === undefined ? undefined : (row.columns ?? null);
-  }
-
+  plainRow(table: string, key: PlainRow['key']): PlainRow['columns'] | null;
   /**
    * Checks that a reference is to an active row. If the row is not loaded, the check runs when the plan runs again.
    *
    * @throws Violation `REFERENCE_NOT_FOUND`
    */
-  checkActive(target: AnyEntity, id: string, pointer: string): void {
-    this.#writer.checkActive(target, id, pointer);
-  }
-
+  checkActive(target: AnyEntity, id: string, pointer: string): void;
   /** The same for a type of the contract, which may not have a table yet. */
-  checkReference(type: string, id: string, pointer: string): void {
-    this.#writer.checkReference(type, id, pointer);
-  }
-}
-
-/** The type of a row follows from its entity, but code for all entities cannot express it. */
-function typed<Type extends EntityType>(row: AnyRow): Row<Type>;
-function typed<Type extends EntityType>(row: AnyRow | undefined): Row<Type> | undefined;
-function typed(row: unknown) {
-  return row;
-}
-
-function written<Type extends EntityType>({ status, row }: AnyWritten): Written<Type> {
-  return { status, row: typed<Type>(row) };
+  checkReference(type: string, id: string, pointer: string): void;
 }

@@ -1,5 +1,5 @@
-import type { AnyEntity } from './entity.ts';
 import type { LoadedRow, LoadedRows, RowQuery } from './loaded-rows.ts';
+import type { AnyEntity } from './model.ts';
 import type { PendingRow, PendingRows } from './pending-rows.ts';
 import type { AnyRow } from './row.ts';
 

@@ -1,4 +1,4 @@
-import type { AnyEntity, Entity } from './entity.ts';
+import type { AnyEntity, Entity } from './model.ts';
 import type { EntityType } from './row.ts';
 
 const entities = new Map<string, AnyEntity>();

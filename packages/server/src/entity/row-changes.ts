@@ -1,5 +1,5 @@
 import { type Field, membersOf } from '../contract/fields.ts';
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 import type { AnyRow } from './row.ts';
 import { asJson, sameValue } from './values.ts';
 

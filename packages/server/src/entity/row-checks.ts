@@ -1,5 +1,5 @@
 import { type Field, holdsField, membersOf } from '../contract/fields.ts';
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 import type { AnyInput, AnyRow } from './row.ts';
 import { perEntity } from './select.ts';
 import { Violation } from './violation.ts';

@@ -1,6 +1,6 @@
 import { type Field, membersOf } from '../contract/fields.ts';
 import { zero } from './decimal.ts';
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 import type { AnyInput } from './row.ts';
 import { perEntity } from './select.ts';
 import { normalized } from './values.ts';

@@ -1,7 +1,7 @@
 import { rowsThatEmbed } from './embedders.ts';
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 import type { NewKeys } from './new-keys.ts';
-import type { Plan } from './plan.ts';
+import type { AnyWritten, Plan } from './plan.ts';
 import type { PlannedRows } from './planned-rows.ts';
 import { entityOf } from './registry.ts';
 import type { AnyInput, AnyRow } from './row.ts';
@@ -9,15 +9,9 @@ import { checkBounds } from './row-bounds.ts';
 import { isChanged } from './row-changes.ts';
 import { checkComplete, checkProvided, checkReferences, checkUnique, checkWriteRoles } from './row-checks.ts';
 import { emptyRow, readInput, shownAmong } from './row-input.ts';
-import type { AnyPendingChange } from './rules.ts';
+import { type AnyPendingChange, rulesOf } from './rules.ts';
 import { checkInitialState, findTransition, type Mover } from './state-machine.ts';
 import { Violation } from './violation.ts';
-
-/** The result of a write. */
-export interface AnyWritten {
-  readonly status: 'CREATED' | 'UPDATED' | 'UNCHANGED' | 'DELETED';
-  readonly row: AnyRow;
-}
 
 /** Options of a new row besides its input. */
 interface NewRow {
@@ -60,13 +54,13 @@ export class RowWriter {
     this.#checkReferences(change);
     // Before the rules, which rely on it.
     checkProvided(entity, values);
-    entity.rules.complete?.(change, this.#plan);
+    rulesOf(entity).complete?.(change, this.#plan);
     checkComplete(entity, values);
     checkBounds(entity, values, undefined, provided);
     this.#checkUnique(change);
     if (entity.machine !== undefined) checkInitialState(entity.machine, values[entity.machine.field]);
     this.#put(change);
-    entity.rules.afterWrite?.(change, this.#plan);
+    rulesOf(entity).afterWrite?.(change, this.#plan);
     return { status: 'CREATED', row: values };
   }
 
@@ -77,7 +71,7 @@ export class RowWriter {
     const values: AnyRow = { ...previous, ...readInput(entity, system), ...shownAmong(entity, provided) };
     const change = pendingChange({ entity, id, previous, values, input: provided });
     this.#checkReferences(change);
-    entity.rules.complete?.(change, this.#plan);
+    rulesOf(entity).complete?.(change, this.#plan);
     checkBounds(entity, values, previous, provided);
     this.#checkUnique(change);
     this.#checkTransition(change, event);
@@ -85,7 +79,7 @@ export class RowWriter {
     if (!change.isTouched && !isOnPrivate && !isChanged(entity, previous, values))
       return { status: 'UNCHANGED', row: previous };
     this.#put(change);
-    entity.rules.afterWrite?.(change, this.#plan);
+    rulesOf(entity).afterWrite?.(change, this.#plan);
     return { status: 'UPDATED', row: values };
   }
 
@@ -94,10 +88,10 @@ export class RowWriter {
     if (!previous.active) return { status: 'UNCHANGED', row: previous };
     const values: AnyRow = { ...previous, active: false };
     const change = pendingChange({ entity, id, previous, values, input: {} });
-    entity.rules.beforeRemoval?.(change, this.#plan);
+    rulesOf(entity).beforeRemoval?.(change, this.#plan);
     this.#checkTransition(change, undefined);
     this.#put(change);
-    entity.rules.afterWrite?.(change, this.#plan);
+    rulesOf(entity).afterWrite?.(change, this.#plan);
     return { status: 'DELETED', row: values };
   }
 
@@ -160,7 +154,7 @@ export class RowWriter {
   }
 
   #checkTransition(change: AnyPendingChange, event: string | undefined): void {
-    const { machine, rules } = change.entity;
+    const { machine } = change.entity;
     if (machine === undefined || change.previous === undefined) return;
     const [from, to] = [String(change.previous[machine.field]), String(change.values[machine.field])];
     if (from === to) return;
@@ -169,7 +163,7 @@ export class RowWriter {
       event === undefined ? { operation: origin.operation, holds: (roles) => this.#plan.holds(roles) } : { event };
     const { conditions = [] } = findTransition(machine, from, to, mover);
     for (const name of conditions) {
-      const check = rules.conditions?.[name];
+      const check = rulesOf(change.entity).conditions?.[name];
       if (check === undefined) throw new Error(`${machine.type} has no rule for the condition ${name}.`);
       check(change as never, this.#plan);
     }

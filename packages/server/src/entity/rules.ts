@@ -1,4 +1,4 @@
-import type { AnyEntity, Entity } from './entity.ts';
+import type { AnyEntity, Entity } from './model.ts';
 import type { Plan } from './plan.ts';
 import type { AnyInput, AnyRow, AnyStoredRow, EntityType, Mutable, ProvidedFields, Row, StoredRow } from './row.ts';
 import type { ViolationCode } from './violation.ts';
@@ -56,11 +56,28 @@ export interface Rules<Type extends EntityType> {
   readonly constraints?: Readonly<Record<string, ConstraintMeaning>>;
 }
 
+/** Reads the attributes that a caller sends for a row: validates them, and converts references to IDs. */
+export type ReadAttributes = (plan: Plan, attributes: AnyInput, previous: AnyRow | undefined) => AnyInput;
+
+/** The rules of any entity. */
 export interface AnyRules {
+  /** Replaces the usual way to read attributes, for types that tenants define. */
+  readonly read?: ReadAttributes;
   complete?(change: AnyPendingChange, plan: Plan): void;
   beforeRemoval?(change: AnyPendingChange, plan: Plan): void;
   afterWrite?(change: AnyPendingChange, plan: Plan): void;
   isAnnounced?(row: AnyStoredRow): boolean;
   readonly conditions?: Readonly<Record<string, (change: never, plan: Plan) => void>>;
   readonly constraints?: Readonly<Record<string, ConstraintMeaning>>;
+}
+
+const rules = new WeakMap<AnyEntity, AnyRules>();
+
+/** Sets the rules of an entity that is being defined. They refer to plans, and plans to entities. */
+export function setRules(entity: AnyEntity, its: AnyRules): void {
+  rules.set(entity, its);
+}
+
+export function rulesOf(entity: AnyEntity): AnyRules {
+  return rules.get(entity) ?? {};
 }

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { compiler, type Session } from '../store/session.ts';
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 import type { AnyStoredRow } from './row.ts';
 
 /** SQL of everything that responses include for the entity; the row has the alias `e`. */

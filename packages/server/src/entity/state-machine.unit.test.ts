@@ -5,6 +5,7 @@ import { contract } from '../contract/contract.ts';
 import { fieldsOf } from '../contract/fields.ts';
 import '../resources/handlers.ts';
 import { allEntities } from './registry.ts';
+import { rulesOf } from './rules.ts';
 import { checkInitialState, findTransition, type Machine, type Mover, machineOf } from './state-machine.ts';
 import { Violation } from './violation.ts';
 
@@ -132,7 +133,8 @@ describe('machineOf', () => {
 describe('the rules of entities', () => {
   const withMachine = [...allEntities()].filter(({ machine, writable }) => writable && machine !== undefined);
 
-  it.each(withMachine)('$type checks exactly the conditions that its state machine defines', ({ machine, rules }) => {
-    expect(Object.keys(rules.conditions ?? {}).sort()).toEqual(Object.keys(machine?.conditions ?? {}).sort());
+  it.each(withMachine)('$type checks exactly the conditions that its state machine defines', (entity) => {
+    const { machine } = entity;
+    expect(Object.keys(rulesOf(entity).conditions ?? {}).sort()).toEqual(Object.keys(machine?.conditions ?? {}).sort());
   });
 });

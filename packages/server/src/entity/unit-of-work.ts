@@ -2,11 +2,12 @@ import { UniqueViolation } from '../store/errors.ts';
 import type { Transaction } from '../store/store.ts';
 import { applyChanges, RejectedRows } from './apply.ts';
 import { type TrackedRow, writeAuditAndEvents } from './audit-and-events.ts';
-import type { AnyEntity, Entity } from './entity.ts';
 import { LoadedRows, LockOrderViolation } from './loaded-rows.ts';
+import type { AnyEntity, Entity } from './model.ts';
 import { NewKeys } from './new-keys.ts';
 import { PendingRows } from './pending-rows.ts';
-import { type Origin, Plan } from './plan.ts';
+import type { Origin, Plan } from './plan.ts';
+import { PlanRun } from './plan-run.ts';
 import { NotLoaded } from './planned-rows.ts';
 import type { AnyStoredRow, EntityType, StoredRow } from './row.ts';
 import { readStored } from './select.ts';
@@ -256,7 +257,7 @@ export class UnitOfWork {
     for (let run = 1; run <= mostRuns; run++) {
       const pending = new PendingRows();
       this.#keys.restart();
-      const plan = new Plan(this.origin, this.now, this.#loaded, pending, this.#keys);
+      const plan = new PlanRun(this.origin, this.now, this.#loaded, pending, this.#keys);
       const outcomes: ItemOutcome<Result>[] = [];
       let failure: { readonly error: unknown } | undefined;
       for (const { input, index } of items) {

@@ -1,5 +1,5 @@
 import { membersOf } from '../contract/fields.ts';
-import type { AnyEntity } from './entity.ts';
+import type { AnyEntity } from './model.ts';
 import { allEntities, entityOf, fromAllEntities } from './registry.ts';
 
 const places = fromAllEntities(

@@ -1,6 +1,6 @@
 import type { QueryResult } from 'pg';
 import type { Connection } from './connection.ts';
-import type { Limits } from './engine.ts';
+import type { Limits } from './limits.ts';
 import { serviceRole } from './role.ts';
 
 /**

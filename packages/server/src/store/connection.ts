@@ -1,5 +1,4 @@
 import type { Pool, PoolClient, QueryConfig, QueryResult } from 'pg';
-import type { StoreLog } from './engine.ts';
 import {
   DatabaseError,
   DatabaseUnavailable,
@@ -9,6 +8,7 @@ import {
   TimeBudgetExceeded,
   translateError,
 } from './errors.ts';
+import type { StoreLog } from './limits.ts';
 
 /** The end of a time budget. */
 export interface Deadline {

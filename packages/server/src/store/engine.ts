@@ -1,5 +1,6 @@
 import type { Pool } from 'pg';
 import type { Binding } from './binding.ts';
+import type { Limits } from './limits.ts';
 import type { Listener } from './listener.ts';
 
 /** The interface of the two databases to the store. Only modules of this folder use it. */
@@ -19,32 +20,3 @@ export interface Engine {
   check(): Promise<void>;
   close(): Promise<void>;
 }
-
-/** A logger for messages to the operator, compatible with pino. */
-export interface StoreLog {
-  info(message: string): void;
-  warn(message: string): void;
-}
-
-/** In milliseconds. They prevent slow or failed work from holding a connection or a lock indefinitely. */
-export interface Limits {
-  /** Waiting for a connection, and opening one. */
-  readonly connect: number;
-  /** Opening the first connection: a slower server counts as unreachable. */
-  readonly firstConnect: number;
-  readonly lock: number;
-  /** One read, with all its statements. */
-  readonly read: number;
-  /** One statement of a transaction. */
-  readonly statement: number;
-  readonly idleInTransaction: number;
-}
-
-export const standardLimits: Limits = {
-  connect: 5_000,
-  firstConnect: 5_000,
-  lock: 10_000,
-  read: 2_000,
-  statement: 30_000,
-  idleInTransaction: 60_000,
-};

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import type { StoreLog } from './engine.ts';
+import type { StoreLog } from './limits.ts';
 
 /**
  * Functions that must be leakproof for requests to use the indexes on names, amounts and lists.

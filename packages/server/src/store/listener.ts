@@ -1,6 +1,6 @@
 import pg from 'pg';
-import type { Limits, StoreLog } from './engine.ts';
 import { reasonOf } from './errors.ts';
+import type { Limits, StoreLog } from './limits.ts';
 
 /** Delay before the connection is opened again, in milliseconds. */
 const reconnectAfter = 1_000;

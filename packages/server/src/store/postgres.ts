@@ -1,8 +1,9 @@
 import pg from 'pg';
 import { bindConnections, bindTransactions } from './binding.ts';
 import { checkConnection, watchConnections } from './connection.ts';
-import type { Engine, Limits, StoreLog } from './engine.ts';
+import type { Engine } from './engine.ts';
 import { DatabaseError, DatabaseUnavailable, reasonOf } from './errors.ts';
+import type { Limits, StoreLog } from './limits.ts';
 import { listenOnOwnConnection } from './listener.ts';
 import { resultTypes } from './result-types.ts';
 

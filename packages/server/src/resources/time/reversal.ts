@@ -1,12 +1,12 @@
 import { sum, zero } from '../../entity/decimal.ts';
+import type { Entity } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { invalidField, Violation } from '../../entity/violation.ts';
-import type { timeEntry } from './time-entry.ts';
 
 type TimeChange = PendingChange<'TimeEntry'>;
-type TimeEntry = typeof timeEntry;
+type TimeEntry = Entity<'TimeEntry'>;
 
 /** Returns the time entry that a reversal refers to, or undefined if the entry is not a reversal. */
 export function reversedEntry({ entity, values }: Pick<TimeChange, 'entity' | 'values'>, plan: Plan) {

@@ -1,0 +1,117 @@
+import type { RawBuilder } from 'kysely';
+import type { Field } from '../contract/fields.ts';
+import type { EntityType } from './row.ts';
+import type { Machine } from './state-machine.ts';
+
+/**
+ * An entity without its type: where it is stored, and what its rows have. All reads and writes are derived from this, and from
+ * its rules (`rulesOf`).
+ */
+export interface AnyEntity {
+  /** The name of the type in records, events and references. */
+  readonly type: string;
+  /** Identifies the rows: entities with the same key are views of the same rows. */
+  readonly key: string;
+  readonly table: string;
+  /** The fields that responses include. */
+  readonly shown: readonly Field[];
+  /** The fields stored in the row itself: in a column, or in a column for each member. */
+  readonly ownFields: readonly Field[];
+  /** The fields that a change of the row can change: its own fields, and owned rows. */
+  readonly keptFields: readonly Field[];
+  readonly fields: ReadonlyMap<string, Field>;
+  readonly relations: Readonly<Record<string, Relation>>;
+  /** Returns the field of a related row that searches filter by under this name, if any. */
+  relatedField(name: string): RelatedField | undefined;
+  readonly embeds: ReadonlyMap<Field, Embed>;
+  readonly owned: ReadonlyMap<Field, Owned>;
+  readonly spread: ReadonlySet<Field>;
+  readonly machine: Machine | undefined;
+  readonly writable: boolean;
+  /** Whether a tenant defined the type. */
+  readonly isCustom: boolean;
+  /** Whether rows have fields that some readers must not see. */
+  readonly isRestricted: boolean;
+  /** SQL condition that a row of the table belongs to this entity and the tenant. */
+  within(row: string, tenantId: number): RawBuilder<boolean>;
+  /** Fields whose values are unique within a tenant. */
+  readonly uniqueFields: readonly Field[];
+  /** Other tables that the database aggregates in these rows. */
+  readonly sumsUp: readonly string[];
+  /** What responses include besides the row's own columns: nothing, declared embeds, or any calculated values. */
+  readonly showsBesides: 'nothing' | 'embeds' | 'anything';
+  /** Whether a field has a column of its own. */
+  isStored(field: Field): boolean;
+  /** SQL of a field of the row with the alias. */
+  value(row: string, field: string): RawBuilder<unknown>;
+}
+
+/** A target of searches: rows of an entity, or of a table that belongs to entities. */
+export type Searchable = Pick<AnyEntity, 'table' | 'relations' | 'relatedField' | 'within' | 'value'>;
+
+export interface Entity<Type extends EntityType> extends AnyEntity {
+  /** The contract's schema of its rows. */
+  readonly schema: Type;
+}
+
+/**
+ * A relation to rows of another entity. Entities can refer to each other in cycles, so the other one is looked up lazily.
+ */
+export interface Relation {
+  readonly to: () => Searchable;
+  /** The field that links the two: of the other entity if there are many rows, of this one if there is one. */
+  readonly by: string;
+  readonly many: boolean;
+  /** Only active rows are related. */
+  readonly activeOnly: boolean;
+}
+
+/** A field of a related row. Searches filter by it as if it were a field of this row. */
+export interface RelatedField {
+  readonly relation: Relation;
+  readonly field: string;
+}
+
+/**
+ * Effect of a change of an embedded row on the row that embeds it: `version` changes both, with a new version, ETag and
+ * event; `label` is only included in reads and changes neither.
+ */
+export type OnChange = 'version' | 'label';
+
+/**
+ * A field with values of other rows. The contract declares which; each is a field of the other entity or an embed itself.
+ */
+export interface Embed {
+  readonly to: () => AnyEntity;
+  /** The field that links the two: of this entity if it embeds one row, of the other one if it embeds many. */
+  readonly by: string;
+  readonly shape: 'object' | 'list' | 'value' | 'count';
+  /** The field of the other entity, for the shape `value`. */
+  readonly field?: string;
+  /** Only active rows are included or counted. */
+  readonly activeOnly: boolean;
+  readonly onChange: OnChange;
+  readonly embeds: Readonly<Record<string, Embed>>;
+}
+
+/** Rows of a separate table that belong to one row and are written with it, in order. */
+export interface Owned {
+  readonly table: string;
+  /** The column that refers to the owner. */
+  readonly owner: string;
+  /** Members that are lists of references, each stored as a row of a table that belongs to the owned row. */
+  readonly links?: Readonly<Record<string, OwnedLink>>;
+  /** Members that are calculated: SQL expressions over the owned row with the alias. */
+  readonly computed?: Readonly<Record<string, (row: string) => RawBuilder<unknown>>>;
+}
+
+/**
+ * The table of a list of references. Its rows are deleted with the owned row (`on delete cascade`), which has an `id`.
+ */
+export interface OwnedLink {
+  readonly table: string;
+  /** The column that refers to the owned row. */
+  readonly owner: string;
+  /** The column with the reference. */
+  readonly column: string;
+}

@@ -1,0 +1,230 @@
+import { hasRole } from '@financial-automation/spec/roles';
+import type { Tenant } from '../auth/caller.ts';
+import type { LoadedRows, Lookup } from './loaded-rows.ts';
+import type { AnyEntity, Entity } from './model.ts';
+import type { NewKeys, ReferenceNumber } from './new-keys.ts';
+import type { PendingRows, PlainRow } from './pending-rows.ts';
+import type { AnyWritten, CreateOptions, Origin, Plan, UntypedPlan, UpdateOptions, Written } from './plan.ts';
+import { NotLoaded, notLoaded, PlannedRows } from './planned-rows.ts';
+import type { AnyRow, EntityType, Row, RowInput } from './row.ts';
+import { RowWriter } from './row-writer.ts';
+import { Violation } from './violation.ts';
+
+/** A run of a plan. Runs of the same plan share the rows that they load, and the keys that they assign. */
+export class PlanRun implements Plan {
+  readonly origin: Origin;
+  readonly now: string;
+  readonly #loaded: LoadedRows;
+  readonly #pending: PendingRows;
+  readonly #keys: NewKeys;
+  readonly #rows: PlannedRows;
+  readonly #writer: RowWriter;
+  #pointer = '';
+
+  constructor(origin: Origin, now: string, loaded: LoadedRows, pending: PendingRows, keys: NewKeys) {
+    this.origin = origin;
+    this.now = now;
+    this.#loaded = loaded;
+    this.#pending = pending;
+    this.#keys = keys;
+    this.#rows = new PlannedRows(loaded, pending);
+    this.#writer = new RowWriter(this, this.#rows, keys);
+  }
+
+  get tenant(): Tenant {
+    return this.origin.tenant;
+  }
+
+  get today(): string {
+    return this.dayOf(this.now);
+  }
+
+  dayOf(instant: string): string {
+    return Temporal.Instant.from(instant).toZonedDateTimeISO(this.tenant.timeZone).toPlainDate().toString();
+  }
+
+  holds(roles: readonly string[]): boolean {
+    const { caller } = this.origin;
+    return caller === undefined || hasRole(caller.roles, roles);
+  }
+
+  requires(roles: readonly string[], action: string, pointer?: string): void {
+    if (this.holds(roles)) return;
+    throw new Violation('FORBIDDEN', `${action} requires the ${roles.join(' or ')} role.`, pointer);
+  }
+
+  get pointer(): string {
+    return this.#pointer;
+  }
+
+  at<Result>(pointer: string, work: () => Result): Result {
+    const outer = this.#pointer;
+    this.#pointer = `${outer}${pointer}`;
+    try {
+      return work();
+    } catch (error) {
+      throw error instanceof Violation ? error.under(pointer) : error;
+    } finally {
+      this.#pointer = outer;
+    }
+  }
+
+  together(...reads: readonly (() => unknown)[]): void {
+    let isComplete = true;
+    for (const read of reads) {
+      try {
+        read();
+      } catch (error) {
+        if (!(error instanceof NotLoaded)) throw error;
+        isComplete = false;
+      }
+    }
+    if (!isComplete) throw notLoaded;
+  }
+
+  get<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
+    return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'none' }));
+  }
+
+  getForShare<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
+    return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'share' }));
+  }
+
+  getForUpdate<Type extends EntityType>(entity: Entity<Type>, id: string): Row<Type> | undefined {
+    return typed(this.#rows.one({ entity, field: 'id', value: id, lock: 'update' }));
+  }
+
+  getManyForUpdate<Type extends EntityType>(
+    entity: Entity<Type>,
+    ids: Iterable<string>,
+  ): ReadonlyMap<string, Row<Type>> {
+    const found = [...ids].map((id) => this.#rows.peek({ entity, field: 'id', value: id, lock: 'update' }));
+    if (found.some(({ isLoaded }) => !isLoaded)) throw notLoaded;
+    return new Map(found.flatMap(({ row }) => (row === undefined ? [] : [[row.id, typed<Type>(row)] as const])));
+  }
+
+  find<Type extends EntityType>(
+    entity: Entity<Type>,
+    field: keyof Row<Type> & string,
+    value: string,
+  ): Row<Type> | undefined {
+    return typed(this.#rows.one({ entity, field, value, lock: 'none' }));
+  }
+
+  findForUpdate<Type extends EntityType>(
+    entity: Entity<Type>,
+    field: keyof Row<Type> & string,
+    value: string,
+  ): Row<Type> | undefined {
+    return typed(this.#rows.one({ entity, field, value, lock: 'update' }));
+  }
+
+  all<Type extends EntityType>(
+    entity: Entity<Type>,
+    field: keyof Row<Type> & string,
+    value: string,
+  ): readonly Row<Type>[] {
+    return this.#rows.all({ entity, field, value, lock: 'none' }).map((row) => typed<Type>(row));
+  }
+
+  allForUpdate<Type extends EntityType>(
+    entity: Entity<Type>,
+    field: keyof Row<Type> & string,
+    value: string,
+  ): readonly Row<Type>[] {
+    return this.#rows.all({ entity, field, value, lock: 'update' }).map((row) => typed<Type>(row));
+  }
+
+  created<Type extends EntityType>(
+    entity: Entity<Type>,
+    field: keyof Row<Type> & string,
+    value: string,
+  ): readonly Row<Type>[] {
+    const ids = [...this.#pending.withValue(entity, field, value)].filter((id) => this.#pending.isNew(id));
+    return ids.flatMap((id) => {
+      const row = this.#pending.get(entity, id)?.row;
+      return row === undefined ? [] : [typed<Type>(row)];
+    });
+  }
+
+  lookup<Value>(lookup: Lookup<Value>, key: string): Value | undefined {
+    const found = this.#loaded.lookup(lookup, key);
+    if (found === undefined) throw notLoaded;
+    return found.value;
+  }
+
+  isNew(id: string): boolean {
+    return this.#pending.isNew(id);
+  }
+
+  nextReference(reference: ReferenceNumber): string {
+    return this.#keys.reference(reference);
+  }
+
+  create<Type extends EntityType>(
+    entity: Entity<Type>,
+    input: RowInput<Type>,
+    { id, systemRef, system = {} }: CreateOptions<Type> = {},
+  ): Written<Type> {
+    return written(this.#writer.create(entity, input, { id, systemRef, system }));
+  }
+
+  update<Type extends EntityType>(
+    entity: Entity<Type>,
+    id: string,
+    input: RowInput<Type>,
+    { system = {}, event }: UpdateOptions<Type> = {},
+  ): Written<Type> {
+    return written(this.#writer.update(entity, id, input, system, event));
+  }
+
+  setSystemFields<Type extends EntityType>(entity: Entity<Type>, id: string, system: RowInput<Type>): void {
+    this.#writer.update(entity, id, {}, system, undefined);
+  }
+
+  remove<Type extends EntityType>(entity: Entity<Type>, id: string): Written<Type> {
+    return written(this.#writer.remove(entity, id));
+  }
+
+  readonly untyped: UntypedPlan = {
+    find: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'none' }),
+    findForUpdate: (entity, field, value) => this.#rows.one({ entity, field, value, lock: 'update' }),
+    create: (entity, input, { systemRef }) => this.#writer.create(entity, input, { systemRef, system: {} }),
+    update: (entity, id, input, { system = {} }) => this.#writer.update(entity, id, input, system, undefined),
+    remove: (entity, id) => this.#writer.remove(entity, id),
+  };
+
+  insertPlain(
+    row: Pick<PlainRow, 'entity' | 'table' | 'key'> & { readonly columns: Readonly<Record<string, unknown>> },
+  ): void {
+    this.#pending.insertPlain({ ...row, pointer: this.#pointer });
+  }
+
+  deletePlain(row: Pick<PlainRow, 'entity' | 'table' | 'key'>): void {
+    this.#pending.deletePlain({ ...row, pointer: this.#pointer });
+  }
+
+  plainRow(table: string, key: PlainRow['key']): PlainRow['columns'] | null {
+    const row = this.#pending.plainRow(table, key);
+    return row === undefined ? undefined : (row.columns ?? null);
+  }
+
+  checkActive(target: AnyEntity, id: string, pointer: string): void {
+    this.#writer.checkActive(target, id, pointer);
+  }
+
+  checkReference(type: string, id: string, pointer: string): void {
+    this.#writer.checkReference(type, id, pointer);
+  }
+}
+
+/** The type of a row follows from its entity, but code for all entities cannot express it. */
+function typed<Type extends EntityType>(row: AnyRow): Row<Type>;
+function typed<Type extends EntityType>(row: AnyRow | undefined): Row<Type> | undefined;
+function typed(row: unknown) {
+  return row;
+}
+
+function written<Type extends EntityType>({ status, row }: AnyWritten): Written<Type> {
+  return { status, row: typed<Type>(row) };
+}
