@@ -2,10 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { cleanEnv, host, makeValidator, num, port, str, url } from 'envalid';
 import proxyAddr from 'proxy-addr';
+import type { PaymentSettings } from './pay/open-processor.ts';
 import type { S3Settings } from './storage/s3-storage.ts';
-import { standardLimits } from './store/limits.ts';
 import { reasonOf } from './store/errors.ts';
+import { standardLimits } from './store/limits.ts';
 import { ensurePrivateDirectory, NotPrivate, readSecretFile } from './store/private-files.ts';
+import type { StoreOptions } from './store/store.ts';
 
 export interface Config {
   readonly host: string;
@@ -46,10 +48,6 @@ export interface Config {
   /** The payment processor of payment links; undefined if payments are disabled. */
   readonly payments: PaymentSettings | undefined;
 }
-
-export type PaymentSettings =
-  | { readonly processor: 'sandbox' }
-  | { readonly processor: 'stripe'; readonly secretKey: string; readonly webhookSecret: string };
 
 const share = makeValidator<number>((text) => {
   const value = Number(text);
@@ -245,4 +243,12 @@ function decodeMasterKey(text: string): Buffer {
   const key = Buffer.from(text, 'base64');
   if (key.length === 32) return key;
   throw new Error('The master key must be 32 bytes in base64. Generate one with: openssl rand -base64 32');
+}
+
+/** The database that the settings select. The embedded one has its own folder in the data directory. */
+export function databaseOf(config: Config): StoreOptions {
+  const { databaseUrl, dataDir, poolSize, pooler, readBudget, firstConnect } = config;
+  const limits = { read: readBudget, firstConnect };
+  if (databaseUrl !== undefined) return { databaseUrl, poolSize, pooler, limits };
+  return { dataDir: join(dataDir, 'database'), limits };
 }

@@ -1,13 +1,12 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
-import { join } from 'node:path';
 import { pino } from 'pino';
 import type { BackgroundWork } from './background/background.ts';
-import { type Config, readServerConfig } from './config.ts';
+import { databaseOf, readServerConfig } from './config.ts';
 import { arrivalLimits, Connections } from './http/connections.ts';
 import { listen } from './listen.ts';
 import { logOptions } from './log.ts';
 import type { Service } from './service.ts';
-import { openStore, type StoreOptions } from './store/store.ts';
+import { openStore } from './store/store.ts';
 
 /** Time that requests and jobs in progress have to finish after a stop signal, in milliseconds. */
 const graceMilliseconds = 10_000;
@@ -104,12 +103,4 @@ async function closeServer(server: Server): Promise<void> {
   server.closeIdleConnections();
   await closed;
   clearTimeout(forced);
-}
-
-/** The database that the settings select. The embedded one has its own folder in the data directory. */
-export function databaseOf(config: Config): StoreOptions {
-  const { databaseUrl, dataDir, poolSize, pooler, readBudget, firstConnect } = config;
-  const limits = { read: readBudget, firstConnect };
-  if (databaseUrl !== undefined) return { databaseUrl, poolSize, pooler, limits };
-  return { dataDir: join(dataDir, 'database'), limits };
 }

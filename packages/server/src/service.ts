@@ -76,6 +76,6 @@ export async function createService(
     largeBodyChecks: new LargeBodyChecks(metrics.registry, log),
     metrics,
     deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),
-    processor: await openProcessor(config, store, log),
+    processor: await openProcessor(config.payments, store, log),
   };
 }

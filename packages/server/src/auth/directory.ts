@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
-import { Problem } from '../http/problem.ts';
+import { Problem, unauthenticated } from '../http/problem.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller, Tenant } from './caller.ts';
 import { readTenantSettings } from './tenant-settings.ts';
-import { type AccessClaims, unauthenticated } from './tokens.ts';
+import type { AccessClaims } from './tokens.ts';
 
 /** Changes by the operator, such as revoking a key or closing a tenant, take effect within this time, in milliseconds. */
 const freshness = 5_000;

@@ -1,7 +1,7 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify, SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
 import { numberOf } from '../contract/contract.ts';
-import { Problem } from '../http/problem.ts';
+import { type Problem, unauthenticated } from '../http/problem.ts';
 import { algorithm, type KeyRing } from './key-ring.ts';
 import type { Vault } from './vault.ts';
 
@@ -164,14 +164,6 @@ export class Tokens {
 
 function notOurs(name: string, cause?: unknown): Problem {
   return unauthenticated(`The ${name} is invalid.`, cause);
-}
-
-/** Creates a 401 problem with the challenge of RFC 6750. */
-export function unauthenticated(detail: string, cause?: unknown): Problem {
-  return new Problem('UNAUTHENTICATED', detail, {
-    headers: { 'WWW-Authenticate': 'Bearer realm="financial-automation", error="invalid_token"' },
-    ...(cause === undefined ? {} : { cause }),
-  });
 }
 
 function isTexts(value: unknown): value is string[] {

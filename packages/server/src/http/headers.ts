@@ -1,6 +1,5 @@
 import accepts from 'accepts';
-import { unauthenticated } from '../auth/tokens.ts';
-import { Problem } from './problem.ts';
+import { Problem, unauthenticated } from './problem.ts';
 
 /** Media types of responses, also with the parameter that some callers name. */
 const types = ['application/json', 'application/json; charset=utf-8', 'application/problem+json'];

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { sql } from 'kysely';
-import type { Caller, Tenant } from '../auth/caller.ts';
 import type { Operation } from '../contract/contract.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { Problem } from './problem.ts';
@@ -33,7 +32,7 @@ const abandonedAfterSeconds = 60;
  */
 export async function claimKey(
   store: Store,
-  owner: { readonly tenant: Tenant; readonly caller: Caller },
+  owner: { readonly tenant: { readonly id: number }; readonly caller: { readonly apiUserId: string } },
   operation: Operation,
   key: string,
   input: { readonly path: unknown; readonly query: unknown; readonly body: unknown },

@@ -46,6 +46,14 @@ export function invalid(pointer: string, code: string, detail: string, place: Pr
   });
 }
 
+/** Creates a 401 problem with the challenge of RFC 6750. */
+export function unauthenticated(detail: string, cause?: unknown): Problem {
+  return new Problem('UNAUTHENTICATED', detail, {
+    headers: { 'WWW-Authenticate': 'Bearer realm="financial-automation", error="invalid_token"' },
+    ...(cause === undefined ? {} : { cause }),
+  });
+}
+
 /** Creates the body of a problem response (RFC 9457). */
 export function problemDocument(problem: Problem, requestId: string): ProblemDocument {
   const words = problem.code.replaceAll('_', ' ').toLowerCase();

@@ -7,9 +7,8 @@ import { processEnvironment, runCli, startServer, type TestProcess } from '../..
 import { wire } from '../../test/wire.ts';
 import { Directory } from '../auth/directory.ts';
 import { Vault } from '../auth/vault.ts';
-import { readConfig } from '../config.ts';
+import { databaseOf, readConfig } from '../config.ts';
 import { transact } from '../entity/transact.ts';
-import { databaseOf } from '../main.ts';
 import { openStore, type Store } from '../store/store.ts';
 import { dueAttempts, type Write } from './attempt.ts';
 import { followUp } from './reconcile.ts';

@@ -1,12 +1,15 @@
 import type { Logger } from 'pino';
-import type { Config } from '../config.ts';
 import type { Store } from '../store/store.ts';
 import type { PaymentProcessor } from './processor.ts';
 import { SandboxProcessor } from './sandbox.ts';
 
+export type PaymentSettings =
+  | { readonly processor: 'sandbox' }
+  | { readonly processor: 'stripe'; readonly secretKey: string; readonly webhookSecret: string };
+
 /** Opens the configured processor. Its library is only loaded if it is used, because it takes 40 MB. */
 export async function openProcessor(
-  { payments }: Config,
+  payments: PaymentSettings | undefined,
   store: Store,
   log: Logger,
 ): Promise<PaymentProcessor | undefined> {

@@ -1,8 +1,9 @@
 import { v7 as uuidv7 } from 'uuid';
 import { checkAccess } from '../../auth/access.ts';
 import { tenantMismatch } from '../../auth/directory.ts';
-import { accessTokenLifetime, unauthenticated } from '../../auth/tokens.ts';
+import { accessTokenLifetime } from '../../auth/tokens.ts';
 import type { Handler } from '../../context.ts';
+import { unauthenticated } from '../../http/problem.ts';
 
 /** Exchanges an API key for an access token with the roles of its API user. The rate limit of the key applies. */
 export const createToken: Handler<'createToken'> = async (context, { body }) => {
