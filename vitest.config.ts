@@ -36,6 +36,7 @@ export default defineConfig({
       },
       { test: { ...shared, name: 'reference', include: ['scripts/reference/**/*.test.ts'] } },
       { test: { ...shared, name: 'breaking-changes', include: ['scripts/breaking/**/*.test.ts'] } },
+      { test: { ...shared, name: 'dependencies', include: ['scripts/dependencies/**/*.test.ts'] } },
       { test: { ...shared, name: 'mock', include: ['packages/mock/test/**/*.test.ts'] } },
       { test: { ...shared, name: 'mcp', include: ['packages/mcp/test/**/*.test.ts'] } },
       { test: { ...shared, name: 'generators', include: ['packages/spec/test/generators/*.test.ts'] } },

@@ -19,6 +19,7 @@ const checks: readonly Check[] = [
   { name: 'the types are correct', command: ['node', 'scripts/typecheck.ts'] },
   { name: 'format and code rules', command: ['biome', 'ci', '--colors=off', '.'] },
   { name: 'nothing is unused', command: ['knip', '--no-config-hints'] },
+  { name: 'rooms import only from those below them', command: ['node', 'scripts/dependencies.ts'] },
 ];
 
 // The many processes that are started here share compiled code.

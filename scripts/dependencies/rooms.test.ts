@@ -1,0 +1,90 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { cruise } from 'dependency-cruiser';
+import { afterAll, expect, test } from 'vitest';
+import { rulesOfRooms } from './rooms.ts';
+
+const table = `In \`src\`, rooms:
+
+| room | contents |
+|---|---|
+| \`main.ts\` | the process |
+| \`pay/\` | pages |
+| \`pay/processor.ts\`, \`store/\` | below |
+
+| \`other/\` | of another table |
+`;
+const folder = await mkdtemp(join(tmpdir(), 'rooms-'));
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Returns the rules that modules with these imports violate. */
+async function violated(modules: Readonly<Record<string, string>>): Promise<string[]> {
+  await rm(join(folder, 'src'), { recursive: true, force: true });
+  for (const [path, text] of Object.entries(modules)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), text);
+  }
+  const { forbidden } = rulesOfRooms('src/', table);
+  const options = {
+    validate: true,
+    ruleSet: { forbidden: [...forbidden] },
+    tsPreCompilationDeps: true,
+    baseDir: folder,
+  };
+  const { output } = await cruise(['src'], options);
+  return typeof output === 'string'
+    ? [output]
+    : output.summary.violations.map(({ rule, from, to }) => `${rule.name}: ${from} → ${to}`);
+}
+
+const empty = 'export type One = 1;\n';
+
+test('a room may import from those below it', async () => {
+  expect(
+    await violated({
+      'src/main.ts': `import './pay/page.ts';\nimport './store/store.ts';\n`,
+      'src/pay/page.ts': `import './processor.ts';\nexport type One = 1;\n`,
+      'src/pay/processor.ts': `import '../store/store.ts';\n`,
+      'src/store/store.ts': empty,
+    }),
+  ).toEqual([]);
+});
+
+test('a room may not import from those above it, not even types', async () => {
+  expect(
+    await violated({
+      'src/pay/page.ts': empty,
+      'src/store/store.ts': `import type { One } from '../pay/page.ts';\nexport type Two = One;\n`,
+    }),
+  ).toEqual(['pay/processor.ts is below pay/: src/store/store.ts → src/pay/page.ts']);
+});
+
+test('a file with a room of its own is not in the room of its directory', async () => {
+  expect(
+    await violated({
+      'src/pay/page.ts': empty,
+      'src/pay/processor.ts': `import type { One } from './page.ts';\nexport type Two = One;\n`,
+    }),
+  ).toEqual(['pay/processor.ts is below pay/: src/pay/processor.ts → src/pay/page.ts']);
+});
+
+test('tests may import from any room', async () => {
+  expect(
+    await violated({
+      'src/pay/page.ts': empty,
+      'src/store/store.test.ts': `import type { One } from '../pay/page.ts';\nexport type Two = One;\n`,
+    }),
+  ).toEqual([]);
+});
+
+test('a module in no room is missing in the table', () => {
+  const { isMissing } = rulesOfRooms('src/', table);
+  expect(
+    ['src/main.ts', 'src/other/one.ts', 'src/pay/x/y.ts', 'src/main.test.ts', 'scripts/x.ts'].filter(isMissing),
+  ).toEqual(['src/other/one.ts']);
+});
+
+test('a text without a table is rejected', () => {
+  expect(() => rulesOfRooms('src/', '`src` has no rooms.')).toThrow('No table of rooms follows `src/`.');
+});
