@@ -1,15 +1,32 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import LongestFirst from './scripts/test/longest-first.ts';
+import { keepTemporaryFilesInMemory } from './scripts/test/memory-folder.ts';
+
+keepTemporaryFilesInMemory();
 
 /**
  * What holds for every project. Modules are loaded once per worker: no test changes what another one sees of them. The limits are
  * for what hangs; what is only slow, on a machine with other work, has not failed.
  */
 const shared = { isolate: false, testTimeout: 600_000, hookTimeout: 600_000, expect: { poll: { timeout: 60_000 } } };
-/** Tests of the server that need a database: the same files run on each engine. */
-const databaseTests = { ...shared, include: ['packages/server/{src,test}/**/*.test.ts'] };
 const unitTests = '**/*.unit.test.ts';
+/** Only `pnpm test:nightly` runs these. */
+const nightlyTests = '**/*.nightly.test.ts';
+/** Tests of the server that need a database. All of them run on PostgreSQL, which takes half of the time of PGlite. */
+const databaseTests = 'packages/server/{src,test}/**/*.test.ts';
+/**
+ * What depends on the engine also runs on PGlite: its own tests, SQL and its plans, locks, the unit of work, the queue and the process
+ * that owns a database. `ENGINES=all` runs everything on both.
+ */
+const engineTests = [
+  'packages/server/src/{store,query,entity,background}/**/*.test.ts',
+  'packages/server/src/resources/**/*{concurrency,property}.test.ts',
+  'packages/server/src/delivery/delivery.test.ts',
+  // How a server starts, and what it says if it cannot, also depends on where its data is.
+  'packages/server/src/{main,bad-start}.test.ts',
+  '**/*.pglite.test.ts',
+];
 
 export default defineConfig({
   test: {
@@ -39,21 +56,33 @@ export default defineConfig({
       { test: { ...shared, name: 'dependencies', include: ['scripts/dependencies/**/*.test.ts'] } },
       { test: { ...shared, name: 'mock', include: ['packages/mock/test/**/*.test.ts'] } },
       { test: { ...shared, name: 'mcp', include: ['packages/mcp/test/**/*.test.ts'] } },
-      { test: { ...shared, name: 'generators', include: ['packages/spec/test/generators/*.test.ts'] } },
-      { test: { ...shared, name: 'contract-rules', include: ['openapi/rules/**/*.test.ts'] } },
+      {
+        test: {
+          ...shared,
+          name: 'generators',
+          include: ['packages/spec/test/generators/*.test.ts'],
+          exclude: [nightlyTests],
+        },
+      },
+      { test: { ...shared, name: 'contract-rules', include: ['openapi/rules/**/*.test.ts'], exclude: [nightlyTests] } },
+      ...(process.env.NIGHTLY === undefined
+        ? []
+        : [{ test: { ...shared, name: 'nightly', include: [nightlyTests], exclude: ['**/node_modules/**'] } }]),
       { test: { ...shared, name: 'server-unit', include: [`packages/server/{src,test}/${unitTests}`] } },
       {
         test: {
-          ...databaseTests,
+          ...shared,
           name: 'server-pglite',
+          include: process.env.ENGINES === 'all' ? [databaseTests] : engineTests,
           exclude: [unitTests, '**/*.postgres.test.ts'],
           globalSetup: 'packages/server/test/pglite-setup.ts',
         },
       },
       {
         test: {
-          ...databaseTests,
+          ...shared,
           name: 'server-postgres',
+          include: [databaseTests],
           exclude: [unitTests, '**/*.pglite.test.ts'],
           globalSetup: 'packages/server/test/postgres-setup.ts',
         },

@@ -30,9 +30,7 @@ const keyOf = async (user: string) => {
 
 test('every workflow succeeds', async () => {
   const environment = { ...process.env, API_KEY: await keyOf('importer'), APPROVER_API_KEY: await keyOf('approver') };
-  // All of them on PostgreSQL. On PGlite only the longest, which covers payment and delivery like the others.
-  const chosen = service.store.engine === 'pglite' ? ['w1'] : [];
-  const words = [script, '--server', address, '--tenant', tenant.name, ...chosen];
+  const words = [script, '--server', address, '--tenant', tenant.name];
   const clock = new AbortController();
   const ticking = tick(clock.signal);
   const { stdout } = await run(process.execPath, words, { env: environment }).catch((error) => error);

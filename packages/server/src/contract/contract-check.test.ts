@@ -1,7 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import { describeContract } from '@financial-automation/contract-check/vitest';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
-import { engineName } from '../../test/database.ts';
 import { testService } from '../../test/service.ts';
 import { seedDemoData } from '../demo-data.ts';
 import { createApiKey } from '../operator/api-keys.ts';
@@ -16,16 +15,11 @@ const forbidden = await service.signIn({ roles: [], tenant: elsewhere });
 
 const signedIn = (token: string, tenant: string) => ({ Authorization: `Bearer ${token}`, Tenant: tenant });
 
-/**
- * Probes per operation, and the coverage that they must reach, in percent. `CONTRACT_PROBES=1000` sends all of them. A few are enough
- * to reveal differences between the engines.
- */
+/** Probes per operation, and the coverage that they must reach, in percent. `CONTRACT_PROBES=1000` sends all of them. */
 const { probes, minCoverage } =
   process.env.CONTRACT_PROBES !== undefined
     ? { probes: Number(process.env.CONTRACT_PROBES), minCoverage: 95 }
-    : engineName === 'pglite'
-      ? { probes: 10, minCoverage: 45 }
-      : { probes: 40, minCoverage: 60 };
+    : { probes: 40, minCoverage: 60 };
 
 await describeContract('the server matches the contract', {
   spec: fileURLToPath(new URL('../../../../openapi/openapi.yaml', import.meta.url)),

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { isEveryDriftTested, sampleOf } from '../../../../test/sample.ts';
 import { OpenApiDocument } from '../../../document/document.ts';
 import type { Finding } from '../../../finding/finding.ts';
 import { isObject, type JsonObject } from '../../../json.ts';
@@ -504,11 +505,12 @@ const wrong: readonly [what: string, twist: Twist, ...checks: string[]][] = [
   ],
 ];
 
-test.each(wrong)('is found: %s', async (_what, twist, ...checks) => {
+test.each(sampleOf(wrong, 3))('is found: %s', async (_what, twist, ...checks) => {
   const found = await findings(twist, 1);
   expect(found.map(({ check }) => check)).toEqual(expect.arrayContaining([expect.stringMatching(checks.join('|'))]));
 });
 
 test('a correct server has no findings, whatever the seed', async () => {
-  for (let seed = 1; seed <= 20; seed += 1) expect(await findings(undefined, seed)).toEqual([]);
+  for (let seed = 1; seed <= (isEveryDriftTested ? 20 : 3); seed += 1)
+    expect(await findings(undefined, seed)).toEqual([]);
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { isEveryDriftTested, sampleOf } from '../../../../test/sample.ts';
 import { OpenApiDocument } from '../../../document/document.ts';
 import type { Finding } from '../../../finding/finding.ts';
 import { Baselines } from '../../../run/baseline.ts';
@@ -31,7 +32,7 @@ async function findings(seed: number, ...flaws: readonly string[]): Promise<Find
 
 describe('a correct server', () => {
   it('has no findings, whatever the seed', async () => {
-    for (let seed = 1; seed <= 4; seed += 1) {
+    for (let seed = 1; seed <= (isEveryDriftTested ? 4 : 1); seed += 1) {
       library.reset();
       expect(await findings(seed), `seed ${seed}`).toEqual([]);
     }
@@ -119,7 +120,7 @@ describe('a server with a defect', () => {
     ]);
   });
 
-  it.each(table)('%s is found as %s', async (flaw, check) => {
+  it.each(sampleOf(table, 4))('%s is found as %s', async (flaw, check) => {
     const found = await findings(7, flaw);
     expect(found.map((one) => one.check)).toContain(check);
     for (const finding of found) expect(finding.exchanges.length).toBeGreaterThan(0);

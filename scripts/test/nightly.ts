@@ -1,0 +1,67 @@
+/**
+ * Runs the long proofs, of which `pnpm test` runs samples, one after the other: `pnpm test:nightly [words of names]`. Ends
+ * with a line that counts them.
+ */
+import { run } from './run.ts';
+
+interface Proof {
+  readonly name: string;
+  readonly command: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+const server = 'packages/server/src';
+const check = 'packages/contract-check';
+const vitest = ['vitest', 'run', '--reporter=dot'];
+
+const proofs: readonly Proof[] = [
+  {
+    name: 'files that only this run has',
+    command: [...vitest, '--project', 'nightly'],
+    environment: { NIGHTLY: 'yes' },
+  },
+  { name: 'the types of each package alone', command: ['node', 'scripts/typecheck.ts', '--separately'] },
+  {
+    name: 'every test of the server on PGlite',
+    command: [...vitest, '--project', 'server-pglite'],
+    environment: { ENGINES: 'all' },
+  },
+  {
+    name: 'the contract check, with every drift of its tests',
+    command: [...vitest, '--project', 'contract-check'],
+    environment: { DRIFTS: 'all' },
+  },
+  {
+    name: 'the server, with every probe of the contract check',
+    command: [...vitest, `${server}/contract/contract-check.test.ts`],
+    environment: { ENGINES: 'all', CONTRACT_PROBES: '1000' },
+  },
+  {
+    name: 'isolation of tenants, with 10,000 requests',
+    command: [...vitest, `${server}/tenant-isolation.test.ts`],
+    environment: { ENGINES: 'all', ISOLATION_REQUESTS: '10000' },
+  },
+  {
+    name: 'deliveries of a server that is killed 20 times',
+    command: [...vitest, `${server}/delivery/crash.test.ts`],
+    environment: { ENGINES: 'all', KILL_ROUNDS: '20' },
+  },
+  { name: 'the server at other times and in other time zones', command: ['node', 'scripts/test/other-times.ts'] },
+  { name: 'the contract check on every drift of its suites', command: ['node', `${check}/scripts/drifts.ts`] },
+  { name: 'the contract check on drifts of other authors', command: ['node', `${check}/scripts/independent.ts`] },
+];
+
+const words = process.argv.slice(2);
+const chosen = proofs.filter(({ name }) => words.every((word) => name.includes(word)));
+const failed: string[] = [];
+for (const [index, { name, command, environment }] of chosen.entries()) {
+  console.log(`\n[${index + 1}/${chosen.length}] ${name}`);
+  const started = performance.now();
+  const { code } = await run(command, { isShown: true, ...(environment === undefined ? {} : { environment }) });
+  const minutes = ((performance.now() - started) / 60_000).toFixed(1);
+  console.log(`${code === 0 ? '✓' : '✗'} ${name} (${minutes} min)`);
+  if (code !== 0) failed.push(name);
+}
+for (const name of failed) console.log(`FAILED: ${name}`);
+console.log(`\n${chosen.length - failed.length} passed, ${failed.length} failed`);
+process.exitCode = failed.length === 0 && chosen.length > 0 ? 0 : 1;
