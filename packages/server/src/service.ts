@@ -10,7 +10,7 @@ import { createFailureLimit, type FailureLimit } from './http/failure-limit.ts';
 import { LargeBodyChecks } from './http/large-bodies.ts';
 import { createRateLimit, type RateLimit } from './http/rate-limit.ts';
 import { measuredCostlySearches, measuredLargeBodies, measuredShares } from './http/share-metrics.ts';
-import { type Shares, shareLimits } from './http/shares.ts';
+import { type Shares, shareLimits, standardWait } from './http/shares.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { openProcessor } from './pay/open-processor.ts';
 import type { PaymentProcessor } from './pay/processor.ts';
@@ -46,12 +46,12 @@ export interface Service {
 /** Number of requests that use PGlite concurrently, as if it had this many connections. */
 const pgliteRequests = 4;
 
-/** @param validator a compiled validator; compiling one takes half a second */
+/** @param wait how long a request waits for its turn, in milliseconds */
 export async function createService(
   config: Config,
   store: Store,
   log: Logger,
-  validator?: ContractValidator,
+  wait: number = standardWait,
 ): Promise<Service> {
   const vault = new Vault(config.masterKey);
   const keys = await KeyRing.open(store, vault);
@@ -67,12 +67,12 @@ export async function createService(
     keys,
     tokens: new Tokens(keys, vault),
     directory: new Directory(store),
-    validator: validator ?? (await contractValidator()),
+    validator: await contractValidator(),
     rateLimit: createRateLimit(config.rateLimitFactor),
     failureLimit: createFailureLimit(config.rateLimitFactor),
-    shares: measuredShares(shareLimits(connections), metrics.registry),
-    costlySearches: measuredCostlySearches(connections, metrics.registry),
-    largeBodies: measuredLargeBodies(metrics.registry),
+    shares: measuredShares({ ...shareLimits(connections), wait }, metrics.registry),
+    costlySearches: measuredCostlySearches(connections, wait, metrics.registry),
+    largeBodies: measuredLargeBodies(wait, metrics.registry),
     largeBodyChecks: new LargeBodyChecks(metrics.registry, log),
     metrics,
     deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),

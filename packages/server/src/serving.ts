@@ -37,9 +37,10 @@ export async function prepareServing(
   opened: AsyncDisposableStack,
   work: BackgroundWork = backgroundWork,
 ): Promise<Serving> {
-  const validator = await contractValidator();
+  // Meanwhile the database opens.
+  await contractValidator();
   const store = await opening;
-  const service = await createService(config, store, log, validator);
+  const service = await createService(config, store, log);
   if (config.databaseUrl === undefined) {
     const commands = await listenForCommands(config.dataDir, { service });
     opened.defer(() => void commands.close());

@@ -4,7 +4,11 @@ import { testService } from '../test/service.ts';
 
 const options = await testDatabase();
 const engine = await testEngine(options);
-const { call, handle, address, signIn, addTenant } = await testService({ database: options, config: { poolSize: 4 } });
+const { call, handle, address, signIn, addTenant } = await testService({
+  database: options,
+  config: { poolSize: 4 },
+  wait: 1_000,
+});
 const holder = await engine.pool.connect();
 afterAll(async () => {
   await holder.query('rollback');

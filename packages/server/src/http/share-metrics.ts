@@ -65,13 +65,13 @@ export function measuredShares(limits: ShareLimits, registry: Registry): Shares 
 }
 
 /** Shares of the large bodies that are in memory, with metrics. */
-export function measuredLargeBodies(registry: Registry): Shares {
-  return measured(largeBodyLimits, registry, 'large_bodies', 'Requests with large bodies');
+export function measuredLargeBodies(wait: number, registry: Registry): Shares {
+  return measured({ ...largeBodyLimits, wait }, registry, 'large_bodies', 'Requests with large bodies');
 }
 
 /** Shares of the costly searches that are in progress, with metrics. */
-export function measuredCostlySearches(connections: number, registry: Registry): Shares {
-  return measured(costlySearchLimits(connections), registry, 'costly_searches', 'Costly searches');
+export function measuredCostlySearches(connections: number, wait: number, registry: Registry): Shares {
+  return measured({ ...costlySearchLimits(connections), wait }, registry, 'costly_searches', 'Costly searches');
 }
 
 function measured(limits: ShareLimits, registry: Registry, name: string, subject: string): Shares {

@@ -29,13 +29,16 @@ export interface Usage {
   readonly perTenant: readonly number[];
 }
 
+/** How long a request waits for its turn, in milliseconds. */
+export const standardWait = 1_000;
+
 /**
  * Limits for a number of connections to the database. One is reserved for authentication, which happens before admission.
  */
 export function shareLimits(connections: number): ShareLimits {
   const total = Math.max(1, connections - 1);
   const perTenant = Math.ceil(total / 2);
-  return { total, perTenant, perUser: Math.ceil((perTenant * 3) / 4), wait: 1_000, waiting: 100 };
+  return { total, perTenant, perUser: Math.ceil((perTenant * 3) / 4), wait: standardWait, waiting: 100 };
 }
 
 /**
@@ -46,7 +49,7 @@ export const largeBodyLimits: ShareLimits = {
   total: 64,
   perTenant: 32,
   perUser: 24,
-  wait: 1_000,
+  wait: standardWait,
   waiting: 100,
   subject: 'requests with large bodies',
 };
@@ -58,7 +61,7 @@ export const largeBodyLimits: ShareLimits = {
 export function costlySearchLimits(connections: number): ShareLimits {
   const total = Math.max(2, Math.round(connections / 5));
   const perTenant = Math.floor(total / 2);
-  return { total, perTenant, perUser: perTenant, wait: 1_000, waiting: 100, subject: 'costly searches' };
+  return { total, perTenant, perUser: perTenant, wait: standardWait, waiting: 100, subject: 'costly searches' };
 }
 
 /**
