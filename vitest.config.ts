@@ -12,7 +12,7 @@ keepTemporaryFilesInMemory();
 const shared = { isolate: false, testTimeout: 600_000, hookTimeout: 600_000, expect: { poll: { timeout: 60_000 } } };
 const unitTests = '**/*.unit.test.ts';
 /** Only `pnpm test:nightly` runs these. */
-const nightlyTests = '**/*.nightly.test.ts';
+const nightlyTests = '{packages,openapi,scripts}/**/*.nightly.test.ts';
 /** Tests of the server that need a database. All of them run on PostgreSQL, which takes half of the time of PGlite. */
 const databaseTests = 'packages/server/{src,test}/**/*.test.ts';
 /**
@@ -25,7 +25,7 @@ const engineTests = [
   'packages/server/src/delivery/delivery.test.ts',
   // How a server starts, and what it says if it cannot, also depends on where its data is.
   'packages/server/src/{main,bad-start}.test.ts',
-  '**/*.pglite.test.ts',
+  'packages/server/src/**/*.pglite.test.ts',
 ];
 
 export default defineConfig({
