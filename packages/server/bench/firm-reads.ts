@@ -30,6 +30,8 @@ const searched = [
   'Task',
   'TaskType',
   'WipEntry',
+  'TimeEntry',
+  'ExpenseEntry',
   'Invoice',
   'Payment',
   'DraftInvoiceHistory',

@@ -2075,6 +2075,224 @@ export const operations = {
       503
     ]
   },
+  "listTimeEntries": {
+    "method": "POST",
+    "path": "/gql/v1/time_entries",
+    "tag": "extensions",
+    "summary": "List time entries",
+    "roles": [
+      "TIME_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "searchTimeEntries": {
+    "method": "POST",
+    "path": "/gql/v1/time_entries/search",
+    "tag": "extensions",
+    "summary": "Search time entries",
+    "roles": [
+      "TIME_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "getTimeEntry": {
+    "method": "GET",
+    "path": "/gql/v1/time_entry/{id}",
+    "tag": "extensions",
+    "summary": "Get a time entry",
+    "roles": [
+      "TIME_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
+    },
+    "statuses": [
+      200,
+      304,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
+  "listExpenseEntries": {
+    "method": "POST",
+    "path": "/gql/v1/expense_entries",
+    "tag": "extensions",
+    "summary": "List expense entries",
+    "roles": [
+      "TIME_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "searchExpenseEntries": {
+    "method": "POST",
+    "path": "/gql/v1/expense_entries/search",
+    "tag": "extensions",
+    "summary": "Search expense entries",
+    "roles": [
+      "TIME_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "getExpenseEntry": {
+    "method": "GET",
+    "path": "/gql/v1/expense_entry/{id}",
+    "tag": "extensions",
+    "summary": "Get an expense entry",
+    "roles": [
+      "TIME_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": null,
+    "paging": null,
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional",
+      "If-None-Match": "optional"
+    },
+    "statuses": [
+      200,
+      304,
+      400,
+      401,
+      403,
+      404,
+      406,
+      429,
+      500,
+      503
+    ]
+  },
   "listCodeTypes": {
     "method": "GET",
     "path": "/api/v1/codes/types",

@@ -14,6 +14,11 @@ export function one(type: EntityType, by: string): Relation {
   return { to: () => entityNamed(type), by, many: false, activeOnly: false };
 }
 
+/** The row that a relation of the row in the field `by` leads to. */
+export function through(type: EntityType, by: string, onward: string): Relation {
+  return { ...one(type, by), onward };
+}
+
 /** The rows whose field `by` refers to this one. */
 export function many<Type extends EntityType>(
   type: Type,
@@ -28,8 +33,14 @@ export function many<Type extends EntityType>(
  *
  * @param by the field that refers to this entity.
  * @param only restricts the related rows.
+ * @param computed values of the rows that are not columns.
  */
-export function manyIn(table: string, by: string, only?: (row: string) => RawBuilder<boolean>): Relation {
+export function manyIn(
+  table: string,
+  by: string,
+  only?: (row: string) => RawBuilder<boolean>,
+  computed: Readonly<Record<string, Computed>> = {},
+): Relation {
   const rows: Searchable = {
     table,
     relations: {},
@@ -38,7 +49,7 @@ export function manyIn(table: string, by: string, only?: (row: string) => RawBui
       const ofTenant = sql<boolean>`${sql.ref(`${row}.tenant_id`)} = ${tenantId}`;
       return only === undefined ? ofTenant : sql<boolean>`${ofTenant} and ${only(row)}`;
     },
-    value: (row, field) => sql.ref(`${row}.${columnOf(field)}`),
+    value: (row, field) => computed[field]?.(row) ?? sql.ref(`${row}.${columnOf(field)}`),
   };
   return { to: () => rows, by, many: true, activeOnly: false };
 }

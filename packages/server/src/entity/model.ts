@@ -64,12 +64,16 @@ export interface Relation {
   readonly many: boolean;
   /** Only active rows are related. */
   readonly activeOnly: boolean;
+  /** A relation of the other entity, if this one leads through it to the rows of a third: the client of the job of an entry. */
+  readonly onward?: string;
 }
 
 /** A field of a related row. Searches filter by it as if it were a field of this row. */
 export interface RelatedField {
   readonly relation: Relation;
   readonly field: string;
+  /** The value of a row without a related row, of a flag that is otherwise true there: null if it is omitted. */
+  readonly absent?: false;
 }
 
 /**

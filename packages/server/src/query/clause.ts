@@ -39,7 +39,12 @@ function partOf(entity: Searchable, key: string, value: unknown, pointer: string
   if (key === '_not') return clauseOf(entity, value as Where, pointer, !negated);
   const relation = entity.relations[key];
   if (relation !== undefined) {
-    return { kind: 'related', relation, inner: clauseOf(relation.to(), value as Where, pointer), negated };
+    const { onward } = relation;
+    const inner =
+      onward === undefined
+        ? clauseOf(relation.to(), value as Where, pointer)
+        : partOf(relation.to(), onward, value, pointer, false);
+    return { kind: 'related', relation, inner, negated };
   }
   const related = entity.relatedField(key);
   if (related !== undefined) return ofRelatedField(related, value as Where, pointer, negated);
@@ -48,11 +53,12 @@ function partOf(entity: Searchable, key: string, value: unknown, pointer: string
 
 /** A field of a related row also has no value if there is no such row. */
 function ofRelatedField(
-  { relation, field }: RelatedField,
+  { relation, field, absent }: RelatedField,
   operators: Where,
   pointer: string,
   negated: boolean,
 ): Clause {
+  if (absent === false) return ofFlag(relation, field, operators, pointer, negated);
   const { _is_null: isNull, ...others } = operators;
   const related = (where: Where, isNegated: boolean): Clause => ({
     kind: 'related',
@@ -63,6 +69,25 @@ function ofRelatedField(
   const parts = isNull === undefined ? [] : [related({ _is_null: false }, (isNull === true) !== negated)];
   if (Object.keys(others).length > 0) parts.push(related(others, negated));
   return combine('all', parts, negated);
+}
+
+/** A flag that is false without a related row, and so never null. It is true where a related row has it. */
+function ofFlag(relation: Relation, field: string, operators: Where, pointer: string, negated: boolean): Clause {
+  const [whenTrue, whenFalse] = [true, false].map((value) => matchesAll(value, operators) !== negated);
+  if (whenTrue === whenFalse) return { kind: whenTrue === true ? 'all' : 'any', parts: [] };
+  const inner = comparisons(field, { _eq: true }, pointer, false);
+  return { kind: 'related', relation, inner, negated: whenFalse === true };
+}
+
+function matchesAll(value: boolean, operators: Where): boolean {
+  const matches: Readonly<Record<string, (operand: unknown) => boolean>> = {
+    _eq: (operand) => operand === value,
+    _neq: (operand) => operand !== value,
+    _in: (operand) => Array.isArray(operand) && operand.includes(value),
+    _nin: (operand) => Array.isArray(operand) && !operand.includes(value),
+    _is_null: (operand) => operand === false,
+  };
+  return Object.entries(operators).every(([operator, operand]) => matches[operator]?.(operand));
 }
 
 function comparisons(field: string, operators: Where, pointer: string, negated: boolean): Clause {

@@ -43,10 +43,15 @@ export function checkCost(entity: Searchable, where: Where): number {
     } else if (key === '_not') {
       countClause(of, value as Where, at, depth + 1, !negated);
     } else if (of.relations[key] !== undefined) {
+      const { to, onward } = of.relations[key];
+      addCost(negated ? weights.negatedRelation : weights.relation, at);
+      if (onward !== undefined) {
+        countPart(to(), onward, value, at, depth, false);
+        return;
+      }
       // Without conditions, it tests whether a related row exists, which is also a predicate.
       if (Object.keys(value as Where).length === 0) countPredicate(at);
-      addCost(negated ? weights.negatedRelation : weights.relation, at);
-      countClause(of.relations[key].to(), value as Where, at, depth + 1, false);
+      countClause(to(), value as Where, at, depth + 1, false);
     } else {
       for (const [operator, operand] of Object.entries(value as Where)) {
         countPredicate(at);

@@ -15,7 +15,9 @@ import { contact } from '../resources/contacts/contact.ts';
 import '../resources/contacts/contact-client.ts';
 import { engagement } from '../resources/engagements/engagement.ts';
 import { project } from '../resources/projects/project.ts';
+import { expenseEntry } from '../resources/time/expense-entry.ts';
 import { task } from '../resources/time/task.ts';
+import { timeEntry } from '../resources/time/time-entry.ts';
 import { wipEntry } from '../resources/time/wip-entry.ts';
 import { newId } from '../store/new-id.ts';
 import { openStore } from '../store/store.ts';
@@ -82,6 +84,8 @@ const searches = [
   ['Project', project],
   ['Task', task],
   ['WipEntry', wipEntry],
+  ['TimeEntry', timeEntry],
+  ['ExpenseEntry', expenseEntry],
   ['Invoice', invoice],
   ['Payment', payment],
   ['DraftInvoiceHistory', draftInvoiceHistory],
@@ -110,6 +114,16 @@ const conditions = [
   ['WipEntry', wipEntry, { jobId: { _eq: id } }],
   ['WipEntry', wipEntry, { clientId: { _eq: id }, status: { _in: ['OPEN', 'PARTIALLY_BILLED', 'IN_DRAFT'] } }],
   ['WipEntry', wipEntry, { invoiceId: { _eq: id } }],
+  ['TimeEntry', timeEntry, { staffId: { _eq: id } }],
+  ['TimeEntry', timeEntry, { client: { id: { _eq: id } } }],
+  ['TimeEntry', timeEntry, { invoiceId: { _eq: id } }],
+  ['TimeEntry', timeEntry, { wipId: { _eq: id } }],
+  ['TimeEntry', timeEntry, { status: { _eq: 'SUBMITTED' }, job: { managerId: { _eq: id } } }],
+  ['TimeEntry', timeEntry, { approvedById: { _eq: id } }],
+  ['TimeEntry', timeEntry, { rejectionReason: { _eq: 'Wrong task' } }],
+  ['ExpenseEntry', expenseEntry, { client: { id: { _eq: id } } }],
+  ['ExpenseEntry', expenseEntry, { invoiceId: { _eq: id } }],
+  ['ExpenseEntry', expenseEntry, { receiptFileId: { _eq: id } }],
   ['Invoice', invoice, { clientId: { _eq: id } }],
   ['Invoice', invoice, { invoiceNumber: { _eq: 'INV-2026-00001' } }],
   ['Payment', payment, { clientId: { _eq: id } }],

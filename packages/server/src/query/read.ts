@@ -124,7 +124,8 @@ export function anyPageReader(scope: PageScope, entity: AnyEntity, request: Page
   if (condition !== undefined) conditions.push(condition);
   const matching = sql.join(conditions, sql` and `);
   const ranges = position === undefined ? [sql`true`] : afterClauses(entity, 'e', keys, position.values);
-  const skip = position === undefined && offset > 0 ? sql` offset ${offset}` : sql``;
+  // Values that are calculated for a row are only calculated for those of the page, and not for those that are skipped.
+  const isSkipping = position === undefined && offset > 0;
 
   const run = async (session: Session) => {
     // One additional row shows whether there are more, without counting.
@@ -132,8 +133,13 @@ export function anyPageReader(scope: PageScope, entity: AnyEntity, request: Page
     for (const range of ranges) {
       const missing = pageSize + 1 - rows.length;
       if (missing === 0) break;
+      const order = orderClause(entity, 'e', keys);
+      const rest = sql`where ${matching} and ${range} order by ${order} limit ${missing}`;
       const found = await session.all<AnyStoredRow>(
-        sql`${selection(entity)} where ${matching} and ${range} order by ${orderClause(entity, 'e', keys)} limit ${missing}${skip}`,
+        isSkipping
+          ? sql`${selection(entity)} where ${entity.within('e', tenantId)} and e.id = any(array(
+              select e.id from ${sql.table(entity.table)} ${sql.id('e')} ${rest} offset ${offset})) order by ${order}`
+          : sql`${selection(entity)} ${rest}`,
       );
       rows.push(...found);
     }

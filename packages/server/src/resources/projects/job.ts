@@ -1,6 +1,6 @@
 import { checkDateOrder } from '../../entity/date-order.ts';
 import { zero } from '../../entity/decimal.ts';
-import { defineEntity } from '../../entity/entity.ts';
+import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
@@ -18,6 +18,7 @@ const feeTypes: readonly string[] = ['FIXED_FEE', 'RECURRING'];
 export const job = defineEntity('Job', {
   table: 'job',
   sumsUp: ['time_entry', 'wip_entry'],
+  relations: { client: one('Client', 'clientId') },
   rules: {
     complete,
     afterWrite: followJob,

@@ -1,5 +1,6 @@
-import { sql } from 'kysely';
-import type { AnyEntity } from '../../entity/entity.ts';
+import { type RawBuilder, sql } from 'kysely';
+import { columnOf } from '../../contract/fields.ts';
+import { type AnyEntity, manyIn, one, through } from '../../entity/entity.ts';
 import type { Lookup } from '../../entity/loaded-rows.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { RowInput } from '../../entity/row.ts';
@@ -37,20 +38,48 @@ interface EntryChange {
   readonly privateColumns: Record<string, unknown>;
 }
 
-/** SQL of the columns that an entry includes of its work in progress. */
-export function wipColumns(key: 'time_entry_id' | 'expense_entry_id') {
-  const ofWip = (column: ReturnType<typeof sql>) => (row: string) =>
-    sql`(select ${column} from wip_entry w
-    where w.tenant_id = ${sql.ref(`${row}.tenant_id`)} and w.${sql.ref(key)} = ${sql.ref(`${row}.id`)} and w.status <> 'REVERSED')`;
+/** What an entry includes of its work in progress, in reads and in searches. */
+export function wipColumns(key: WipKey) {
+  const wip = manyIn('wip_entry', key, (row) => sql`${sql.ref(`${row}.status`)} <> 'REVERSED'`, {
+    isLocked,
+    lockReason,
+  });
+  const ofWip = (column: (wip: string) => RawBuilder<unknown>) => (row: string) =>
+    sql`(select ${column('w')} from wip_entry w
+    where w.tenant_id = ${sql.ref(`${row}.tenant_id`)} and ${sql.ref(`w.${columnOf(key)}`)} = ${sql.ref(`${row}.id`)} and w.status <> 'REVERSED')`;
   return {
-    wipId: ofWip(sql`w.id`),
-    invoiceId: ofWip(sql`w.invoice_id`),
-    isLocked: (row: string) => sql`coalesce(${ofWip(sql`w.status <> 'OPEN'`)(row)}, false)`,
-    lockReason:
-      ofWip(sql`case w.status when 'OPEN' then null when 'IN_DRAFT' then 'A draft invoice includes its work in progress.'
-      when 'WRITTEN_OFF' then 'Its work in progress is written off.' else 'Its work in progress is billed.' end`),
-  };
+    computed: {
+      wipId: ofWip((row) => sql.ref(`${row}.id`)),
+      invoiceId: ofWip((row) => sql.ref(`${row}.invoice_id`)),
+      isLocked: (row: string) => sql`coalesce(${ofWip(isLocked)(row)}, false)`,
+      lockReason: ofWip(lockReason),
+    },
+    searched: {
+      wipId: { relation: wip, field: 'id' },
+      invoiceId: { relation: wip, field: 'invoiceId' },
+      isLocked: { relation: wip, field: 'isLocked', absent: false },
+      lockReason: { relation: wip, field: 'lockReason' },
+    },
+  } as const;
 }
+
+/** SQL of whether a row of work in progress locks its entry. */
+function isLocked(wip: string): RawBuilder<unknown> {
+  return sql`(${sql.ref(`${wip}.status`)} <> 'OPEN')`;
+}
+
+function lockReason(wip: string): RawBuilder<unknown> {
+  return sql`(case ${sql.ref(`${wip}.status`)} when 'OPEN' then null
+    when 'IN_DRAFT' then 'A draft invoice includes its work in progress.'
+    when 'WRITTEN_OFF' then 'Its work in progress is written off.' else 'Its work in progress is billed.' end)`;
+}
+
+/** The rows that searches of entries filter by. */
+export const entryRelations = {
+  staff: one('Staff', 'staffId'),
+  job: one('Job', 'jobId'),
+  client: through('Job', 'jobId', 'client'),
+};
 
 /**
  * Starts to complete an entry: sets its creator, and checks whether it can change.
@@ -64,7 +93,7 @@ export function beginChange({ entity, id, values, previous, privateColumns }: En
   }
   if (!isChanged(entity, previous, values)) return false;
   if (previous.status === 'APPROVED' && values.status !== 'DRAFT') {
-    if (isLocked(plan, key, id)) throw locked(key);
+    if (hasLockedWip(plan, key, id)) throw locked(key);
     throw new Violation('INVALID_STATE', 'An approved entry cannot change. Return it to DRAFT first.');
   }
   if (!values.active && values.status !== previous.status && isPending(values.status)) {
@@ -171,7 +200,7 @@ export function entryConditions(table: string, key: WipKey) {
         throw invalidField('rejectionReason', 'rejectionReason is required to reject an entry.');
     },
     wipIsOpen({ id }: { readonly id: string }, plan: Plan): void {
-      if (isLocked(plan, key, id)) throw locked(key);
+      if (hasLockedWip(plan, key, id)) throw locked(key);
     },
   };
 }
@@ -191,7 +220,7 @@ function creatorsOf(table: string): Lookup<Creator> {
 }
 
 /** Whether the work in progress of an entry is in a draft, billed or written off. */
-function isLocked(plan: Plan, key: WipKey, entryId: string): boolean {
+function hasLockedWip(plan: Plan, key: WipKey, entryId: string): boolean {
   return plan.all(wipEntry, key, entryId).some(({ status }) => status !== 'OPEN' && status !== 'REVERSED');
 }
 
@@ -228,7 +257,7 @@ export function checkRemovable(
   key: WipKey,
 ): void {
   if (!isPending(values.status)) return;
-  if (isLocked(plan, key, values.id)) throw locked(key);
+  if (hasLockedWip(plan, key, values.id)) throw locked(key);
   const remedy = values.status === 'SUBMITTED' ? 'Reject it first.' : 'Return it to DRAFT first.';
   throw new Violation('INVALID_STATE', `A ${entity.type} that is ${values.status} cannot be deactivated. ${remedy}`);
 }

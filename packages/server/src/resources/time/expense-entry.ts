@@ -13,6 +13,7 @@ import {
   completeDecision,
   createWip,
   entryConditions,
+  entryRelations,
   lockWork,
   reverseWip,
   wipColumns,
@@ -20,10 +21,14 @@ import {
 
 type ExpenseChange = PendingChange<'ExpenseEntry'>;
 
+const { computed, searched } = wipColumns('expenseEntryId');
+
 /** An expense for a job. */
 export const expenseEntry = defineEntity('ExpenseEntry', {
   table: 'expense_entry',
-  computed: { ...wipColumns('expense_entry_id'), amount: (row) => sql.ref(`${row}.billable_amount`) },
+  relations: entryRelations,
+  searched,
+  computed: { ...computed, amount: (row) => sql.ref(`${row}.billable_amount`) },
   rules: {
     complete,
     beforeRemoval: (change, plan) => checkRemovable(change, plan, 'expenseEntryId'),

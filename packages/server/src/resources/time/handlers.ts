@@ -1,5 +1,5 @@
 import { byId, pageOf } from '../../query/handlers.ts';
-import './expense-entry.ts';
+import { expenseEntry } from './expense-entry.ts';
 import { getCodeSchema } from './getCodeSchema.ts';
 import { getEntrySchema } from './getEntrySchema.ts';
 import { listCodeTypes } from './listCodeTypes.ts';
@@ -9,7 +9,7 @@ import { lookupCodes } from './lookupCodes.ts';
 import { lookupEntries } from './lookupEntries.ts';
 import { task } from './task.ts';
 import { taskType } from './task-type.ts';
-import './time-entry.ts';
+import { timeEntry } from './time-entry.ts';
 import { upsertCodes } from './upsertCodes.ts';
 import { upsertEntries } from './upsertEntries.ts';
 import { wipEntry } from './wip-entry.ts';
@@ -22,6 +22,12 @@ export const time = {
   listWip: pageOf(wipEntry),
   searchWip: pageOf(wipEntry),
   getWip: byId(wipEntry),
+  listTimeEntries: pageOf(timeEntry),
+  searchTimeEntries: pageOf(timeEntry),
+  getTimeEntry: byId(timeEntry),
+  listExpenseEntries: pageOf(expenseEntry),
+  searchExpenseEntries: pageOf(expenseEntry),
+  getExpenseEntry: byId(expenseEntry),
   listCodeTypes,
   getCodeSchema,
   upsertCodes,

@@ -1,5 +1,5 @@
 import { type Decimal, parseDecimal, round, zero } from '../../entity/decimal.ts';
-import { defineEntity } from '../../entity/entity.ts';
+import { defineEntity, one } from '../../entity/entity.ts';
 import type { Plan } from '../../entity/plan.ts';
 import type { Row } from '../../entity/row.ts';
 import type { PendingChange } from '../../entity/rules.ts';
@@ -15,6 +15,7 @@ import {
   completeDecision,
   createWip,
   entryConditions,
+  entryRelations,
   lockWork,
   reverseWip,
   wipColumns,
@@ -31,7 +32,8 @@ const longestDay = parseDecimal('24');
 /** Time that a staff member worked, or was off work. */
 export const timeEntry = defineEntity('TimeEntry', {
   table: 'time_entry',
-  computed: wipColumns('time_entry_id'),
+  relations: { ...entryRelations, task: one('Task', 'taskId') },
+  ...wipColumns('timeEntryId'),
   rules: {
     complete,
     beforeRemoval: (change, plan) => checkRemovable(change, plan, 'timeEntryId'),
