@@ -32,11 +32,16 @@ interface Response {
   content?: Record<string, { schema: Reference }>;
 }
 
+/**
+ * The meaning of `page`: rows to skip (`offset`), or a page number (`number`). Pages of the third kind have none, only cursors.
+ */
+type Paging = 'offset' | 'number' | 'cursor';
+
 export interface OperationEntry {
   method: string;
   path: string;
   idempotent: boolean | 'key';
-  paging: 'offset' | 'number' | null;
+  paging: Paging | null;
   roles: readonly string[];
   rateLimit: { policy: string; limit?: number; window?: number };
   bodyLimit: number | null | undefined;
@@ -99,14 +104,12 @@ function namesIn(parameters: Parameter[], place: string): Record<string, 'requir
   return Object.fromEntries(here.map((parameter) => [parameter.name, parameter.required ? 'required' : 'optional']));
 }
 
-/**
- * Whether the operation returns pages, and the meaning of `page`: rows to skip (`offset`), or a page number (`number`).
- */
-function pagingOf(contract: Contract, operation: Operation): 'offset' | 'number' | null {
+/** Whether the operation returns pages, and of which kind. */
+function pagingOf(contract: Contract, operation: Operation): Paging | null {
   const response = operation.responses['200'];
   const schema = response && 'content' in response ? response.content?.['application/json']?.schema : undefined;
   if (schema?.$ref === undefined) return null;
-  const page = contract.components.schemas?.[nameOf(schema)] as { 'x-paging'?: 'offset' | 'number' };
+  const page = contract.components.schemas?.[nameOf(schema)] as { 'x-paging'?: Paging };
   return page['x-paging'] ?? null;
 }
 

@@ -119,8 +119,13 @@ export const extensionTable: Record<string, Extension> = {
   },
   'x-paging': {
     on: ['Schema'],
-    schema: { enum: ['offset', 'number'] },
-    why: 'a page of rows, and how `page` counts',
+    schema: { enum: ['offset', 'number', 'cursor'] },
+    why: 'a page of rows, and how `page` counts; `cursor`: there is no `page`',
+  },
+  'x-aggregate': {
+    on: ['Schema'],
+    schema: typeName,
+    why: 'the type of the rows that a request calculates figures over',
   },
   'x-record': { on: ['Schema'], ofSchemaAlone: true, schema: rows, why: 'what the records API does with the type' },
   'x-code-type': { on: ['Schema'], ofSchemaAlone: true, schema: rows, why: 'what the codes API does with the type' },

@@ -12,6 +12,7 @@ export const verbs: Record<string, readonly string[]> = {
   post: [
     'list',
     'search',
+    'aggregate',
     'lookup',
     'create',
     'upsert',

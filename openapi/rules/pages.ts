@@ -12,7 +12,10 @@ export const pages = eachOperation(({ success }, report) => {
     const goesOn = hasMore?.every((place) => place.get('const') === undefined) === true;
     const isSaid = partsOf(schema).some((part) => part.get('x-paging') !== undefined);
     if (goesOn && !isSaid)
-      report(schema.home, 'Say in `x-paging` whether `page` counts rows (offset) or pages (number).');
+      report(
+        schema.home,
+        'Say in `x-paging` whether `page` counts rows (offset) or pages (number), or whether there is none (cursor).',
+      );
     if (isSaid !== (schema.name?.endsWith('Page') === true))
       report(schema.home, 'End the name of a page in `Page`, and of nothing else.');
     const rows = properties.get('data')?.[0];

@@ -1,5 +1,6 @@
 /** Our own rules of the contract, and what becomes of it in the bundle, as a plugin of Redocly. Each is one file that says why. */
 import type { Oas3Decorator, Oas3Rule } from '@redocly/openapi-core';
+import { aggregates } from './aggregates.ts';
 import { answers } from './answers.ts';
 import { bounds } from './bounds.ts';
 import { byType } from './by-type.ts';
@@ -92,6 +93,7 @@ export const rules: Record<string, Oas3Rule> = {
 export const decorators: Record<string, Oas3Decorator> = {
   flat,
   'by-type': byType,
+  aggregates,
   events,
   exampled,
   renamed,

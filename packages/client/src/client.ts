@@ -81,7 +81,7 @@ export function createClient(options: ClientOptions): Client {
     send(calls[operationId], input, operationId === 'createToken' ? null : tokens);
   const pages = (operationId: ListOperationId, input: AnyInput = {}) => {
     const [method, , , paging] = calls[operationId];
-    const walk = paging === 'offset' ? pagesByCursor : pagesByNumber;
+    const walk = paging === 'number' ? pagesByNumber : pagesByCursor;
     return walk((pageInput) => call(operationId, pageInput), method === 'GET' ? 'query' : 'body', input);
   };
   const byPath = (method: Call[0]) => (path: string, input?: AnyInput) => call(operationAt(method, path), input);

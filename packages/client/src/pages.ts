@@ -1,4 +1,4 @@
-/** The two kinds of paging: by cursor, where `page` counts rows, and by page number. */
+/** The two ways to follow pages: by cursor, also where `page` counts rows, and by page number. */
 import { failureOf } from './problem.ts';
 import type { AnyApiResponse, AnyInput } from './types.ts';
 
@@ -8,7 +8,8 @@ type Place = 'query' | 'body';
 
 interface AnyPage {
   data: unknown[];
-  page: number;
+  /** Lists that are only paged by cursor have none. */
+  page?: number;
   hasMore: boolean;
   nextCursor: string | null;
 }

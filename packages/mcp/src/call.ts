@@ -117,7 +117,8 @@ function nextPage({ paging, body: hasBody }: Operation, body: unknown): string[]
   if (paging === null || hasMore !== true) return [];
   const place = hasBody === undefined ? '' : 'body.';
   if (paging === 'number') return [`There are more rows. Repeat the call with ${place}page ${Number(page) + 1}.`];
-  return [`There are more rows. Repeat the call with ${place}cursor "${nextCursor}", without ${place}page.`];
+  const without = paging === 'offset' ? `, without ${place}page` : '';
+  return [`There are more rows. Repeat the call with ${place}cursor "${nextCursor}"${without}.`];
 }
 
 /** What a model needs of a problem to correct its call. */

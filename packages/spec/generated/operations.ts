@@ -108,6 +108,42 @@ export const operations = {
       503
     ]
   },
+  "aggregateClients": {
+    "method": "POST",
+    "path": "/gql/v1/clients/aggregate",
+    "tag": "extensions",
+    "summary": "Aggregate clients",
+    "roles": [
+      "CLNT_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "getClient": {
     "method": "GET",
     "path": "/gql/v1/client/{id}",
@@ -1008,6 +1044,42 @@ export const operations = {
       503
     ]
   },
+  "aggregateProjects": {
+    "method": "POST",
+    "path": "/gql/v1/projects/aggregate",
+    "tag": "extensions",
+    "summary": "Aggregate projects",
+    "roles": [
+      "JOB_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "getProject": {
     "method": "GET",
     "path": "/gql/v1/project/{id}",
@@ -1490,6 +1562,42 @@ export const operations = {
       503
     ]
   },
+  "aggregatePayments": {
+    "method": "POST",
+    "path": "/gql/v1/payments/aggregate",
+    "tag": "extensions",
+    "summary": "Aggregate payments",
+    "roles": [
+      "PYMT_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "getPayment": {
     "method": "GET",
     "path": "/gql/v1/payment/{id}",
@@ -1749,6 +1857,42 @@ export const operations = {
       503
     ]
   },
+  "aggregateInvoices": {
+    "method": "POST",
+    "path": "/gql/v1/invoices/aggregate",
+    "tag": "extensions",
+    "summary": "Aggregate invoices",
+    "roles": [
+      "INVC_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "getInvoice": {
     "method": "GET",
     "path": "/gql/v1/invoice/{id}",
@@ -1966,6 +2110,42 @@ export const operations = {
       503
     ]
   },
+  "aggregateTasks": {
+    "method": "POST",
+    "path": "/v1/tasks/aggregate",
+    "tag": "extensions",
+    "summary": "Aggregate tasks",
+    "roles": [
+      "TASK_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "listWip": {
     "method": "POST",
     "path": "/gql/v1/wip",
@@ -2020,6 +2200,42 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "aggregateWip": {
+    "method": "POST",
+    "path": "/gql/v1/wips/aggregate",
+    "tag": "extensions",
+    "summary": "Aggregate work in progress",
+    "roles": [
+      "WIP_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2147,6 +2363,42 @@ export const operations = {
       503
     ]
   },
+  "aggregateTimeEntries": {
+    "method": "POST",
+    "path": "/gql/v1/time_entries/aggregate",
+    "tag": "extensions",
+    "summary": "Aggregate time entries",
+    "roles": [
+      "TIME_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
   "getTimeEntry": {
     "method": "GET",
     "path": "/gql/v1/time_entry/{id}",
@@ -2238,6 +2490,42 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "aggregateExpenseEntries": {
+    "method": "POST",
+    "path": "/gql/v1/expense_entries/aggregate",
+    "tag": "extensions",
+    "summary": "Aggregate expense entries",
+    "roles": [
+      "TIME_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",
@@ -2631,6 +2919,42 @@ export const operations = {
     },
     "bodyLimit": 262144,
     "paging": "offset",
+    "headers": {
+      "Tenant": "required",
+      "traceparent": "optional",
+      "X-Client-Id": "optional"
+    },
+    "statuses": [
+      200,
+      400,
+      401,
+      403,
+      406,
+      413,
+      415,
+      429,
+      500,
+      503
+    ]
+  },
+  "aggregateEngagements": {
+    "method": "POST",
+    "path": "/gql/v1/engagements/aggregate",
+    "tag": "extensions",
+    "summary": "Aggregate engagements",
+    "roles": [
+      "ENGMT_R"
+    ],
+    "extension": true,
+    "deprecation": null,
+    "idempotent": true,
+    "rateLimit": {
+      "policy": "read",
+      "limit": 1200,
+      "window": 60
+    },
+    "bodyLimit": 262144,
+    "paging": "cursor",
     "headers": {
       "Tenant": "required",
       "traceparent": "optional",

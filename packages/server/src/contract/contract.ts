@@ -131,8 +131,10 @@ export interface Operation {
   readonly idempotent: boolean | 'key';
   readonly rateLimit: { readonly policy: string; readonly limit: number; readonly window: number };
   readonly bodyLimit: number | null;
-  /** Whether `page` is a number of rows to skip or a page number; null if the operation is not paged. */
-  readonly paging: 'offset' | 'number' | null;
+  /**
+   * Whether `page` is a number of rows to skip or a page number, or there are only cursors; null if the operation is not paged.
+   */
+  readonly paging: 'offset' | 'number' | 'cursor' | null;
   readonly headers: Readonly<Record<string, 'required' | 'optional'>>;
   readonly statuses: readonly number[];
 }

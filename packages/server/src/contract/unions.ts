@@ -20,7 +20,7 @@ const prefix = '#/components/schemas/';
 export function withMembers(schemas: Schemas): Schemas {
   const entries = Object.entries(schemas).map(([name, schema]): [string, object] => {
     const members = membersOf(schema, schemas);
-    return [name, members === undefined ? schema : { [keyword]: members }];
+    return [name, members === undefined ? schema : { type: 'object', [keyword]: members }];
   });
   return Object.fromEntries(entries);
 }
@@ -50,7 +50,7 @@ export function membersKeyword(ajv: Ajv2020): FuncKeywordDefinition {
         const instancePath = context?.instancePath ?? '';
         if ($ref === undefined) {
           const params = { allowedValues: Object.keys(mapping) };
-          const message = 'must be the name of a known type';
+          const message = 'must be equal to one of the allowed values';
           validate.errors = [{ keyword: 'enum', instancePath: `${instancePath}/${propertyName}`, message, params }];
           return false;
         }

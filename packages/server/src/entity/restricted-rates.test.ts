@@ -70,7 +70,10 @@ async function rows() {
   const wip = await make('WipEntry', { wipType: 'ADJUSTMENT', clientId, jobId, workDate, ...hourly });
   const entry = unique('entry');
   const attributes = { staffId, jobId, taskId, workDate, hours: '1.00', isBillable: true };
-  await service.call('POST', '/api/v1/entries', { records: [{ type: 'TimeEntry', systemRef: entry, attributes }] });
+  const written = await service.call<{ records: readonly Row[] }>('POST', '/api/v1/entries', {
+    records: [{ type: 'TimeEntry', systemRef: entry, attributes }],
+  });
+  const entryId = written.body.records[0]?.id;
   const ratedCode = { defaultRate: rate };
   const change = { description: unique('Changed') };
   const refs: Readonly<Record<string, readonly [systemRef: string, attributes: object]>> = {
@@ -84,14 +87,14 @@ async function rows() {
     NonWorkCode: [await firm.nonWorkCode(ratedCode), change],
     ExpenseCode: [await firm.expenseCode(ratedCode), change],
   };
-  return { refs, staffId, jobId, taskId, taskTypeId, staffTypeId, wipId: wip.id, assignment };
+  return { refs, staffId, jobId, taskId, taskTypeId, staffTypeId, wipId: wip.id, entryId, assignment };
 }
 
 type Call = readonly [method: string, path: string, body?: object];
 
 /** Calls of all operations whose responses have rates, by operation; deletions come last. */
 async function calls(): Promise<Readonly<Record<string, readonly Call[]>>> {
-  const { refs, staffId, jobId, taskId, wipId, assignment } = await rows();
+  const { refs, staffId, jobId, taskId, wipId, entryId, assignment } = await rows();
   const item = (type: string, operation: 'write' | 'delete') => {
     const [systemRef, attributes] = refs[type] ?? [];
     if (systemRef === undefined) throw new Error(`Create a ${type} with rates here.`);
@@ -119,6 +122,9 @@ async function calls(): Promise<Readonly<Record<string, readonly Call[]>>> {
     searchTasks: [['POST', '/v1/tasks/search', newest]],
     listTaskTypes: [['GET', '/v1/task-types']],
     searchTaskTypes: [['POST', '/v1/task-types/search', newest]],
+    getTimeEntry: [['GET', `/gql/v1/time_entry/${entryId}`]],
+    listTimeEntries: [['POST', '/gql/v1/time_entries', newest]],
+    searchTimeEntries: [['POST', '/gql/v1/time_entries/search', newest]],
     getWip: [['GET', `/gql/v1/wip/${wipId}`]],
     listWip: [['POST', '/gql/v1/wip', newest]],
     searchWip: [['POST', '/gql/v1/wips/search', newest]],

@@ -2,6 +2,8 @@ import type { Context } from '../context.ts';
 import type { Entity } from '../entity/entity.ts';
 import type { EntityType, StoredRow } from '../entity/row.ts';
 import { Problem } from '../http/problem.ts';
+import { aggregateReader } from './aggregate.ts';
+import type { AggregateRequest } from './aggregate-request.ts';
 import { entityTag } from './entity-tag.ts';
 import { findById, type Page, type PageRequest, type PageScope, pageReader, type Reader } from './read.ts';
 
@@ -33,6 +35,14 @@ export function withoutCursor<Row>(page: Page<Row>) {
   return { ...page, nextCursor: null };
 }
 
+/** Creates the handler of an aggregate of an entity's rows. Each keeps a processor of the database busy. */
+export function aggregateOf<Type extends EntityType>(entity: Entity<Type>) {
+  return async (context: Context, { body }: { readonly body: AggregateRequest<keyof StoredRow<Type> & string> }) => {
+    const scope = { ...readerOf(context), vault: context.service.vault, name: context.operation.id };
+    return { status: 200 as const, body: await context.read(aggregateReader(scope, entity, body), true) };
+  };
+}
+
 /** Creates the handler of a read by ID, with the `ETag` of the row. */
 export function byId<Type extends EntityType>(entity: Entity<Type>) {
   return async (context: Context, { path }: { readonly path: { readonly id: string } }) => {
@@ -53,7 +63,7 @@ export function pageScope(context: Context): PageScope {
     ...readerOf(context),
     vault: service.vault,
     name: operation.id,
-    paging: operation.paging ?? 'offset',
+    paging: operation.paging === 'number' ? 'number' : 'offset',
     place: operation.method === 'GET' ? 'query' : 'body',
   };
 }

@@ -1,6 +1,9 @@
 import { type RawBuilder, sql } from 'kysely';
 import type { AnyEntity } from '../entity/entity.ts';
 
+/** Rows whose values can be ordered: those of an entity, or groups of them. */
+type Ordered = Pick<AnyEntity, 'value'>;
+
 /** One key of an order. */
 export interface OrderKey {
   readonly field: string;
@@ -20,13 +23,17 @@ export function orderKeys(entity: AnyEntity, orderBy: readonly Readonly<Record<s
 }
 
 function keyOf(entity: AnyEntity, field: string, direction: string): OrderKey {
+  return orderKey(field, direction, entity.fields.get(field)?.nullable ?? true);
+}
+
+/** A key of an order in one of the directions of the contract. */
+export function orderKey(field: string, direction: string, nullable: boolean): OrderKey {
   const descending = direction.startsWith('desc');
-  const nullable = entity.fields.get(field)?.nullable ?? true;
   return { field, descending, nullsFirst: direction.endsWith('_nulls_first'), nullable };
 }
 
 /** `order by` of the keys. */
-export function orderClause(entity: AnyEntity, row: string, keys: readonly OrderKey[]): RawBuilder<unknown> {
+export function orderClause(entity: Ordered, row: string, keys: readonly OrderKey[]): RawBuilder<unknown> {
   return sql.join(
     keys.map(({ field, descending, nullsFirst, nullable }) => {
       const direction = descending ? sql`desc` : sql`asc`;
@@ -43,7 +50,7 @@ export function orderClause(entity: AnyEntity, row: string, keys: readonly Order
  * come before those that match the second.
  */
 export function afterClauses(
-  entity: AnyEntity,
+  entity: Ordered,
   row: string,
   keys: readonly OrderKey[],
   values: readonly unknown[],
@@ -61,7 +68,7 @@ export function afterClauses(
 }
 
 function afterClause(
-  entity: AnyEntity,
+  entity: Ordered,
   row: string,
   keys: readonly OrderKey[],
   values: readonly unknown[],

@@ -1,4 +1,4 @@
-import { byId, pageOf } from '../../query/handlers.ts';
+import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
 import { createQuickPaymentLink } from './createQuickPaymentLink.ts';
 import { draftInvoice } from './draft-invoice.ts';
 import { draftInvoiceHistory } from './draft-invoice-history.ts';
@@ -10,6 +10,7 @@ export const billing = {
   listPayments: pageOf(payment),
   searchPayments: pageOf(payment),
   getPayment: byId(payment),
+  aggregatePayments: aggregateOf(payment),
   createQuickPaymentLink,
   listDraftInvoiceHistories: pageOf(draftInvoiceHistory),
   searchDraftInvoiceHistories: pageOf(draftInvoiceHistory),
@@ -17,5 +18,6 @@ export const billing = {
   listInvoices: pageOf(invoice),
   searchInvoices: pageOf(invoice),
   getInvoice: byId(invoice),
+  aggregateInvoices: aggregateOf(invoice),
   listUnpaidInvoices,
 };

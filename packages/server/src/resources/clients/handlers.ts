@@ -1,4 +1,4 @@
-import { byId, pageOf } from '../../query/handlers.ts';
+import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
 import { contactClient } from '../contacts/contact-client.ts';
 import { client } from './client.ts';
 import { clientGroup } from './client-group.ts';
@@ -19,6 +19,7 @@ export const clients = {
   listClients: pageOf(client),
   searchClients: pageOf(client),
   getClient: byId(client),
+  aggregateClients: aggregateOf(client),
   onboardClient,
   listClientTypes: pageOf(clientType),
   getClientTypes: pageOf(clientType),

@@ -1,4 +1,4 @@
-import { byId, pageOf } from '../../query/handlers.ts';
+import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
 import { createEngagement } from './createEngagement.ts';
 import { createEngagementBatch } from './createEngagementBatch.ts';
 import { engagement } from './engagement.ts';
@@ -10,6 +10,7 @@ export const engagements = {
   listEngagements: pageOf(engagement),
   searchEngagements: pageOf(engagement),
   getEngagement: byId(engagement),
+  aggregateEngagements: aggregateOf(engagement),
   updateEngagement,
   createEngagement,
   createEngagementBatch,

@@ -1,4 +1,4 @@
-import { byId, pageOf } from '../../query/handlers.ts';
+import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
 import { assignStaff } from './assignStaff.ts';
 import { createProjectsFromTemplate } from './createProjectsFromTemplate.ts';
 import { job } from './job.ts';
@@ -13,6 +13,7 @@ export const projects = {
   listProjects: pageOf(project),
   searchProjects: pageOf(project),
   getProject: byId(project),
+  aggregateProjects: aggregateOf(project),
   createProjectsFromTemplate,
   assignStaff,
   removeStaff,

@@ -7,8 +7,10 @@ import { compiler, type Query, type Session } from '../../store/session.ts';
 import { firmOf, type Row, timeOf, unique } from './testing.ts';
 import { timeEntry } from './time-entry.ts';
 
-const service = await testService();
-await setTenantSetting(service, { tenant: service.tenant.name, setting: 'timeApproval', value: 'off' });
+const base = await testService();
+const tenant = await base.addTenant('recording');
+await setTenantSetting(base, { tenant: tenant.name, setting: 'timeApproval', value: 'off' });
+const service = { ...base, ...(await base.signIn({ roles: ['API_ADMIN'], tenant })) };
 const firm = await firmOf(service);
 const work = timeOf(service);
 
@@ -52,7 +54,13 @@ async function bill(ref: string): Promise<void> {
       taxable: false,
     },
   ];
-  const attributes = { clientId: firm.clientId, lines };
+  const attributes = {
+    clientId: firm.clientId,
+    billThroughDate: '2026-03-31',
+    proposedInvoiceDate: '2026-03-31',
+    dueDate: '2026-04-30',
+    lines,
+  };
   const { status, body } = await service.call('POST', '/api/v1/records', {
     records: [{ type: 'DraftInvoice', systemRef, attributes }],
   });
@@ -117,7 +125,7 @@ describe('searchTimeEntries', () => {
   });
 
   test('returns null for rates to a caller without RATE_R', async () => {
-    const caller = await service.signIn({ roles: ['TIME_R'] });
+    const caller = await base.signIn({ roles: ['TIME_R'], tenant });
     const { body } = await caller.call<{ data: Row[] }>('POST', '/gql/v1/time_entries/search', {
       where: { systemRef: { _eq: 'open' } },
     });

@@ -1,4 +1,4 @@
-import { byId, pageOf } from '../../query/handlers.ts';
+import { aggregateOf, byId, pageOf } from '../../query/handlers.ts';
 import { expenseEntry } from './expense-entry.ts';
 import { getCodeSchema } from './getCodeSchema.ts';
 import { getEntrySchema } from './getEntrySchema.ts';
@@ -19,15 +19,19 @@ export const time = {
   searchTaskTypes: pageOf(taskType),
   getTask: byId(task),
   searchTasks: pageOf(task),
+  aggregateTasks: aggregateOf(task),
   listWip: pageOf(wipEntry),
   searchWip: pageOf(wipEntry),
   getWip: byId(wipEntry),
+  aggregateWip: aggregateOf(wipEntry),
   listTimeEntries: pageOf(timeEntry),
   searchTimeEntries: pageOf(timeEntry),
   getTimeEntry: byId(timeEntry),
+  aggregateTimeEntries: aggregateOf(timeEntry),
   listExpenseEntries: pageOf(expenseEntry),
   searchExpenseEntries: pageOf(expenseEntry),
   getExpenseEntry: byId(expenseEntry),
+  aggregateExpenseEntries: aggregateOf(expenseEntry),
   listCodeTypes,
   getCodeSchema,
   upsertCodes,

@@ -1,0 +1,194 @@
+/**
+ * Names the columns of aggregates. In the sources, `x-aggregate` says of which rows a request calculates figures, and the columns
+ * are open; in the bundle they are those that the search of these rows filters by, each with what its type allows. So the sum of a
+ * text does not compile, and a new column of a search is one of the aggregate.
+ */
+import type { Oas3Decorator } from '@redocly/openapi-core';
+import { isObject, type JsonObject, nameIn, objectOf, reference } from './contract.ts';
+
+export const aggregates: Oas3Decorator = () => ({
+  Root: {
+    leave(root, { report, location }) {
+      const document: unknown = root;
+      if (!isObject(document)) return;
+      nameColumns(document, (message) => report({ message, location: location.child(['components', 'schemas']) }));
+    },
+  },
+});
+
+type Kind = 'day' | 'instant' | 'number' | 'value';
+
+const kindOfFilter: Readonly<Record<string, Kind>> = {
+  DateFilter: 'day',
+  InstantFilter: 'instant',
+  DecimalFilter: 'number',
+  IntegerFilter: 'number',
+};
+
+/** What a column of a kind is grouped by, in addition to its values. */
+const rangesOf: Readonly<Record<Kind, readonly string[]>> = {
+  day: ['by', 'boundaries', 'daysBefore'],
+  instant: ['by'],
+  number: ['boundaries'],
+  value: [],
+};
+
+const titleOf: Readonly<Record<Kind, string>> = { day: 'Day', instant: 'Instant', number: 'Number', value: 'Value' };
+
+export function nameColumns(document: JsonObject, complain: (message: string) => void): void {
+  const schemas = objectOf(objectOf(document.components).schemas);
+  const shared: JsonObject = { ...schemas };
+  const isUsed = Object.values(schemas).some((schema) => objectOf(schema)['x-aggregate'] !== undefined);
+  if (!isUsed) return;
+  const add = (name: string, schema: JsonObject): JsonObject => {
+    if (schemas[name] !== undefined) complain(`Rename ${name}: the bundle gives this name to a part of an aggregate.`);
+    schemas[name] = schema;
+    return reference(name);
+  };
+  const count = add('CountMeasure', countOf(objectOf(shared.AggregateMeasure)));
+  for (const [name, schema] of Object.entries(shared)) {
+    const type = objectOf(schema)['x-aggregate'];
+    if (typeof type !== 'string') continue;
+    const columns = columnsOf(type, shared);
+    for (const column of missingNumbers(type, columns, shared))
+      complain(`Add ${column} to the columns of ${type}: aggregates have every number of the row.`);
+    const parts: Readonly<Record<string, JsonObject>> = {
+      AggregateGroupBy: add(`${type}GroupBy`, groupBy(type, columns, objectOf(shared.AggregateGroupBy), add)),
+      AggregateMeasure: add(`${type}Measure`, measure(type, columns, count, objectOf(shared.AggregateMeasure), add)),
+      AggregateOrderBy: add(`${type}AggregateOrderBy`, orderBy(columns, objectOf(shared.AggregateOrderBy))),
+    };
+    schemas[name] = withParts(schema, parts);
+  }
+  for (const name of ['AggregateGroupBy', 'AggregateMeasure', 'AggregateOrderBy']) delete schemas[name];
+}
+
+interface Column {
+  readonly name: string;
+  readonly kind: Kind;
+  /** Roles of which one is required to see the values. */
+  readonly roles: readonly string[];
+}
+
+/** The columns of a search, but for lists; and numbers by which it does not filter, because only some callers see them. */
+function columnsOf(type: string, schemas: JsonObject): Column[] {
+  const searched = Object.entries(propertiesOf(schemas[`${type}Where`])).flatMap(([name, property]): Column[] => {
+    const filter = nameIn(String(objectOf(property).$ref ?? ''));
+    if (name.startsWith('_') || !filter.endsWith('Filter') || filter.endsWith('ListFilter')) return [];
+    return [{ name, kind: kindOfFilter[filter] ?? 'value', roles: [] }];
+  });
+  const restricted = Object.entries(propertiesOf(schemas[type])).flatMap(([name, property]): Column[] => {
+    const roles = objectOf(property)['x-read-roles'];
+    return Array.isArray(roles) && isNumber(property, schemas) ? [{ name, kind: 'number', roles }] : [];
+  });
+  return [...searched, ...restricted];
+}
+
+/** The numbers of a row that are no columns. The number of its version counts changes. */
+function missingNumbers(type: string, columns: readonly Column[], schemas: JsonObject): string[] {
+  const known = new Set(['version', ...columns.map(({ name }) => name)]);
+  return Object.entries(propertiesOf(schemas[type])).flatMap(([name, property]) =>
+    isNumber(property, schemas) && !known.has(name) ? [name] : [],
+  );
+}
+
+function isNumber(property: unknown, schemas: JsonObject): boolean {
+  const { $ref, ...own } = objectOf(property);
+  const { type, format } = { ...objectOf(schemas[nameIn(String($ref ?? ''))]), ...own };
+  return format === 'decimal' || [type].flat().includes('integer');
+}
+
+type Add = (name: string, schema: JsonObject) => JsonObject;
+
+/** A union told apart by the column: each column is in exactly one member. */
+function groupBy(type: string, columns: readonly Column[], common: JsonObject, add: Add): JsonObject {
+  const kinds = (Object.keys(rangesOf) as Kind[]).filter((kind) => columns.some((column) => column.kind === kind));
+  const members = kinds.map((kind) => {
+    const own = columns.filter((column) => column.kind === kind);
+    const { column, ...properties } = propertiesOf(common);
+    const ranges = Object.entries(properties).filter(([name]) => rangesOf[kind].includes(name));
+    const schema = {
+      ...common,
+      properties: { column: enumOf(column, own), ...Object.fromEntries(ranges) },
+      ...(kind === 'day' && {
+        // Days have both kinds of ranges, one at a time.
+        dependentRequired: { boundaries: ['daysBefore'], daysBefore: ['boundaries'] },
+        not: { required: ['by', 'daysBefore'] },
+      }),
+    };
+    return { own, member: add(`${type}GroupBy${titleOf[kind]}`, schema) };
+  });
+  const mapping = members.flatMap(({ own, member }) => own.map(({ name }) => [name, member.$ref]));
+  return {
+    description: common.description,
+    oneOf: members.map(({ member }) => member),
+    discriminator: { propertyName: 'column', mapping: Object.fromEntries(mapping) },
+  };
+}
+
+/** A union told apart by the function. */
+function measure(
+  type: string,
+  columns: readonly Column[],
+  count: JsonObject,
+  common: JsonObject,
+  add: Add,
+): JsonObject {
+  const numbers = columns.filter(({ kind }) => kind === 'number');
+  const ordered = columns.filter(({ kind }) => kind !== 'value');
+  const sum = add(`${type}SumMeasure`, measureOf(common, ['SUM', 'AVERAGE'], numbers));
+  const range = add(`${type}RangeMeasure`, measureOf(common, ['MIN', 'MAX'], ordered));
+  const mapping = { COUNT: count.$ref, SUM: sum.$ref, AVERAGE: sum.$ref, MIN: range.$ref, MAX: range.$ref };
+  return {
+    description: common.description,
+    oneOf: [count, sum, range],
+    discriminator: { propertyName: 'function', mapping },
+  };
+}
+
+function countOf(common: JsonObject): JsonObject {
+  const { column: _, ...properties } = propertiesOf(common);
+  return {
+    ...common,
+    description: 'Number of records.',
+    properties: { ...properties, function: { type: 'string', const: 'COUNT', description: 'Number of records.' } },
+  };
+}
+
+function measureOf(common: JsonObject, functions: readonly string[], columns: readonly Column[]): JsonObject {
+  const { function: name, column } = propertiesOf(common);
+  const { $ref: _, ...described } = objectOf(name);
+  return {
+    ...common,
+    required: ['function', 'column'],
+    properties: {
+      function: { ...described, type: 'string', enum: functions, description: 'Function, see `AggregateFunction`.' },
+      column: enumOf(column, columns),
+    },
+  };
+}
+
+function orderBy(columns: readonly Column[], common: JsonObject): JsonObject {
+  const properties = propertiesOf(common);
+  return { ...common, properties: { ...properties, column: enumOf(properties.column, columns) } };
+}
+
+function enumOf(column: unknown, columns: readonly Column[]): JsonObject {
+  const { minLength: _, maxLength: __, description, ...open } = objectOf(column);
+  const restricted = columns
+    .filter(({ roles }) => roles.length > 0)
+    .map(({ name, roles }) => ` \`${name}\` requires the ${roles.map((role) => `\`${role}\``).join(' or ')} role.`);
+  return { ...open, enum: columns.map(({ name }) => name), description: `${description}${restricted.join('')}` };
+}
+
+function propertiesOf(schema: unknown): JsonObject {
+  return objectOf(objectOf(schema).properties);
+}
+
+/** A schema with references to the parts of its own resource in place of those to the open ones. */
+function withParts(schema: unknown, parts: Readonly<Record<string, JsonObject>>): unknown {
+  if (Array.isArray(schema)) return schema.map((item) => withParts(item, parts));
+  if (!isObject(schema)) return schema;
+  const own = typeof schema.$ref === 'string' ? parts[nameIn(schema.$ref)] : undefined;
+  if (own !== undefined) return { ...schema, ...own };
+  return Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withParts(value, parts)]));
+}

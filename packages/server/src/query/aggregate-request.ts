@@ -1,0 +1,81 @@
+import type { components } from '@financial-automation/spec';
+import { parseDecimal } from '../entity/decimal.ts';
+import type { AnyEntity } from '../entity/entity.ts';
+import { invalid, Problem } from '../http/problem.ts';
+import type { Where } from './clause.ts';
+
+type Schemas = components['schemas'];
+
+/** A column to group by, as a whole or in ranges. */
+export interface GroupBy<Column extends string = string> {
+  readonly column: Column;
+  readonly by?: Schemas['CalendarUnit'];
+  readonly boundaries?: readonly (string | number)[];
+  readonly daysBefore?: string;
+}
+
+/** A figure. Every function but COUNT has a column. */
+export interface Measure<Column extends string = string> {
+  readonly function: Schemas['AggregateFunction'];
+  readonly column?: Column;
+}
+
+interface GroupOrder<Column extends string = string> {
+  readonly measure?: string;
+  readonly column?: Column;
+  readonly direction: Schemas['OrderDirection'];
+}
+
+/** A request for figures over the rows of an entity with these columns, as the contract declares it. */
+export interface AggregateRequest<Column extends string = string> {
+  readonly where?: Where;
+  readonly groupBy?: readonly GroupBy<Column>[];
+  readonly measures: Readonly<Record<string, Measure<Column>>>;
+  readonly orderBy?: readonly GroupOrder<Column>[];
+  readonly pageSize?: number;
+  readonly cursor?: string;
+}
+
+/**
+ * Checks what JSON Schema cannot express of a request.
+ *
+ * @throws Problem `VALIDATION_ERROR`; `FORBIDDEN` for a column whose values the caller must not see.
+ */
+export function checkAggregate(
+  entity: AnyEntity,
+  holds: (roles: readonly string[]) => boolean,
+  { groupBy = [], measures, orderBy = [] }: AggregateRequest,
+): void {
+  const grouped = new Set<string>();
+  for (const [index, { column, boundaries = [] }] of groupBy.entries()) {
+    const pointer = `/groupBy/${index}`;
+    if (grouped.has(column)) throw invalid(`${pointer}/column`, 'DUPLICATE', 'The column is grouped by twice.');
+    grouped.add(column);
+    checkAscending(boundaries, `${pointer}/boundaries`);
+    checkVisible(column, `${pointer}/column`);
+  }
+  for (const [name, { column }] of Object.entries(measures))
+    if (column !== undefined) checkVisible(column, `/measures/${name}/column`);
+  for (const [index, { measure, column }] of orderBy.entries()) {
+    if (measure !== undefined && !Object.hasOwn(measures, measure))
+      throw invalid(`/orderBy/${index}/measure`, 'UNKNOWN_MEASURE', 'It is not one of the measures.');
+    if (column !== undefined && !grouped.has(column))
+      throw invalid(`/orderBy/${index}/column`, 'NOT_GROUPED', 'It is not a column of groupBy.');
+  }
+
+  function checkVisible(column: string, pointer: string): void {
+    const roles = entity.fields.get(column)?.readRoles ?? [];
+    if (roles.length === 0 || holds(roles)) return;
+    const detail = `Figures of ${column} require the ${roles.join(' or ')} role.`;
+    throw new Problem('FORBIDDEN', detail, { errors: [{ in: 'body', pointer, code: 'FORBIDDEN', detail }] });
+  }
+}
+
+function checkAscending(boundaries: readonly (string | number)[], pointer: string): void {
+  const values = boundaries.map((boundary) => parseDecimal(String(boundary)));
+  for (const [index, value] of values.entries()) {
+    const before = values[index - 1];
+    if (before !== undefined && value.lte(before))
+      throw invalid(`${pointer}/${index}`, 'NOT_ASCENDING', 'Each boundary must be greater than the one before it.');
+  }
+}

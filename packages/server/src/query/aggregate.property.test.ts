@@ -1,0 +1,316 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { testDatabase } from '../../test/database.ts';
+import { testService } from '../../test/service.ts';
+import { allOperations, contract, type Operation, type Schema } from '../contract/contract.ts';
+import { propertiesOf, resolved } from '../contract/fields.ts';
+import { loadProfile } from '../demo-data/profiles/load-profile.ts';
+import { type Decimal, parseDecimal, sum, zero } from '../entity/decimal.ts';
+import { ensureApiUser } from '../operator/api-keys.ts';
+import type { AggregateRequest, GroupBy, Measure } from './aggregate-request.ts';
+
+/**
+ * Random aggregates of every resource, compared with a computation over the rows that its search returns, on both engines.
+ * AGGREGATE_RUNS sets how many are tried of each.
+ */
+const numRuns = Number(process.env.AGGREGATE_RUNS ?? '12');
+const seed = Number(process.env.AGGREGATE_SEED ?? '20261123');
+
+const database = await testDatabase();
+const { store, tenant, call } = await testService({ database });
+const loader = { user: 'loader', roles: ['API_ADMIN'] };
+const apiUserId = await store.write(tenant.id, (transaction) => ensureApiUser(transaction, tenant, loader));
+await loadProfile({ store, databaseUrl: database.databaseUrl }, tenant.id, 'tiny', apiUserId);
+
+type Row = Readonly<Record<string, unknown>>;
+type Key = string | boolean | number | null;
+interface Group {
+  readonly key: Readonly<Record<string, Key>>;
+  readonly values: Readonly<Record<string, string | null>>;
+}
+interface Page {
+  readonly data: readonly Group[];
+  readonly nextCursor: string | null;
+}
+
+interface WithBody {
+  readonly post: {
+    readonly requestBody: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+  };
+}
+
+/** The rows that the search beside an aggregate returns. */
+async function rowsOf({ path }: Operation, where: object): Promise<readonly Row[]> {
+  const rows: Row[] = [];
+  for (let cursor: string | null = null, isFirst = true; isFirst || cursor !== null; isFirst = false) {
+    const body: object = { where, pageSize: 1000, ...(cursor !== null && { cursor }) };
+    const page = await call<{ data: Row[]; nextCursor: string | null }>(
+      'POST',
+      path.replace('/aggregate', '/search'),
+      body,
+    );
+    if (page.status !== 200) throw new Error(JSON.stringify(page.body));
+    rows.push(...page.body.data);
+    cursor = page.body.nextCursor;
+  }
+  return rows;
+}
+
+type Kind = 'Day' | 'Instant' | 'Number' | 'Value';
+interface Column {
+  readonly name: string;
+  readonly kind: Kind;
+  readonly places: number | undefined;
+  readonly scale: number;
+}
+
+function columnsOf(type: string): readonly Column[] {
+  return (['Day', 'Instant', 'Number', 'Value'] as const).flatMap((kind) =>
+    (contract.components.schemas[`${type}GroupBy${kind}`]?.properties?.column?.enum ?? []).map((name) => {
+      const field = resolved(propertiesOf(contract.components.schemas[type] ?? {})[name] ?? {});
+      const isInteger = [field.type].flat().includes('integer');
+      const scale = field['x-scale'] ?? 0;
+      const isFixed = isInteger || (field.pattern !== undefined && !new RegExp(field.pattern).test('0'));
+      return { name, kind, scale, places: isFixed ? scale : undefined };
+    }),
+  );
+}
+
+/** The first day of the period that a day is in. */
+function periodOf(day: Temporal.PlainDate, unit: NonNullable<GroupBy['by']>): Temporal.PlainDate {
+  switch (unit) {
+    case 'DAY':
+      return day;
+    case 'WEEK':
+      return day.subtract({ days: day.dayOfWeek - 1 });
+    case 'MONTH':
+      return day.with({ day: 1 });
+    case 'QUARTER':
+      return day.with({ day: 1, month: 3 * Math.floor((day.month - 1) / 3) + 1 });
+    case 'YEAR':
+      return day.with({ day: 1, month: 1 });
+  }
+}
+
+/** The key of a row, and what groups are ordered by. */
+function keyOf(row: Row, { column, by, boundaries, daysBefore }: GroupBy, of: Column | undefined) {
+  const { kind, places } = of ?? {};
+  const value = row[column] ?? null;
+  if (value === null) return { key: null, rank: null };
+  const text = String(value);
+  if (boundaries !== undefined) {
+    const number =
+      daysBefore === undefined
+        ? parseDecimal(text)
+        : parseDecimal(String(Temporal.PlainDate.from(text).until(daysBefore).total('days')));
+    const index = boundaries.findLastIndex((boundary) => parseDecimal(String(boundary)).lte(number));
+    return { key: String(boundaries[index] ?? 'below'), rank: index };
+  }
+  if (by !== undefined) {
+    const day =
+      kind === 'Instant' ? Temporal.Instant.from(text).toZonedDateTimeISO(tenant.timeZone).toPlainDate() : text;
+    const key = periodOf(Temporal.PlainDate.from(day), by).toString();
+    return { key, rank: key };
+  }
+  if (kind === 'Number' && typeof value === 'string') {
+    const key = parseDecimal(text).toFixed(places);
+    return { key, rank: parseDecimal(text) };
+  }
+  return { key: value as Key, rank: value as Key };
+}
+
+function figureOf(rows: readonly Row[], measure: Measure, columns: ReadonlyMap<string, Column>): string | null {
+  if (measure.column === undefined) return String(rows.length);
+  const { column } = measure;
+  const { kind, places, scale = 0 } = columns.get(column) ?? {};
+  const texts = rows.map((row) => row[column] ?? null).filter((value) => value !== null);
+  const [first, ...others] = texts.map(String);
+  if (first === undefined) return null;
+  if (kind !== 'Number') {
+    const isMore = (one: string, other: string) => (measure.function === 'MAX' ? one > other : one < other);
+    return others.reduce((best, one) => (isMore(one, best) ? one : best), first);
+  }
+  const values = [first, ...others].map(parseDecimal);
+  switch (measure.function) {
+    case 'SUM':
+      return sum(values).toFixed(places);
+    case 'AVERAGE':
+      return meanOf(values, scale + 2);
+    default: {
+      const isMore = (one: Decimal, other: Decimal) => (measure.function === 'MAX' ? one.gt(other) : one.lt(other));
+      return values.reduce((best, one) => (isMore(one, best) ? one : best)).toFixed(places);
+    }
+  }
+}
+
+/** The mean in whole numbers, so that it is rounded once: half away from zero. */
+function meanOf(values: readonly Decimal[], places: number): string {
+  const total = sum(values);
+  const shifted = BigInt(
+    total
+      .abs()
+      .times(parseDecimal(`1${'0'.repeat(places)}`))
+      .toFixed(0),
+  );
+  const count = BigInt(values.length);
+  const digits = ((2n * shifted + count) / (2n * count)).toString().padStart(places + 1, '0');
+  const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`;
+  return parseDecimal(total.lt(zero) ? `-${text}` : text).toFixed(places);
+}
+
+type Rank = Key | Decimal;
+
+/** Compares as the database does: texts by code point, nulls last unless the direction says otherwise. */
+function compare(one: Rank, other: Rank, direction: string): number {
+  if (one === null || other === null) {
+    if (one === other) return 0;
+    return (one === null) === direction.endsWith('_nulls_first') ? -1 : 1;
+  }
+  const sign = direction.startsWith('desc') ? -1 : 1;
+  if (typeof one === 'object' && typeof other === 'object') return sign * one.cmp(other);
+  if (typeof one === 'string' && typeof other === 'string')
+    return sign * Buffer.compare(Buffer.from(one), Buffer.from(other));
+  return sign * (Number(one) - Number(other));
+}
+
+/** The groups as they are calculated without a database. */
+function expected(rows: readonly Row[], request: AggregateRequest, all: readonly Column[]): readonly Group[] {
+  const { groupBy = [], measures, orderBy = [] } = request;
+  const columns = new Map(all.map((column) => [column.name, column]));
+  const keyed = rows.map((row) => ({
+    row,
+    keys: groupBy.map((one) => keyOf(row, one, columns.get(one.column))),
+  }));
+  const groups = [...Map.groupBy(keyed, ({ keys }) => JSON.stringify(keys.map(({ key }) => key))).values()];
+  if (groupBy.length === 0 && groups.length === 0) groups.push([]);
+  const ranked = groups.map((members) => {
+    const own = members.map(({ row }) => row);
+    const values = Object.fromEntries(
+      Object.entries(measures).map(([name, one]) => [name, figureOf(own, one, columns)]),
+    );
+    const keys = members[0]?.keys ?? [];
+    const key = Object.fromEntries(groupBy.map(({ column }, index) => [column, keys[index]?.key ?? null]));
+    return { key, values, ranks: new Map(groupBy.map(({ column }, index) => [column, keys[index]?.rank ?? null])) };
+  });
+  const rankOf = (group: (typeof ranked)[number], measure: string | undefined, column: string): Rank => {
+    if (measure === undefined) return group.ranks.get(column) ?? null;
+    const value = group.values[measure] ?? null;
+    const of = measures[measure];
+    const isNumber = of?.column === undefined || columns.get(of.column)?.kind === 'Number';
+    return value === null || !isNumber ? value : parseDecimal(value);
+  };
+  const order = [...orderBy, ...groupBy.map(({ column }) => ({ column, measure: undefined, direction: 'asc' }))];
+  return ranked
+    .toSorted((one, other) => {
+      for (const { measure, column = '', direction } of order) {
+        const result = compare(rankOf(one, measure, column), rankOf(other, measure, column), direction);
+        if (result !== 0) return result;
+      }
+      return 0;
+    })
+    .map(({ key, values }) => ({ key, values }));
+}
+
+const unit = fc.constantFrom('DAY', 'WEEK', 'MONTH', 'QUARTER', 'YEAR');
+const direction = fc.constantFrom('asc', 'desc', 'asc_nulls_first', 'desc_nulls_first', 'desc_nulls_last');
+const boundaries = fc
+  .uniqueArray(fc.constantFrom('-100.00', 0, '0.5', 1, 8, '30', 90, '1000.00', 250_000), { minLength: 1, maxLength: 6 })
+  .map((list) => list.toSorted((one, other) => Number(one) - Number(other)));
+
+function groupByOf({ name: column, kind }: Column): fc.Arbitrary<GroupBy> {
+  const whole = fc.constant({ column });
+  if (kind === 'Number')
+    return fc.oneof(
+      whole,
+      boundaries.map((list) => ({ column, boundaries: list })),
+    );
+  if (kind === 'Instant')
+    return fc.oneof(
+      whole,
+      unit.map((by) => ({ column, by })),
+    );
+  if (kind === 'Value') return whole;
+  const daysBefore = fc.constantFrom('2026-09-30', '2024-02-29', '2026-11-23');
+  const ages = fc.record({ boundaries, daysBefore }).map((age) => ({ column, ...age }));
+  return fc.oneof(
+    whole,
+    unit.map((by) => ({ column, by })),
+    ages,
+  );
+}
+
+function measureOf(columns: readonly Column[]): fc.Arbitrary<Measure> {
+  const numbers = columns.filter(({ kind }) => kind === 'Number').map(({ name }) => name);
+  const ordered = columns.filter(({ kind }) => kind !== 'Value').map(({ name }) => name);
+  return fc.oneof(
+    fc.constant<Measure>({ function: 'COUNT' }),
+    fc.record({ function: fc.constantFrom('SUM', 'AVERAGE'), column: fc.constantFrom(...numbers) }),
+    fc.record({ function: fc.constantFrom('MIN', 'MAX'), column: fc.constantFrom(...ordered) }),
+  );
+}
+
+function requestOf(columns: readonly Column[]): fc.Arbitrary<AggregateRequest> {
+  const groupBy = fc
+    .uniqueArray(fc.constantFrom(...columns), { maxLength: 4 })
+    .chain((some) => fc.tuple(...some.map(groupByOf)));
+  const measures = fc.dictionary(fc.constantFrom('a', 'b1', 'total', 'constructor', 'toString'), measureOf(columns), {
+    minKeys: 1,
+    noNullPrototype: true,
+  });
+  return fc
+    .record({ groupBy, measures, keys: fc.array(fc.tuple(fc.nat(), direction), { maxLength: 3 }) })
+    .map(({ groupBy: groups, measures: figures, keys }) => {
+      const names = [
+        ...groups.map(({ column }) => ({ column })),
+        ...Object.keys(figures).map((measure) => ({ measure })),
+      ];
+      const orderBy = keys.map(([index, one]) => ({ ...names[index % names.length], direction: one }));
+      return { groupBy: groups, measures: figures, orderBy };
+    });
+}
+
+const aggregates = allOperations.filter(({ id }) => id.startsWith('aggregate'));
+
+test('this test aggregates every resource that has a search, but for lists of people and types', () => {
+  const searches = allOperations
+    .filter(({ id }) => id.startsWith('search'))
+    .map(({ path }) => path.replace('/search', ''));
+  const without = ['/gql/v1/contacts', '/gql/v1/staff', '/gql/v1/draft_invoice_histories', '/v1/task-types'];
+  expect(aggregates.map(({ path }) => path.replace('/aggregate', '')).toSorted()).toEqual(
+    searches.filter((path) => !without.includes(path)).toSorted(),
+  );
+});
+
+describe.each(aggregates.map((operation) => [operation.id, operation] as const))('%s', (_id, operation) => {
+  const { schema } = (contract.paths[operation.path] as WithBody).post.requestBody.content['application/json'];
+  const type = String(schema.$ref).split('/').at(-1)?.replace('AggregateRequest', '') ?? '';
+  const columns = columnsOf(type);
+
+  test('returns what a computation over the listed rows gives, on pages of any size', async () => {
+    expect(columns.length).toBeGreaterThan(10);
+    const wheres = [{}, { active: { _eq: true } }, { createdAt: { _lt: '2000-01-01T00:00:00.000Z' } }];
+    const listed: (readonly Row[])[] = [];
+    for (const where of wheres) listed.push(await rowsOf(operation, where));
+    expect(listed[0]?.length).toBeGreaterThan(0);
+    await fc.assert(
+      fc.asyncProperty(
+        requestOf(columns),
+        fc.nat(wheres.length - 1),
+        fc.constantFrom(7, 1000),
+        async (request, index, pageSize) => {
+          const groups: Group[] = [];
+          for (let cursor: string | null = null, pages = 0; pages === 0 || (cursor !== null && pages < 20); pages++) {
+            const body: object = { ...request, where: wheres[index], pageSize, ...(cursor !== null && { cursor }) };
+            const response = await call<Page>('POST', operation.path, body);
+            if (response.status !== 200) throw new Error(JSON.stringify(response.body));
+            groups.push(...response.body.data);
+            cursor = response.body.nextCursor;
+          }
+          const all = expected(listed[index] ?? [], request, columns);
+          expect(groups).toEqual(all.slice(0, 20 * pageSize));
+        },
+      ),
+      { numRuns, seed },
+    );
+  });
+});

@@ -1,0 +1,111 @@
+import type { components } from '@financial-automation/spec';
+import { type RawBuilder, sql } from 'kysely';
+import { numberOf } from '../contract/contract.ts';
+import type { AnyEntity } from '../entity/entity.ts';
+import type { Session } from '../store/session.ts';
+import { type AggregateRequest, checkAggregate } from './aggregate-request.ts';
+import { checkCost } from './cost.ts';
+import { readCursor, writeCursor } from './cursor.ts';
+import { type Figure, figureOf, keyOf } from './figures.ts';
+import { afterClauses, type OrderKey, orderClause, orderKey } from './order.ts';
+import type { PageScope } from './read.ts';
+import { conditionOf } from './where.ts';
+
+type Page = components['schemas']['AggregatePage'];
+
+const standardPageSize = numberOf('InvoiceAggregateRequest', 'pageSize', 'default');
+
+/** The columns of the statement: keys of groups, in the order of `groupBy`, and figures. */
+interface Columns {
+  readonly keys: ReadonlyMap<string, Output>;
+  readonly figures: ReadonlyMap<string, Output>;
+}
+
+interface Output {
+  /** The name of the column in the statement. */
+  readonly alias: string;
+  readonly figure: Figure<Page['data'][number]['key'][string]>;
+}
+
+/**
+ * Creates the read of one page of the groups of an entity's rows. Invalid requests are rejected here, before they wait for a
+ * connection.
+ *
+ * @throws Problem like `checkAggregate`, `checkCost`, `conditionOf` and `readCursor`.
+ */
+export function aggregateReader(
+  { tenantId, holds, vault, name }: Pick<PageScope, 'tenantId' | 'holds' | 'vault' | 'name'>,
+  entity: AnyEntity,
+  request: AggregateRequest,
+): (session: Session) => Promise<Page> {
+  const { where = {}, groupBy = [], measures, orderBy = [], pageSize = standardPageSize, cursor } = request;
+  checkAggregate(entity, holds, request);
+  checkCost(entity, where);
+  const query = { operation: name, tenantId, where, orderBy: [groupBy, measures, orderBy] };
+  const columns = columnsOf(entity, request);
+  const keys = orderOf(columns, orderBy);
+  const outputs = [...columns.keys.values(), ...columns.figures.values()];
+  const position = cursor === undefined ? undefined : readCursor(vault, query, cursor, 'body');
+  const after =
+    position === undefined
+      ? sql``
+      : sql` where ${sql.join(afterClauses(groups, 'g', keys, position.values), sql` or `)}`;
+  const order = keys.length === 0 ? sql`` : sql` order by ${orderClause(groups, 'g', keys)}`;
+  const grouped =
+    groupBy.length === 0 ? sql`` : sql` group by ${sql.join(groupBy.map((_, index) => sql.lit(index + 1)))}`;
+  const matching = sql`${entity.within('e', tenantId)} and ${conditionOf(entity, 'e', tenantId, where)}`;
+  const statement = sql<Readonly<Record<string, unknown>>>`
+    select * from (
+      select ${sql.join(outputs.map(({ alias, figure }) => sql`${figure.sql} as ${sql.id(alias)}`))}
+      from ${sql.table(entity.table)} ${sql.id('e')} where ${matching}${grouped}
+    ) g${after}${order} limit ${pageSize + 1}`;
+
+  return async (session) => {
+    const rows = await session.all(statement);
+    const hasMore = rows.length > pageSize;
+    if (hasMore) rows.length = pageSize;
+    const last = rows.at(-1);
+    const next =
+      hasMore && last !== undefined ? { values: keys.map(({ field }) => last[field]), offset: 0 } : undefined;
+    return {
+      data: rows.map((row) => ({
+        key: valuesOf(columns.keys, row),
+        values: valuesOf(columns.figures, row) as Page['data'][number]['values'],
+      })),
+      hasMore,
+      nextCursor: next === undefined ? null : writeCursor(vault, query, next),
+    };
+  };
+}
+
+function columnsOf(entity: AnyEntity, { groupBy = [], measures }: AggregateRequest): Columns {
+  return {
+    keys: new Map(groupBy.map((one, index) => [one.column, { alias: `k${index}`, figure: keyOf(entity, 'e', one) }])),
+    figures: new Map(
+      Object.entries(measures).map(([name, one], index) => [
+        name,
+        { alias: `m${index}`, figure: figureOf(entity, 'e', one) },
+      ]),
+    ),
+  };
+}
+
+/** The groups as rows that can be ordered. */
+const groups = { value: (row: string, alias: string): RawBuilder<unknown> => sql.ref(`${row}.${alias}`) };
+
+/** The keys of a total order: those of the request, then the keys of the groups. */
+function orderOf({ keys, figures }: Columns, orderBy: NonNullable<AggregateRequest['orderBy']>): OrderKey[] {
+  const found = new Map<string, OrderKey>();
+  const add = (output: Output | undefined, direction: string) => {
+    if (output === undefined || found.has(output.alias)) return;
+    found.set(output.alias, orderKey(output.alias, direction, output.figure.nullable));
+  };
+  for (const { measure, column, direction } of orderBy)
+    add(measure === undefined ? keys.get(column ?? '') : figures.get(measure), direction);
+  for (const output of keys.values()) add(output, 'asc');
+  return [...found.values()];
+}
+
+function valuesOf(outputs: ReadonlyMap<string, Output>, row: Readonly<Record<string, unknown>>) {
+  return Object.fromEntries([...outputs].map(([name, { alias, figure }]) => [name, figure.read(row[alias])]));
+}
