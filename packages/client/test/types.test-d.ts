@@ -93,6 +93,51 @@ describe('an input', () => {
     api.call('searchClients', { body: { orderBy: [{ name: 'ascending' }] } });
   });
 
+  it('names the columns of an aggregate, each with what its type allows', () => {
+    const measures = { open: { function: 'SUM', column: 'amountDue' }, invoices: { function: 'COUNT' } } as const;
+    api.call('aggregateInvoices', {
+      body: {
+        where: { amountDue: { _gt: '0.00' } },
+        groupBy: [
+          { column: 'clientId' },
+          { column: 'dueDate', daysBefore: '2026-09-30', boundaries: [0, 30, 60, 90] },
+          { column: 'postedAt', by: 'MONTH' },
+          { column: 'total', boundaries: ['100.00', '1000.00'] },
+        ],
+        measures,
+        orderBy: [{ measure: 'open', direction: 'desc' }],
+      },
+    });
+    // @ts-expect-error no figures
+    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'clientId' }] } });
+    // @ts-expect-error unknown column to group by
+    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'client' }], measures } });
+    // @ts-expect-error a column of other rows
+    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'workDate' }], measures } });
+    // @ts-expect-error unknown column of a figure
+    api.call('aggregateInvoices', { body: { measures: { open: { function: 'SUM', column: 'due' } } } });
+    // @ts-expect-error the sum of a text
+    api.call('aggregateInvoices', { body: { measures: { open: { function: 'SUM', column: 'status' } } } });
+    // @ts-expect-error the sum of days
+    api.call('aggregateInvoices', { body: { measures: { open: { function: 'SUM', column: 'dueDate' } } } });
+    // @ts-expect-error the greatest flag
+    api.call('aggregateInvoices', { body: { measures: { open: { function: 'MAX', column: 'isOverdue' } } } });
+    // @ts-expect-error a sum without a column
+    api.call('aggregateInvoices', { body: { measures: { open: { function: 'SUM' } } } });
+    // @ts-expect-error unknown function
+    api.call('aggregateInvoices', { body: { measures: { open: { function: 'MEDIAN', column: 'total' } } } });
+    // @ts-expect-error a period of a flag
+    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'isOverdue', by: 'DAY' }], measures } });
+    // @ts-expect-error ranges of a text
+    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'currency', boundaries: [1] }], measures } });
+    // @ts-expect-error unknown period
+    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'dueDate', by: 'DECADE' }], measures } });
+    // @ts-expect-error unknown column of a condition
+    api.call('aggregateInvoices', { body: { where: { due: { _eq: '0.00' } }, measures } });
+    // @ts-expect-error a list
+    api.call('aggregateInvoices', { body: { groupBy: [{ column: 'jobIds' }], measures } });
+  });
+
   it('accepts the values of the contract', () => {
     // @ts-expect-error no such status
     api.call('searchClients', { body: { where: { status: { _eq: 'ACTIV' } } } });
@@ -254,6 +299,18 @@ describe('a walk', () => {
     }
     for await (const page of api.pages('listClients')) expectTypeOf(page.nextCursor).toEqualTypeOf<string | null>();
     expectTypeOf<Row<'listDeliveries'>>().toEqualTypeOf<Schema<'DeliveryAttempt'>>();
+  });
+
+  it('returns the groups of an aggregate', async () => {
+    const measures = { hours: { function: 'SUM', column: 'hours' } } as const;
+    for await (const { key, values } of api.rows('aggregateTimeEntries', {
+      body: { groupBy: [{ column: 'staffId' }], measures },
+    })) {
+      expectTypeOf(key.staffId).toEqualTypeOf<string | number | boolean | null | undefined>();
+      expectTypeOf(values.hours).toEqualTypeOf<string | null | undefined>();
+    }
+    // @ts-expect-error figures are required
+    api.rows('aggregateTimeEntries');
   });
 
   it('requires an operation with pages and its required input', () => {

@@ -1,0 +1,210 @@
+import { describe, expect, test } from 'vitest';
+import { testService } from '../../test/service.ts';
+import { firmOf, timeOf } from '../resources/time/testing.ts';
+
+const service = await testService();
+const firm = await firmOf(service);
+const [ada, ben] = [await firm.person(), await firm.person()];
+const jobId = await firm.job();
+const entry = (systemRef: string, staffId: string, workDate: string, hours: string, more: object = {}) => ({
+  type: 'TimeEntry',
+  systemRef,
+  attributes: { staffId, jobId, workDate, hours, ...more },
+});
+const written = await timeOf(service).entries([
+  entry('a', ada, '2026-01-31', '0.10'),
+  entry('b', ada, '2026-02-01', '0.10'),
+  entry('c', ada, '2026-02-02', '0.20'),
+  entry('d', ben, '2026-02-28', '8.00', { isBillable: false }),
+  entry('e', ben, '2026-04-01', '7.95', { description: 'Call' }),
+]);
+if (written.some(({ status }) => status !== 'CREATED')) throw new Error(JSON.stringify(written));
+
+interface Page {
+  readonly data: readonly { readonly key: object; readonly values: object }[];
+  readonly hasMore: boolean;
+  readonly nextCursor: string | null;
+}
+interface Problem {
+  readonly code: string;
+  readonly errors?: readonly { readonly pointer: string; readonly code: string }[];
+}
+const path = '/gql/v1/time_entries/aggregate';
+const count = { entries: { function: 'COUNT' } };
+
+async function aggregate(request: object, caller: Pick<typeof service, 'call'> = service): Promise<Page> {
+  const { status, body } = await caller.call<Page>('POST', path, request);
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body;
+}
+
+async function rejection(request: object, caller: Pick<typeof service, 'call'> = service) {
+  const { status, body } = await caller.call<Problem>('POST', path, request);
+  return { status, code: body.code, errors: body.errors?.map(({ pointer, code }) => `${code} ${pointer}`) };
+}
+
+describe('aggregateTimeEntries', () => {
+  test('adds hours exactly, and rounds the average half up', async () => {
+    const { data } = await aggregate({
+      groupBy: [{ column: 'staffId' }],
+      measures: {
+        hours: { function: 'SUM', column: 'hours' },
+        mean: { function: 'AVERAGE', column: 'hours' },
+        last: { function: 'MAX', column: 'workDate' },
+        ...count,
+      },
+      orderBy: [{ measure: 'hours', direction: 'desc' }],
+    });
+    expect(data).toEqual([
+      { key: { staffId: ben }, values: { hours: '15.95', mean: '7.9750', last: '2026-04-01', entries: '2' } },
+      { key: { staffId: ada }, values: { hours: '0.40', mean: '0.1333', last: '2026-02-02', entries: '3' } },
+    ]);
+  });
+
+  test('groups days by periods of the calendar, and by days before a day', async () => {
+    const keysOf = async (groupBy: object) =>
+      (await aggregate({ groupBy: [{ column: 'workDate', ...groupBy }], measures: count })).data.map(
+        ({ key, values }) => [...Object.values(key), ...Object.values(values)].join(' '),
+      );
+    expect(await keysOf({ by: 'WEEK' })).toEqual(['2026-01-26 2', '2026-02-02 1', '2026-02-23 1', '2026-03-30 1']);
+    expect(await keysOf({ by: 'QUARTER' })).toEqual(['2026-01-01 4', '2026-04-01 1']);
+    expect(await keysOf({ daysBefore: '2026-03-01', boundaries: [0, 28, '29'] })).toEqual([
+      'below 1',
+      '0 2',
+      '28 1',
+      '29 1',
+    ]);
+  });
+
+  test('has a group with the key null, and ranges of numbers by their boundaries as they were sent', async () => {
+    const { data } = await aggregate({
+      groupBy: [{ column: 'description' }, { column: 'hours', boundaries: ['0.20', 8] }],
+      measures: count,
+    });
+    expect(data.map(({ key }) => key)).toEqual([
+      { description: 'Call', hours: '0.20' },
+      { description: null, hours: 'below' },
+      { description: null, hours: '0.20' },
+      { description: null, hours: '8' },
+    ]);
+  });
+
+  test('returns one row over nothing without groups, and no row with groups', async () => {
+    const where = { hours: { _gt: '24.00' } };
+    const measures = { ...count, hours: { function: 'SUM', column: 'hours' } };
+    expect(await aggregate({ where, measures })).toEqual({
+      data: [{ key: {}, values: { entries: '0', hours: null } }],
+      hasMore: false,
+      nextCursor: null,
+    });
+    expect(await aggregate({ where, groupBy: [{ column: 'staffId' }], measures })).toMatchObject({ data: [] });
+  });
+
+  const groupBy = [{ column: 'staffId' }];
+  test.each<[string, object, string]>([
+    ['an unknown column', { groupBy: [{ column: 'hour' }], measures: count }, 'ENUM /groupBy/0/column'],
+    ['a column that is no object', { groupBy: ['staffId'], measures: count }, 'TYPE /groupBy/0'],
+    [
+      'a period of a flag',
+      { groupBy: [{ column: 'isBillable', by: 'DAY' }], measures: count },
+      'UNKNOWN_PROPERTY /groupBy/0/by',
+    ],
+    [
+      'ranges of a text',
+      { groupBy: [{ column: 'code', boundaries: [1] }], measures: count },
+      'UNKNOWN_PROPERTY /groupBy/0/boundaries',
+    ],
+    [
+      'ranges of days without a day',
+      { groupBy: [{ column: 'workDate', boundaries: [1] }], measures: count },
+      'DEPENDENT_REQUIRED /groupBy/0',
+    ],
+    ['the sum of a text', { measures: { x: { function: 'SUM', column: 'status' } } }, 'ENUM /measures/x/column'],
+    ['the sum of days', { measures: { x: { function: 'SUM', column: 'workDate' } } }, 'ENUM /measures/x/column'],
+    ['the greatest flag', { measures: { x: { function: 'MAX', column: 'isBillable' } } }, 'ENUM /measures/x/column'],
+    ['a sum without a column', { measures: { x: { function: 'SUM' } } }, 'REQUIRED /measures/x/column'],
+    [
+      'a count of a column',
+      { measures: { x: { function: 'COUNT', column: 'hours' } } },
+      'UNKNOWN_PROPERTY /measures/x/column',
+    ],
+    ['an unknown function', { measures: { x: { function: 'MEDIAN', column: 'hours' } } }, 'ENUM /measures/x/function'],
+    ['no figures', { groupBy, measures: {} }, 'MIN_PROPERTIES /measures'],
+    ['a column twice', { groupBy: [...groupBy, ...groupBy], measures: count }, 'DUPLICATE /groupBy/1/column'],
+    [
+      'boundaries that fall',
+      { groupBy: [{ column: 'hours', boundaries: ['2', '1.5'] }], measures: count },
+      'NOT_ASCENDING /groupBy/0/boundaries/1',
+    ],
+    [
+      'equal boundaries',
+      { groupBy: [{ column: 'hours', boundaries: ['2', '2.0'] }], measures: count },
+      'NOT_ASCENDING /groupBy/0/boundaries/1',
+    ],
+    [
+      'an order by an unknown figure',
+      { measures: count, orderBy: [{ measure: 'toString', direction: 'asc' }] },
+      'UNKNOWN_MEASURE /orderBy/0/measure',
+    ],
+    [
+      'an order by a column of no group',
+      { groupBy, measures: count, orderBy: [{ column: 'code', direction: 'asc' }] },
+      'NOT_GROUPED /orderBy/0/column',
+    ],
+    ['an order by nothing', { measures: count, orderBy: [{ direction: 'asc' }] }, 'MIN_PROPERTIES /orderBy/0'],
+  ])('rejects %s', async (_what, request, error) => {
+    const { status, errors } = await rejection(request);
+    expect({ status, errors }).toEqual({ status: 400, errors: expect.arrayContaining([error]) });
+  });
+
+  test('rejects a name of a figure that is no word', async () => {
+    for (const name of ['Total', '1st', '__proto__', 'a-b', 'a'.repeat(32)])
+      expect(await rejection({ measures: JSON.parse(`{"${name}":{"function":"COUNT"}}`) })).toMatchObject({
+        status: 400,
+      });
+  });
+
+  test('rejects rates without RATE_R, in figures and groups, and calculates them with it', async () => {
+    const withoutRates = await service.signIn({ roles: ['TIME_R'] });
+    const measures = { highest: { function: 'MAX', column: 'billingRate' } };
+    const grouped = { groupBy: [{ column: 'billingRate', boundaries: [0, 50] }], measures: count };
+    for (const [request, pointer] of [
+      [{ measures }, '/measures/highest/column'],
+      [grouped, '/groupBy/0/column'],
+    ] as const)
+      expect(await rejection(request, withoutRates)).toEqual({
+        status: 403,
+        code: 'FORBIDDEN',
+        errors: [`FORBIDDEN ${pointer}`],
+      });
+    const withRates = await service.signIn({ roles: ['TIME_R', 'RATE_R'] });
+    expect(await aggregate({ measures }, withRates)).toMatchObject({ data: [{ values: { highest: '100' } }] });
+    expect((await aggregate(grouped, withRates)).data).toHaveLength(2);
+  });
+
+  test('rejects the cursor of other groups, figures or conditions', async () => {
+    const request = { groupBy: [{ column: 'workDate' }], measures: count, pageSize: 2 };
+    const { nextCursor: cursor, hasMore } = await aggregate(request);
+    expect(hasMore).toBe(true);
+    expect((await aggregate({ ...request, pageSize: 3, cursor })).data).toHaveLength(3);
+    for (const other of [
+      { groupBy: [{ column: 'workDate', by: 'DAY' }] },
+      { measures: { n: { function: 'COUNT' } } },
+      { where: {}, orderBy: [{ measure: 'entries', direction: 'asc' }] },
+    ])
+      expect(await rejection({ ...request, ...other, cursor })).toMatchObject({ status: 400, code: 'INVALID_CURSOR' });
+  });
+
+  test('counts no rows of another tenant, whatever IDs the conditions name', async () => {
+    const other = await service.signIn({ roles: ['API_ADMIN'], tenant: await service.addTenant('other') });
+    for (const where of [
+      {},
+      { staffId: { _eq: ada } },
+      { job: { id: { _eq: jobId } } },
+      { _not: { staff: { id: { _eq: ada } } } },
+    ])
+      expect(await aggregate({ where, measures: count }, other)).toMatchObject({
+        data: [{ values: { entries: '0' } }],
+      });
+  });
+});
