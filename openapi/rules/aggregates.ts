@@ -45,7 +45,8 @@ export function nameColumns(document: JsonObject, complain: (message: string) =>
     schemas[name] = schema;
     return reference(name);
   };
-  const count = add('CountMeasure', countOf(objectOf(shared.AggregateMeasure)));
+  const common = withFunction(objectOf(shared.AggregateMeasure), objectOf(shared.AggregateFunction));
+  const count = add('CountMeasure', countOf(common));
   for (const [name, schema] of Object.entries(shared)) {
     const type = objectOf(schema)['x-aggregate'];
     if (typeof type !== 'string') continue;
@@ -54,12 +55,13 @@ export function nameColumns(document: JsonObject, complain: (message: string) =>
       complain(`Add ${column} to the columns of ${type}: aggregates have every number of the row.`);
     const parts: Readonly<Record<string, JsonObject>> = {
       AggregateGroupBy: add(`${type}GroupBy`, groupBy(type, columns, objectOf(shared.AggregateGroupBy), add)),
-      AggregateMeasure: add(`${type}Measure`, measure(type, columns, count, objectOf(shared.AggregateMeasure), add)),
+      AggregateMeasure: add(`${type}Measure`, measure(type, columns, count, common, add)),
       AggregateOrderBy: add(`${type}AggregateOrderBy`, orderBy(columns, objectOf(shared.AggregateOrderBy))),
     };
     schemas[name] = withParts(schema, parts);
   }
-  for (const name of ['AggregateGroupBy', 'AggregateMeasure', 'AggregateOrderBy']) delete schemas[name];
+  for (const name of ['AggregateGroupBy', 'AggregateFunction', 'AggregateMeasure', 'AggregateOrderBy'])
+    delete schemas[name];
 }
 
 interface Column {
@@ -112,7 +114,7 @@ function groupBy(type: string, columns: readonly Column[], common: JsonObject, a
       ...(kind === 'day' && {
         // Days have both kinds of ranges, one at a time.
         dependentRequired: { boundaries: ['daysBefore'], daysBefore: ['boundaries'] },
-        not: { required: ['by', 'daysBefore'] },
+        not: { required: ['by', 'daysBefore'], properties: { by: { type: 'string' }, daysBefore: { type: 'string' } } },
       }),
     };
     return { own, member: add(`${type}GroupBy${titleOf[kind]}`, schema) };
@@ -145,6 +147,11 @@ function measure(
   };
 }
 
+/** A figure with its function in place of a reference to it: each member of the union has some of its values. */
+function withFunction(measure: JsonObject, named: JsonObject): JsonObject {
+  return { ...measure, properties: { ...propertiesOf(measure), function: named } };
+}
+
 function countOf(common: JsonObject): JsonObject {
   const { column: _, ...properties } = propertiesOf(common);
   return {
@@ -156,12 +163,11 @@ function countOf(common: JsonObject): JsonObject {
 
 function measureOf(common: JsonObject, functions: readonly string[], columns: readonly Column[]): JsonObject {
   const { function: name, column } = propertiesOf(common);
-  const { $ref: _, ...described } = objectOf(name);
   return {
     ...common,
     required: ['function', 'column'],
     properties: {
-      function: { ...described, type: 'string', enum: functions, description: 'Function, see `AggregateFunction`.' },
+      function: { ...objectOf(name), enum: functions },
       column: enumOf(column, columns),
     },
   };

@@ -113,11 +113,12 @@ export function planEntries(plan: Plan, { staffId, jobId, taskIds }: Work): Entr
   const daysAgo = (days: number) => Temporal.PlainDate.from(plan.today).subtract({ days }).toString();
   const [prepare = null, review = null] = taskIds;
   const submitted = { staffId, jobId, taskId: prepare, status: 'SUBMITTED' } as const;
-  const record = (systemRef: string, fields: RowInput<'TimeEntry'>) =>
-    plan.create(timeEntry, fields, { systemRef }).row.id;
+  const record = (systemRef: string, fields: RowInput<'TimeEntry'>, key: { readonly id?: string } = {}) =>
+    plan.create(timeEntry, fields, { systemRef, ...key }).row.id;
   const approved = approvedWork.map(([description, days, hours], index) => {
     const taskId = index === 0 ? review : prepare;
-    return record(`T-${index + 1}`, { ...submitted, taskId, workDate: daysAgo(days), hours, description });
+    const key = index === 0 ? { id: storyId('TimeEntry', 1) } : {};
+    return record(`T-${index + 1}`, { ...submitted, taskId, workDate: daysAgo(days), hours, description }, key);
   });
   const apportionment = { workDate: daysAgo(2), hours: '7.50', description: 'State apportionment' };
   const rejected = record('T-101', { ...submitted, ...apportionment });
@@ -137,7 +138,8 @@ export function planEntries(plan: Plan, { staffId, jobId, taskIds }: Work): Entr
     { ...courier, expenseDate: daysAgo(1), cost: '18.50', billableAmount: '18.50' },
   ];
   const [expense = ''] = expenses.map(
-    (fields, index) => plan.create(expenseEntry, fields, { systemRef: `E-${index + 1}` }).row.id,
+    (fields, index) =>
+      plan.create(expenseEntry, fields, { systemRef: `E-${index + 1}`, id: storyId('ExpenseEntry', index + 1) }).row.id,
   );
   return { approved, rejected, expense };
 }

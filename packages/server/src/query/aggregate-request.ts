@@ -16,7 +16,7 @@ export interface GroupBy<Column extends string = string> {
 
 /** A figure. Every function but COUNT has a column. */
 export interface Measure<Column extends string = string> {
-  readonly function: Schemas['AggregateFunction'];
+  readonly function: 'COUNT' | 'SUM' | 'AVERAGE' | 'MIN' | 'MAX';
   readonly column?: Column;
 }
 
