@@ -16,7 +16,7 @@ const written = await timeOf(service).entries([
   entry('b', ada, '2026-02-01', '0.10'),
   entry('c', ada, '2026-02-02', '0.20'),
   entry('d', ben, '2026-02-28', '8.00', { isBillable: false }),
-  entry('e', ben, '2026-04-01', '7.95', { description: 'Call' }),
+  entry('e', ben, '2026-04-01', '7.90', { description: 'Call' }),
 ]);
 if (written.some(({ status }) => status !== 'CREATED')) throw new Error(JSON.stringify(written));
 
@@ -56,7 +56,7 @@ describe('aggregateTimeEntries', () => {
       orderBy: [{ measure: 'hours', direction: 'desc' }],
     });
     expect(data).toEqual([
-      { key: { staffId: ben }, values: { hours: '15.95', mean: '7.9750', last: '2026-04-01', entries: '2' } },
+      { key: { staffId: ben }, values: { hours: '15.90', mean: '7.9500', last: '2026-04-01', entries: '2' } },
       { key: { staffId: ada }, values: { hours: '0.40', mean: '0.1333', last: '2026-02-02', entries: '3' } },
     ]);
   });
@@ -117,7 +117,7 @@ describe('aggregateTimeEntries', () => {
     [
       'ranges of days without a day',
       { groupBy: [{ column: 'workDate', boundaries: [1] }], measures: count },
-      'DEPENDENT_REQUIRED /groupBy/0',
+      'DEPENDENT_REQUIRED /groupBy/0/daysBefore',
     ],
     ['the sum of a text', { measures: { x: { function: 'SUM', column: 'status' } } }, 'ENUM /measures/x/column'],
     ['the sum of days', { measures: { x: { function: 'SUM', column: 'workDate' } } }, 'ENUM /measures/x/column'],
