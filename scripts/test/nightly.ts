@@ -42,6 +42,11 @@ const proofs: readonly Proof[] = [
     environment: { ENGINES: 'all', ISOLATION_REQUESTS: '10000' },
   },
   {
+    name: 'aggregates, 300 of each resource',
+    command: [...vitest, `${server}/query/aggregate.property.test.ts`],
+    environment: { AGGREGATE_RUNS: '300' },
+  },
+  {
     name: 'deliveries of a server that is killed 20 times',
     command: [...vitest, `${server}/delivery/crash.test.ts`],
     environment: { ENGINES: 'all', KILL_ROUNDS: '20' },

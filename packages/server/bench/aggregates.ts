@@ -15,7 +15,7 @@ import type { AggregateRequest } from '../src/query/aggregate-request.ts';
 import { anyPageReader } from '../src/query/read.ts';
 import '../src/resources/handlers.ts';
 import { timeEntry } from '../src/resources/time/time-entry.ts';
-import { standardLimits } from '../src/store/engine.ts';
+import { standardLimits } from '../src/store/limits.ts';
 import type { Session } from '../src/store/session.ts';
 import { openStore, type Store, type StoreOptions } from '../src/store/store.ts';
 import { databaseUrl, dropDatabase, runOn } from '../test/postgres-server.ts';

@@ -6,6 +6,8 @@ export const calls = {
   listClients: ["POST","/gql/v1/clients",true,"offset"],
   /** Search clients */
   searchClients: ["POST","/gql/v1/clients/search",true,"offset"],
+  /** Aggregate clients */
+  aggregateClients: ["POST","/gql/v1/clients/aggregate",true,"cursor"],
   /** Get a client */
   getClient: ["GET","/gql/v1/client/{id}",true,null],
   /** Onboard a client */
@@ -56,6 +58,8 @@ export const calls = {
   listProjects: ["POST","/gql/v1/projects",true,"offset"],
   /** Search projects */
   searchProjects: ["POST","/gql/v1/projects/search",true,"offset"],
+  /** Aggregate projects */
+  aggregateProjects: ["POST","/gql/v1/projects/aggregate",true,"cursor"],
   /** Get a project */
   getProject: ["GET","/gql/v1/project/{id}",true,null],
   /** Create projects from templates */
@@ -82,6 +86,8 @@ export const calls = {
   listPayments: ["POST","/gql/v1/payments",true,"offset"],
   /** Search payments */
   searchPayments: ["POST","/gql/v1/payments/search",true,"offset"],
+  /** Aggregate payments */
+  aggregatePayments: ["POST","/gql/v1/payments/aggregate",true,"cursor"],
   /** Get a payment */
   getPayment: ["GET","/gql/v1/payment/{id}",true,null],
   /** Create a quick payment link */
@@ -96,6 +102,8 @@ export const calls = {
   listInvoices: ["POST","/gql/v1/invoices",true,"offset"],
   /** Search invoices */
   searchInvoices: ["POST","/gql/v1/invoices/search",true,"offset"],
+  /** Aggregate invoices */
+  aggregateInvoices: ["POST","/gql/v1/invoices/aggregate",true,"cursor"],
   /** Get an invoice */
   getInvoice: ["GET","/gql/v1/invoice/{id}",true,null],
   /** List the unpaid invoices of a client */
@@ -108,12 +116,32 @@ export const calls = {
   getTask: ["GET","/v1/task/{id}",true,null],
   /** Search tasks */
   searchTasks: ["POST","/v1/tasks/search",true,"offset"],
+  /** Aggregate tasks */
+  aggregateTasks: ["POST","/v1/tasks/aggregate",true,"cursor"],
   /** List work in progress */
   listWip: ["POST","/gql/v1/wip",true,"offset"],
   /** Search work in progress */
   searchWip: ["POST","/gql/v1/wips/search",true,"offset"],
+  /** Aggregate work in progress */
+  aggregateWip: ["POST","/gql/v1/wips/aggregate",true,"cursor"],
   /** Get a WIP entry */
   getWip: ["GET","/gql/v1/wip/{id}",true,null],
+  /** List time entries */
+  listTimeEntries: ["POST","/gql/v1/time_entries",true,"offset"],
+  /** Search time entries */
+  searchTimeEntries: ["POST","/gql/v1/time_entries/search",true,"offset"],
+  /** Aggregate time entries */
+  aggregateTimeEntries: ["POST","/gql/v1/time_entries/aggregate",true,"cursor"],
+  /** Get a time entry */
+  getTimeEntry: ["GET","/gql/v1/time_entry/{id}",true,null],
+  /** List expense entries */
+  listExpenseEntries: ["POST","/gql/v1/expense_entries",true,"offset"],
+  /** Search expense entries */
+  searchExpenseEntries: ["POST","/gql/v1/expense_entries/search",true,"offset"],
+  /** Aggregate expense entries */
+  aggregateExpenseEntries: ["POST","/gql/v1/expense_entries/aggregate",true,"cursor"],
+  /** Get an expense entry */
+  getExpenseEntry: ["GET","/gql/v1/expense_entry/{id}",true,null],
   /** List code types */
   listCodeTypes: ["GET","/api/v1/codes/types",true,null],
   /** Get the fields of a code type */
@@ -134,6 +162,8 @@ export const calls = {
   listEngagements: ["POST","/gql/v1/engagements",true,"offset"],
   /** Search engagements */
   searchEngagements: ["POST","/gql/v1/engagements/search",true,"offset"],
+  /** Aggregate engagements */
+  aggregateEngagements: ["POST","/gql/v1/engagements/aggregate",true,"cursor"],
   /** Get an engagement */
   getEngagement: ["GET","/gql/v1/engagement/{id}",true,null],
   /** Update an engagement */

@@ -153,6 +153,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/clients/aggregate": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate clients
+         * @description Returns figures over the clients that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums.
+         *     `where` is that of `searchClients`. Sums of money add amounts of all currencies; filter or group by `currency` to separate them.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `CLNT_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["aggregateClients"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/client/{id}": {
         parameters: {
             query?: never;
@@ -1268,6 +1316,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/projects/aggregate": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate projects
+         * @description Returns figures over the projects that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums.
+         *     `where` is that of `searchProjects`. Sums of money add amounts of all currencies; filter or group by `currency` to separate them.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `JOB_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["aggregateProjects"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/project/{id}": {
         parameters: {
             query?: never;
@@ -1933,6 +2029,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/payments/aggregate": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate payments
+         * @description Returns figures over the payments that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums.
+         *     `where` is that of `searchPayments`. Sums of money add amounts of all currencies; filter or group by `currency` to separate them.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `PYMT_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["aggregatePayments"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/payment/{id}": {
         parameters: {
             query?: never;
@@ -2282,6 +2426,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/invoices/aggregate": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate invoices
+         * @description Returns figures over the invoices that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums.
+         *     `where` is that of `searchInvoices`. Sums of money add amounts of all currencies; filter or group by `currency` to separate them.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `INVC_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["aggregateInvoices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/invoice/{id}": {
         parameters: {
             query?: never;
@@ -2566,6 +2758,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/tasks/aggregate": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate tasks
+         * @description Returns figures over the tasks that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums.
+         *     `where` is that of `searchTasks`.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `TASK_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["aggregateTasks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/wip": {
         parameters: {
             query?: never;
@@ -2657,6 +2897,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/gql/v1/wips/aggregate": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate work in progress
+         * @description Returns figures over the work in progress that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums.
+         *     `where` is that of `searchWip`. Sums of money add amounts of all currencies; filter or group by `currency` to separate them.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `WIP_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["aggregateWip"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/gql/v1/wip/{id}": {
         parameters: {
             query?: never;
@@ -2700,6 +2988,391 @@ export interface paths {
          *     - **Idempotency**: safe to repeat
          */
         get: operations["getWip"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/time_entries": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List time entries
+         * @description Returns all time entries of the tenant in any status, including inactive ones, in order of creation. To filter or sort, use
+         *     `searchTimeEntries`; to create or update entries, use `upsertEntries`.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `TIME_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["listTimeEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/time_entries/search": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search time entries
+         * @description Returns the time entries that match `where`, sorted by `orderBy`. Without `where`, all entries match, in any status, including
+         *     inactive ones. Conditions on `staff`, `job`, `task` and `client` apply to the related record; the client is that of the job.
+         *     Entries without a job, such as time off, match no condition on `job` or `client`.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `TIME_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["searchTimeEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/time_entries/aggregate": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate time entries
+         * @description Returns figures over the time entries that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums.
+         *     `where` is that of `searchTimeEntries`.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `TIME_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["aggregateTimeEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/time_entry/{id}": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a time entry
+         * @description Returns one time entry in any status, active or not. `wipId`, `invoiceId`, `isLocked` and `lockReason` are current.
+         *
+         *     To get several entries in one request, use `searchTimeEntries` with `{ "where": { "id": { "_in": ["…"] } } }`.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `TIME_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: not part of the product interface
+         */
+        get: operations["getTimeEntry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/expense_entries": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * List expense entries
+         * @description Returns all expense entries of the tenant in any status, including inactive ones, in order of creation. To filter or sort, use
+         *     `searchExpenseEntries`; to create or update entries, use `upsertEntries`.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `TIME_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["listExpenseEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/expense_entries/search": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Search expense entries
+         * @description Returns the expense entries that match `where`, sorted by `orderBy`. Without `where`, all entries match, in any status, including
+         *     inactive ones. Conditions on `staff`, `job` and `client` apply to the related record; the client is that of the job.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `TIME_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["searchExpenseEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/expense_entries/aggregate": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate expense entries
+         * @description Returns figures over the expense entries that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums.
+         *     `where` is that of `searchExpenseEntries`.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `TIME_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["aggregateExpenseEntries"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/expense_entry/{id}": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an expense entry
+         * @description Returns one expense entry in any status, active or not. `wipId`, `invoiceId`, `isLocked` and `lockReason` are current.
+         *
+         *     To get several entries in one request, use `searchExpenseEntries` with `{ "where": { "id": { "_in": ["…"] } } }`.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `TIME_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Extension**: not part of the product interface
+         */
+        get: operations["getExpenseEntry"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3206,6 +3879,54 @@ export interface paths {
          *     - **Maximum body size**: 256 KiB
          */
         post: operations["searchEngagements"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/gql/v1/engagements/aggregate": {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Aggregate engagements
+         * @description Returns figures over the engagements that match `where`, grouped by `groupBy`: counts, sums, averages, minimums and maximums.
+         *     `where` is that of `searchEngagements`. Sums of money add amounts of all currencies; filter or group by `currency` to separate them.
+         *
+         *     Aggregates count as costly searches: few of them run at the same time.
+         *
+         *     **Access and limits**
+         *
+         *     - **Roles**: `ENGMT_R` (see the schema `Role`)
+         *     - **Rate limit**: 1,200 requests in 60 seconds per API user (policy `read`)
+         *     - **Idempotency**: safe to repeat
+         *     - **Maximum body size**: 256 KiB
+         *     - **Extension**: not part of the product interface
+         */
+        post: operations["aggregateEngagements"];
         delete?: never;
         options?: never;
         head?: never;
@@ -7305,6 +8026,9 @@ export interface components {
             unbilledWip?: components["schemas"]["DecimalFilter"];
             onboardedAt?: components["schemas"]["InstantFilter"];
             fiscalYearEndMonth?: components["schemas"]["IntegerFilter"];
+            unappliedCredit?: components["schemas"]["DecimalFilter"];
+            paymentTermsDays?: components["schemas"]["IntegerFilter"];
+            fiscalYearEndDay?: components["schemas"]["IntegerFilter"];
             /** @description Conditions that a link to a contact meets. */
             contactClients?: components["schemas"]["ContactClientRelationWhere"];
             /** @description Conditions on the partner. */
@@ -7379,6 +8103,81 @@ export interface components {
             where?: components["schemas"]["ClientWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["ClientOrderBy"][];
+        };
+        /**
+         * Calendar unit
+         * @description Calendar period, in the time zone of the tenant. The key of a group is the first day of the period.
+         *
+         *     - `DAY`: calendar day.
+         *     - `WEEK`: week from Monday to Sunday.
+         *     - `MONTH`, `QUARTER`, `YEAR`: of the calendar, not of a fiscal year.
+         * @enum {string}
+         */
+        CalendarUnit: "DAY" | "WEEK" | "MONTH" | "QUARTER" | "YEAR";
+        /**
+         * Client aggregate request
+         * @description Filter, groups, figures and page of an aggregate of clients.
+         */
+        ClientAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["ClientGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["ClientMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["ClientAggregateOrderBy"][];
+            /**
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["ClientWhere"];
+        };
+        /**
+         * Aggregate row
+         * @description A group with its figures.
+         */
+        AggregateRow: {
+            /**
+             * @description The group: a value for each column of `groupBy`. Values are those of the records; of a period it is the first day, and of a
+             *     range the lower boundary as text, or `below`.
+             */
+            key: {
+                [key: string]: string | boolean | number | null;
+            };
+            /**
+             * @description The figures by their names. Numbers are exact decimal strings, also those of `COUNT`; days and instants are as in the records.
+             *     Null if no record has a value.
+             */
+            values: {
+                [key: string]: string | null;
+            };
+        };
+        /**
+         * Aggregate page
+         * @description One page of groups.
+         */
+        AggregatePage: {
+            /** @description Groups. */
+            data: components["schemas"]["AggregateRow"][];
+            /** @description Whether there are more groups after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
         };
         /**
          * Not found problem
@@ -10818,6 +11617,9 @@ export interface components {
             unbilledWip?: components["schemas"]["DecimalFilter"];
             onboardedAt?: components["schemas"]["InstantFilter"];
             fiscalYearEndMonth?: components["schemas"]["IntegerFilter"];
+            unappliedCredit?: components["schemas"]["DecimalFilter"];
+            paymentTermsDays?: components["schemas"]["IntegerFilter"];
+            fiscalYearEndDay?: components["schemas"]["IntegerFilter"];
         };
         /**
          * Staff assignment role condition
@@ -10876,6 +11678,12 @@ export interface components {
             actualHours?: components["schemas"]["DecimalFilter"];
             wipAmount?: components["schemas"]["DecimalFilter"];
             billedAmount?: components["schemas"]["DecimalFilter"];
+            writeOffAmount?: components["schemas"]["DecimalFilter"];
+            feeAmount?: components["schemas"]["DecimalFilter"];
+            realizationPercent?: components["schemas"]["DecimalFilter"];
+            percentComplete?: components["schemas"]["DecimalFilter"];
+            budgetRemainingHours?: components["schemas"]["DecimalFilter"];
+            currency?: components["schemas"]["TextFilter"];
             /** @description Conditions on the client. */
             client?: components["schemas"]["ClientRelationWhere"];
             /** @description Conditions that an active assignment to the job meets. */
@@ -10941,6 +11749,39 @@ export interface components {
             where?: components["schemas"]["ProjectWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["ProjectOrderBy"][];
+        };
+        /**
+         * Project aggregate request
+         * @description Filter, groups, figures and page of an aggregate of projects.
+         */
+        ProjectAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["ProjectGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["ProjectMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["ProjectAggregateOrderBy"][];
+            /**
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["ProjectWhere"];
         };
         /**
          * Project staff assignment
@@ -13042,6 +13883,10 @@ export interface components {
             processorRef?: components["schemas"]["TextFilter"];
             unappliedAmount?: components["schemas"]["DecimalFilter"];
             settledAt?: components["schemas"]["InstantFilter"];
+            refundedAmount?: components["schemas"]["DecimalFilter"];
+            surchargeAmount?: components["schemas"]["DecimalFilter"];
+            feeAmount?: components["schemas"]["DecimalFilter"];
+            netAmount?: components["schemas"]["DecimalFilter"];
             /** @description Conditions on the client that paid. */
             client?: components["schemas"]["ClientRelationWhere"];
             /** @description Conditions that an allocation of the payment meets. */
@@ -13098,6 +13943,39 @@ export interface components {
             where?: components["schemas"]["PaymentWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["PaymentOrderBy"][];
+        };
+        /**
+         * Payment aggregate request
+         * @description Filter, groups, figures and page of an aggregate of payments.
+         */
+        PaymentAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["PaymentGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["PaymentMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["PaymentAggregateOrderBy"][];
+            /**
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["PaymentWhere"];
         };
         /**
          * Quick payment link create request
@@ -14516,10 +15394,17 @@ export interface components {
             postedAt?: components["schemas"]["InstantFilter"];
             paidAt?: components["schemas"]["InstantFilter"];
             overdueAt?: components["schemas"]["InstantFilter"];
+            subtotal?: components["schemas"]["DecimalFilter"];
+            discountTotal?: components["schemas"]["DecimalFilter"];
+            taxTotal?: components["schemas"]["DecimalFilter"];
+            interestTotal?: components["schemas"]["DecimalFilter"];
             total?: components["schemas"]["DecimalFilter"];
             amountDue?: components["schemas"]["DecimalFilter"];
             amountPaid?: components["schemas"]["DecimalFilter"];
+            amountCredited?: components["schemas"]["DecimalFilter"];
+            amountWrittenOff?: components["schemas"]["DecimalFilter"];
             amountPending?: components["schemas"]["DecimalFilter"];
+            allocationsCount?: components["schemas"]["IntegerFilter"];
             isOverdue?: components["schemas"]["BooleanFilter"];
             daysPastDue?: components["schemas"]["IntegerFilter"];
             currency?: components["schemas"]["TextFilter"];
@@ -14585,6 +15470,39 @@ export interface components {
             where?: components["schemas"]["InvoiceWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["InvoiceOrderBy"][];
+        };
+        /**
+         * Invoice aggregate request
+         * @description Filter, groups, figures and page of an aggregate of invoices.
+         */
+        InvoiceAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["InvoiceGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["InvoiceMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["InvoiceAggregateOrderBy"][];
+            /**
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["InvoiceWhere"];
         };
         /**
          * Unpaid invoice page
@@ -15111,6 +16029,7 @@ export interface components {
             isBillable?: components["schemas"]["BooleanFilter"];
             budgetHours?: components["schemas"]["DecimalFilter"];
             actualHours?: components["schemas"]["DecimalFilter"];
+            sequence?: components["schemas"]["IntegerFilter"];
             /** @description Conditions on the job. */
             job?: components["schemas"]["JobRelationWhere"];
             /** @description Conditions on the task type. */
@@ -15193,6 +16112,39 @@ export interface components {
             totalIsExact?: boolean;
             /** @description Tasks. */
             data: components["schemas"]["Task"][];
+        };
+        /**
+         * Task aggregate request
+         * @description Filter, groups, figures and page of an aggregate of tasks.
+         */
+        TaskAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["TaskGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["TaskMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["TaskAggregateOrderBy"][];
+            /**
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["TaskWhere"];
         };
         /**
          * WIP type
@@ -15554,6 +16506,8 @@ export interface components {
             invoiceId?: components["schemas"]["UuidFilter"];
             draftInvoiceId?: components["schemas"]["UuidFilter"];
             ageDays?: components["schemas"]["IntegerFilter"];
+            writeUpAmount?: components["schemas"]["DecimalFilter"];
+            currency?: components["schemas"]["TextFilter"];
             /** @description Conditions on the client. */
             client?: components["schemas"]["ClientRelationWhere"];
             /** @description Conditions on the job. */
@@ -15613,6 +16567,849 @@ export interface components {
             where?: components["schemas"]["WipEntryWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["WipEntryOrderBy"][];
+        };
+        /**
+         * WIP entry aggregate request
+         * @description Filter, groups, figures and page of an aggregate of work in progress.
+         */
+        WipEntryAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["WipEntryGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["WipEntryMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["WipEntryAggregateOrderBy"][];
+            /**
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["WipEntryWhere"];
+        };
+        /**
+         * Entry status
+         * @description Status of a time or expense entry.
+         *
+         *     - `DRAFT`: not ready for approval.
+         *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
+         *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
+         *     - `REJECTED`: `rejectionReason` has the reason.
+         *
+         *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+         *
+         *     | From | To | By | Role | Condition |
+         *     |---|---|---|---|---|
+         *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
+         *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
+         *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+         *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+         *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
+         *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
+         * @enum {string}
+         */
+        EntryStatus: "DRAFT" | "SUBMITTED" | "APPROVED" | "REJECTED";
+        /**
+         * Time entry fields
+         * @description Fields of a time entry that a caller can write. A new record requires `staffId`, `workDate`, `hours`.
+         */
+        TimeEntryFields: {
+            /**
+             * @description Staff member who did the work. They must be active.
+             * @example {
+             *       "systemRef": "HR-27"
+             *     }
+             */
+            staffId?: string | components["schemas"]["RowReference"];
+            /**
+             * @description Job, neither closed nor cancelled. Null only if the time is not billable.
+             * @example {
+             *       "systemRef": "crm-job-5520"
+             *     }
+             */
+            jobId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * @description Task of the job, or null.
+             * @example 0199a1c2-0d05-7c01-8a4f-5d2e9b60f101
+             */
+            taskId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null.
+             * @example VACATION
+             */
+            code?: string | null;
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the work.
+             * @example 2026-09-29
+             */
+            workDate?: string;
+            /**
+             * Hours
+             * Format: decimal
+             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
+             *     24. Negative only with `reversesSystemRef`.
+             * @example 3.50
+             */
+            hours?: DecimalString;
+            /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
+            isBillable?: boolean;
+            /**
+             * @description Text on the invoice, or null.
+             * @example Trial balance and book-to-tax differences
+             */
+            description?: string | null;
+            /**
+             * @description Internal note, not visible to clients, or null.
+             * @example Waited for the bank statements.
+             */
+            internalNote?: string | null;
+            /**
+             * @description Status of a time or expense entry.
+             *
+             *     - `DRAFT`: not ready for approval.
+             *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
+             *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
+             *     - `REJECTED`: `rejectionReason` has the reason.
+             *
+             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *
+             *     | From | To | By | Role | Condition |
+             *     |---|---|---|---|---|
+             *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
+             *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
+             *
+             *     Default on creation: `DRAFT`.
+             */
+            status?: components["schemas"]["EntryStatus"];
+            /**
+             * @description Reason for the rejection; required with the status `REJECTED`, otherwise null.
+             * @example The hours belong to another task.
+             */
+            rejectionReason?: string | null;
+            /**
+             * @description `systemRef` of the time entry that this one reverses, or null. Use it to correct locked entries.
+             * @example ts-2026-09-29-027-1
+             */
+            reversesSystemRef?: string | null;
+        };
+        /**
+         * Time entry
+         * @description Time that a staff member worked, or was off work.
+         */
+        TimeEntry: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
+            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            version: number;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member who did the work. They must be active.
+             */
+            staffId: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Job, neither closed nor cancelled. Null only if the time is not billable.
+             */
+            jobId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task of the job, or null.
+             */
+            taskId: string | null;
+            /** @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null. */
+            code: string | null;
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the work.
+             */
+            workDate: string;
+            /**
+             * Hours
+             * Format: decimal
+             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
+             *     24. Negative only with `reversesSystemRef`.
+             */
+            hours: DecimalString;
+            /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
+            isBillable: boolean;
+            /** @description Text on the invoice, or null. */
+            description: string | null;
+            /**
+             * @description Internal note, not visible to clients, or null.
+             * @example Waited for the bank statements.
+             */
+            internalNote: string | null;
+            /**
+             * @description Status of a time or expense entry.
+             *
+             *     - `DRAFT`: not ready for approval.
+             *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
+             *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
+             *     - `REJECTED`: `rejectionReason` has the reason.
+             *
+             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *
+             *     | From | To | By | Role | Condition |
+             *     |---|---|---|---|---|
+             *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
+             *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
+             *
+             *     Default on creation: `DRAFT`.
+             */
+            status: components["schemas"]["EntryStatus"];
+            /**
+             * @description Reason for the rejection; required with the status `REJECTED`, otherwise null.
+             * @example The hours belong to another task.
+             */
+            rejectionReason: string | null;
+            /**
+             * @description `systemRef` of the time entry that this one reverses, or null. Use it to correct locked entries.
+             * @example ts-2026-09-29-027-1
+             */
+            reversesSystemRef: string | null;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role.
+             */
+            billingRate: DecimalString | null;
+            /**
+             * Signed money
+             * Format: decimal
+             * @description Hours times rate, rounded half up. Negative on a reversal.
+             */
+            amount: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             */
+            approvedById: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was approved, or null.
+             */
+            approvedAt: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Resulting work in progress, or null.
+             */
+            wipId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest invoice that bills it, or null.
+             */
+            invoiceId: string | null;
+            /** @description Whether the entry is locked and can no longer change. */
+            isLocked: boolean;
+            /** @description Reason why it is locked, or null. */
+            lockReason: string | null;
+        };
+        /**
+         * Time entry page
+         * @description One page of time entries.
+         */
+        TimeEntryPage: {
+            /** @description Number of rows before the first one of this page. */
+            page: number;
+            /** @description Maximum number of rows of the page, as requested. */
+            pageSize: number;
+            /** @description Whether there are more rows after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
+            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            total?: number;
+            /**
+             * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
+             *     Present if `includeTotal` was true.
+             */
+            totalIsExact?: boolean;
+            /** @description Time entries. */
+            data: components["schemas"]["TimeEntry"][];
+        };
+        /**
+         * Entry status condition
+         * @description Condition on the status of a time or expense entry. Operators are combined with AND.
+         */
+        EntryStatusFilter: {
+            _eq?: components["schemas"]["EntryStatus"];
+            _neq?: components["schemas"]["EntryStatus"];
+            _in?: components["schemas"]["EntryStatus"][];
+            _nin?: components["schemas"]["EntryStatus"][];
+            _is_null?: boolean;
+        };
+        /**
+         * Task related row filter
+         * @description Conditions on a related task, combined with AND.
+         */
+        TaskRelationWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            active?: components["schemas"]["BooleanFilter"];
+            name?: components["schemas"]["TextFilter"];
+            jobId?: components["schemas"]["UuidFilter"];
+            taskTypeId?: components["schemas"]["UuidFilter"];
+            assigneeId?: components["schemas"]["UuidFilter"];
+            status?: components["schemas"]["TaskStatusFilter"];
+            priority?: components["schemas"]["PriorityFilter"];
+            startDate?: components["schemas"]["DateFilter"];
+            dueDate?: components["schemas"]["DateFilter"];
+            completedAt?: components["schemas"]["InstantFilter"];
+            isBillable?: components["schemas"]["BooleanFilter"];
+            budgetHours?: components["schemas"]["DecimalFilter"];
+            actualHours?: components["schemas"]["DecimalFilter"];
+            sequence?: components["schemas"]["IntegerFilter"];
+        };
+        /**
+         * Time entry filter
+         * @description Time entry filter. Sibling conditions are combined with AND.
+         */
+        TimeEntryWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            active?: components["schemas"]["BooleanFilter"];
+            createdAt?: components["schemas"]["InstantFilter"];
+            updatedAt?: components["schemas"]["InstantFilter"];
+            staffId?: components["schemas"]["UuidFilter"];
+            jobId?: components["schemas"]["UuidFilter"];
+            taskId?: components["schemas"]["UuidFilter"];
+            code?: components["schemas"]["TextFilter"];
+            workDate?: components["schemas"]["DateFilter"];
+            hours?: components["schemas"]["DecimalFilter"];
+            isBillable?: components["schemas"]["BooleanFilter"];
+            description?: components["schemas"]["TextFilter"];
+            internalNote?: components["schemas"]["TextFilter"];
+            status?: components["schemas"]["EntryStatusFilter"];
+            rejectionReason?: components["schemas"]["TextFilter"];
+            reversesSystemRef?: components["schemas"]["TextFilter"];
+            amount?: components["schemas"]["DecimalFilter"];
+            approvedById?: components["schemas"]["UuidFilter"];
+            approvedAt?: components["schemas"]["InstantFilter"];
+            wipId?: components["schemas"]["UuidFilter"];
+            invoiceId?: components["schemas"]["UuidFilter"];
+            isLocked?: components["schemas"]["BooleanFilter"];
+            lockReason?: components["schemas"]["TextFilter"];
+            /** @description Conditions on the staff member. */
+            staff?: components["schemas"]["StaffRelationWhere"];
+            /** @description Conditions on the job. Entries without one do not match. */
+            job?: components["schemas"]["JobRelationWhere"];
+            /** @description Conditions on the task. Entries without one do not match. */
+            task?: components["schemas"]["TaskRelationWhere"];
+            /** @description Conditions on the client of the job. Entries without a job do not match. */
+            client?: components["schemas"]["ClientRelationWhere"];
+            /** @description Filters combined with AND. */
+            _and?: components["schemas"]["TimeEntryWhere"][];
+            /** @description Filters combined with OR. */
+            _or?: components["schemas"]["TimeEntryWhere"][];
+            /** @description Filter that must not match. */
+            _not?: components["schemas"]["TimeEntryWhere"];
+        };
+        /**
+         * Time entry sort keys
+         * @description Sort key for time entries.
+         */
+        TimeEntryOrderBy: {
+            id?: components["schemas"]["OrderDirection"];
+            systemRef?: components["schemas"]["OrderDirection"];
+            active?: components["schemas"]["OrderDirection"];
+            createdAt?: components["schemas"]["OrderDirection"];
+            updatedAt?: components["schemas"]["OrderDirection"];
+            workDate?: components["schemas"]["OrderDirection"];
+            amount?: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Time entry search request
+         * @description Filter, order and page of a search of time entries.
+         */
+        TimeEntrySearchRequest: {
+            /**
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["TimeEntryWhere"];
+            /** @description Sort keys, the most significant first. */
+            orderBy?: components["schemas"]["TimeEntryOrderBy"][];
+        };
+        /**
+         * Time entry aggregate request
+         * @description Filter, groups, figures and page of an aggregate of time entries.
+         */
+        TimeEntryAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["TimeEntryGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["TimeEntryMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["TimeEntryAggregateOrderBy"][];
+            /**
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["TimeEntryWhere"];
+        };
+        /**
+         * Expense entry fields
+         * @description Fields of an expense entry that a caller can write. A new record requires `staffId`, `jobId`, `code`, `expenseDate`, `cost`, `billableAmount`, `description`.
+         */
+        ExpenseEntryFields: {
+            /**
+             * @description Staff member who spent the money. They must be active.
+             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
+             */
+            staffId?: string | components["schemas"]["RowReference"];
+            /**
+             * @description Job, neither closed nor cancelled.
+             * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
+             */
+            jobId?: string | components["schemas"]["RowReference"];
+            /**
+             * @description `code` of an active expense code.
+             * @example COURIER
+             */
+            code?: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the expense.
+             * @example 2026-09-29
+             */
+            expenseDate?: string;
+            /**
+             * Money
+             * Format: decimal
+             * @description Cost to the firm.
+             * @example 42.00
+             */
+            cost?: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount to bill to the client; "0.00" if the firm bears the cost.
+             * @example 42.00
+             */
+            billableAmount?: DecimalString;
+            /**
+             * Format: decimal
+             * @description Markup on the cost in percent, which can exceed 100, or null. For information only; it is not used to calculate amounts.
+             * @example 10
+             */
+            markupPercent?: DecimalString | null;
+            /**
+             * @description Text on the invoice.
+             * @example Courier to the client
+             */
+            description?: string;
+            /**
+             * @description File with the receipt, or null.
+             * @example 0199a1c2-1b01-7c01-8a4f-5d2e9b60f102
+             */
+            receiptFileId?: (string | null) | components["schemas"]["RowReference"];
+            /**
+             * @description Status of a time or expense entry.
+             *
+             *     - `DRAFT`: not ready for approval.
+             *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
+             *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
+             *     - `REJECTED`: `rejectionReason` has the reason.
+             *
+             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *
+             *     | From | To | By | Role | Condition |
+             *     |---|---|---|---|---|
+             *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
+             *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
+             *
+             *     Default on creation: `DRAFT`.
+             */
+            status?: components["schemas"]["EntryStatus"];
+            /**
+             * @description Reason for the rejection; required with the status `REJECTED`, otherwise null.
+             * @example The receipt is missing.
+             */
+            rejectionReason?: string | null;
+        };
+        /**
+         * Expense entry
+         * @description Money spent for a job.
+         */
+        ExpenseEntry: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
+            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            version: number;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Staff member who spent the money. They must be active.
+             */
+            staffId: string;
+            /**
+             * UUID
+             * Format: uuid
+             * @description Job, neither closed nor cancelled.
+             */
+            jobId: string;
+            /** @description `code` of an active expense code. */
+            code: string;
+            /**
+             * Business date
+             * Format: date
+             * @description Day of the expense.
+             */
+            expenseDate: string;
+            /**
+             * Money
+             * Format: decimal
+             * @description Cost to the firm.
+             */
+            cost: DecimalString;
+            /**
+             * Money
+             * Format: decimal
+             * @description Amount to bill to the client; "0.00" if the firm bears the cost.
+             */
+            billableAmount: DecimalString;
+            /**
+             * Format: decimal
+             * @description Markup on the cost in percent, which can exceed 100, or null. For information only; it is not used to calculate amounts.
+             * @example 10
+             */
+            markupPercent: DecimalString | null;
+            /** @description Text on the invoice. */
+            description: string;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description File with the receipt, or null.
+             * @example 0199a1c2-1b01-7c01-8a4f-5d2e9b60f102
+             */
+            receiptFileId: string | null;
+            /**
+             * @description Status of a time or expense entry.
+             *
+             *     - `DRAFT`: not ready for approval.
+             *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
+             *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
+             *     - `REJECTED`: `rejectionReason` has the reason.
+             *
+             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
+             *
+             *     | From | To | By | Role | Condition |
+             *     |---|---|---|---|---|
+             *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
+             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
+             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
+             *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
+             *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
+             *
+             *     Default on creation: `DRAFT`.
+             */
+            status: components["schemas"]["EntryStatus"];
+            /**
+             * @description Reason for the rejection; required with the status `REJECTED`, otherwise null.
+             * @example The receipt is missing.
+             */
+            rejectionReason: string | null;
+            /**
+             * Money
+             * Format: decimal
+             * @description Value of the resulting work in progress, the same as `billableAmount`.
+             */
+            amount: DecimalString;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             */
+            approvedById: string | null;
+            /**
+             * Nullable instant
+             * Format: date-time
+             * @description When it was approved, or null.
+             */
+            approvedAt: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Resulting work in progress, or null.
+             */
+            wipId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Latest invoice that bills it, or null.
+             */
+            invoiceId: string | null;
+            /** @description Whether the entry is locked and can no longer change. */
+            isLocked: boolean;
+            /** @description Reason why it is locked, or null. */
+            lockReason: string | null;
+        };
+        /**
+         * Expense entry page
+         * @description One page of expense entries.
+         */
+        ExpenseEntryPage: {
+            /** @description Number of rows before the first one of this page. */
+            page: number;
+            /** @description Maximum number of rows of the page, as requested. */
+            pageSize: number;
+            /** @description Whether there are more rows after this page. */
+            hasMore: boolean;
+            /** @description Send it as `cursor` to get the next page; null on the last page. */
+            nextCursor: string | null;
+            /** @description Number of matching rows. Present if `includeTotal` was true. */
+            total?: number;
+            /**
+             * @description Whether `total` is exact. False if there was no time left to count; `total` is then the number of rows known to exist.
+             *     Present if `includeTotal` was true.
+             */
+            totalIsExact?: boolean;
+            /** @description Expense entries. */
+            data: components["schemas"]["ExpenseEntry"][];
+        };
+        /**
+         * Expense entry filter
+         * @description Expense entry filter. Sibling conditions are combined with AND.
+         */
+        ExpenseEntryWhere: {
+            id?: components["schemas"]["UuidFilter"];
+            systemRef?: components["schemas"]["TextFilter"];
+            active?: components["schemas"]["BooleanFilter"];
+            createdAt?: components["schemas"]["InstantFilter"];
+            updatedAt?: components["schemas"]["InstantFilter"];
+            staffId?: components["schemas"]["UuidFilter"];
+            jobId?: components["schemas"]["UuidFilter"];
+            code?: components["schemas"]["TextFilter"];
+            expenseDate?: components["schemas"]["DateFilter"];
+            cost?: components["schemas"]["DecimalFilter"];
+            billableAmount?: components["schemas"]["DecimalFilter"];
+            markupPercent?: components["schemas"]["DecimalFilter"];
+            description?: components["schemas"]["TextFilter"];
+            receiptFileId?: components["schemas"]["UuidFilter"];
+            status?: components["schemas"]["EntryStatusFilter"];
+            rejectionReason?: components["schemas"]["TextFilter"];
+            amount?: components["schemas"]["DecimalFilter"];
+            approvedById?: components["schemas"]["UuidFilter"];
+            approvedAt?: components["schemas"]["InstantFilter"];
+            wipId?: components["schemas"]["UuidFilter"];
+            invoiceId?: components["schemas"]["UuidFilter"];
+            isLocked?: components["schemas"]["BooleanFilter"];
+            lockReason?: components["schemas"]["TextFilter"];
+            /** @description Conditions on the staff member. */
+            staff?: components["schemas"]["StaffRelationWhere"];
+            /** @description Conditions on the job. */
+            job?: components["schemas"]["JobRelationWhere"];
+            /** @description Conditions on the client of the job. */
+            client?: components["schemas"]["ClientRelationWhere"];
+            /** @description Filters combined with AND. */
+            _and?: components["schemas"]["ExpenseEntryWhere"][];
+            /** @description Filters combined with OR. */
+            _or?: components["schemas"]["ExpenseEntryWhere"][];
+            /** @description Filter that must not match. */
+            _not?: components["schemas"]["ExpenseEntryWhere"];
+        };
+        /**
+         * Expense entry sort keys
+         * @description Sort key for expense entries.
+         */
+        ExpenseEntryOrderBy: {
+            id?: components["schemas"]["OrderDirection"];
+            systemRef?: components["schemas"]["OrderDirection"];
+            active?: components["schemas"]["OrderDirection"];
+            createdAt?: components["schemas"]["OrderDirection"];
+            updatedAt?: components["schemas"]["OrderDirection"];
+            expenseDate?: components["schemas"]["OrderDirection"];
+            amount?: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Expense entry search request
+         * @description Filter, order and page of a search of expense entries.
+         */
+        ExpenseEntrySearchRequest: {
+            /**
+             * @description Number of rows to skip. It counts rows, not pages.
+             * @default 0
+             * @example 100
+             */
+            page?: number;
+            /**
+             * @description Maximum number of rows to return.
+             * @default 50
+             * @example 50
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            /**
+             * @description Whether to count all rows. Counting takes time; request it once, not on every page.
+             * @default false
+             */
+            includeTotal?: boolean;
+            where?: components["schemas"]["ExpenseEntryWhere"];
+            /** @description Sort keys, the most significant first. */
+            orderBy?: components["schemas"]["ExpenseEntryOrderBy"][];
+        };
+        /**
+         * Expense entry aggregate request
+         * @description Filter, groups, figures and page of an aggregate of expense entries.
+         */
+        ExpenseEntryAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["ExpenseEntryGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["ExpenseEntryMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["ExpenseEntryAggregateOrderBy"][];
+            /**
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["ExpenseEntryWhere"];
         };
         /**
          * Type name
@@ -16307,496 +18104,6 @@ export interface components {
             data: components["schemas"]["RecordRow"][];
         };
         /**
-         * Entry status
-         * @description Status of a time or expense entry.
-         *
-         *     - `DRAFT`: not ready for approval.
-         *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
-         *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-         *     - `REJECTED`: `rejectionReason` has the reason.
-         *
-         *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
-         *
-         *     | From | To | By | Role | Condition |
-         *     |---|---|---|---|---|
-         *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-         *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-         *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
-         *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
-         *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
-         *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
-         * @enum {string}
-         */
-        EntryStatus: "DRAFT" | "SUBMITTED" | "APPROVED" | "REJECTED";
-        /**
-         * Time entry fields
-         * @description Fields of a time entry that a caller can write. A new record requires `staffId`, `workDate`, `hours`.
-         */
-        TimeEntryFields: {
-            /**
-             * @description Staff member who did the work. They must be active.
-             * @example {
-             *       "systemRef": "HR-27"
-             *     }
-             */
-            staffId?: string | components["schemas"]["RowReference"];
-            /**
-             * @description Job, neither closed nor cancelled. Null only if the time is not billable.
-             * @example {
-             *       "systemRef": "crm-job-5520"
-             *     }
-             */
-            jobId?: (string | null) | components["schemas"]["RowReference"];
-            /**
-             * @description Task of the job, or null.
-             * @example 0199a1c2-0d05-7c01-8a4f-5d2e9b60f101
-             */
-            taskId?: (string | null) | components["schemas"]["RowReference"];
-            /**
-             * @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null.
-             * @example VACATION
-             */
-            code?: string | null;
-            /**
-             * Business date
-             * Format: date
-             * @description Day of the work.
-             * @example 2026-09-29
-             */
-            workDate?: string;
-            /**
-             * Hours
-             * Format: decimal
-             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
-             *     24. Negative only with `reversesSystemRef`.
-             * @example 3.50
-             */
-            hours?: DecimalString;
-            /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
-            isBillable?: boolean;
-            /**
-             * @description Text on the invoice, or null.
-             * @example Trial balance and book-to-tax differences
-             */
-            description?: string | null;
-            /**
-             * @description Internal note, not visible to clients, or null.
-             * @example Waited for the bank statements.
-             */
-            internalNote?: string | null;
-            /**
-             * @description Status of a time or expense entry.
-             *
-             *     - `DRAFT`: not ready for approval.
-             *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
-             *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
-             *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
-             *
-             *     | From | To | By | Role | Condition |
-             *     |---|---|---|---|---|
-             *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
-             *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
-             *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
-             *
-             *     Default on creation: `DRAFT`.
-             */
-            status?: components["schemas"]["EntryStatus"];
-            /**
-             * @description Reason for the rejection; required with the status `REJECTED`, otherwise null.
-             * @example The hours belong to another task.
-             */
-            rejectionReason?: string | null;
-            /**
-             * @description `systemRef` of the time entry that this one reverses, or null. Use it to correct locked entries.
-             * @example ts-2026-09-29-027-1
-             */
-            reversesSystemRef?: string | null;
-        };
-        /**
-         * Time entry
-         * @description Time that a staff member worked, or was off work.
-         */
-        TimeEntry: {
-            /**
-             * UUID
-             * Format: uuid
-             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
-             */
-            id: string;
-            /**
-             * System ref
-             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
-             *     `id` of the row.
-             */
-            systemRef: string;
-            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
-            sysRefs: components["schemas"]["SysRef"][];
-            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
-            active: boolean;
-            /**
-             * Instant
-             * Format: date-time
-             * @description When the row was created.
-             */
-            createdAt: string;
-            /**
-             * Instant
-             * Format: date-time
-             * @description When the row was last updated.
-             */
-            updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
-            version: number;
-            /**
-             * UUID
-             * Format: uuid
-             * @description Staff member who did the work. They must be active.
-             */
-            staffId: string;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Job, neither closed nor cancelled. Null only if the time is not billable.
-             */
-            jobId: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Task of the job, or null.
-             */
-            taskId: string | null;
-            /** @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null. */
-            code: string | null;
-            /**
-             * Business date
-             * Format: date
-             * @description Day of the work.
-             */
-            workDate: string;
-            /**
-             * Hours
-             * Format: decimal
-             * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
-             *     24. Negative only with `reversesSystemRef`.
-             */
-            hours: DecimalString;
-            /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
-            isBillable: boolean;
-            /** @description Text on the invoice, or null. */
-            description: string | null;
-            /**
-             * @description Internal note, not visible to clients, or null.
-             * @example Waited for the bank statements.
-             */
-            internalNote: string | null;
-            /**
-             * @description Status of a time or expense entry.
-             *
-             *     - `DRAFT`: not ready for approval.
-             *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
-             *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
-             *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
-             *
-             *     | From | To | By | Role | Condition |
-             *     |---|---|---|---|---|
-             *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
-             *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
-             *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
-             *
-             *     Default on creation: `DRAFT`.
-             */
-            status: components["schemas"]["EntryStatus"];
-            /**
-             * @description Reason for the rejection; required with the status `REJECTED`, otherwise null.
-             * @example The hours belong to another task.
-             */
-            rejectionReason: string | null;
-            /**
-             * @description `systemRef` of the time entry that this one reverses, or null. Use it to correct locked entries.
-             * @example ts-2026-09-29-027-1
-             */
-            reversesSystemRef: string | null;
-            /**
-             * Nullable rate
-             * Format: decimal
-             * @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role.
-             */
-            billingRate: DecimalString | null;
-            /**
-             * Signed money
-             * Format: decimal
-             * @description Hours times rate, rounded half up. Negative on a reversal.
-             */
-            amount: DecimalString;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Staff member who approved it. Null before the approval, and if no person approved it.
-             */
-            approvedById: string | null;
-            /**
-             * Nullable instant
-             * Format: date-time
-             * @description When it was approved, or null.
-             */
-            approvedAt: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Resulting work in progress, or null.
-             */
-            wipId: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Latest invoice that bills it, or null.
-             */
-            invoiceId: string | null;
-            /** @description Whether the entry is locked and can no longer change. */
-            isLocked: boolean;
-            /** @description Reason why it is locked, or null. */
-            lockReason: string | null;
-        };
-        /**
-         * Expense entry fields
-         * @description Fields of an expense entry that a caller can write. A new record requires `staffId`, `jobId`, `code`, `expenseDate`, `cost`, `billableAmount`, `description`.
-         */
-        ExpenseEntryFields: {
-            /**
-             * @description Staff member who spent the money. They must be active.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
-             */
-            staffId?: string | components["schemas"]["RowReference"];
-            /**
-             * @description Job, neither closed nor cancelled.
-             * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
-             */
-            jobId?: string | components["schemas"]["RowReference"];
-            /**
-             * @description `code` of an active expense code.
-             * @example COURIER
-             */
-            code?: string;
-            /**
-             * Business date
-             * Format: date
-             * @description Day of the expense.
-             * @example 2026-09-29
-             */
-            expenseDate?: string;
-            /**
-             * Money
-             * Format: decimal
-             * @description Cost to the firm.
-             * @example 42.00
-             */
-            cost?: DecimalString;
-            /**
-             * Money
-             * Format: decimal
-             * @description Amount to bill to the client; "0.00" if the firm bears the cost.
-             * @example 42.00
-             */
-            billableAmount?: DecimalString;
-            /**
-             * Format: decimal
-             * @description Markup on the cost in percent, which can exceed 100, or null. For information only; it is not used to calculate amounts.
-             * @example 10
-             */
-            markupPercent?: DecimalString | null;
-            /**
-             * @description Text on the invoice.
-             * @example Courier to the client
-             */
-            description?: string;
-            /**
-             * @description File with the receipt, or null.
-             * @example 0199a1c2-1b01-7c01-8a4f-5d2e9b60f102
-             */
-            receiptFileId?: (string | null) | components["schemas"]["RowReference"];
-            /**
-             * @description Status of a time or expense entry.
-             *
-             *     - `DRAFT`: not ready for approval.
-             *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
-             *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
-             *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
-             *
-             *     | From | To | By | Role | Condition |
-             *     |---|---|---|---|---|
-             *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
-             *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
-             *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
-             *
-             *     Default on creation: `DRAFT`.
-             */
-            status?: components["schemas"]["EntryStatus"];
-            /**
-             * @description Reason for the rejection; required with the status `REJECTED`, otherwise null.
-             * @example The receipt is missing.
-             */
-            rejectionReason?: string | null;
-        };
-        /**
-         * Expense entry
-         * @description Money spent for a job.
-         */
-        ExpenseEntry: {
-            /**
-             * UUID
-             * Format: uuid
-             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
-             */
-            id: string;
-            /**
-             * System ref
-             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
-             *     `id` of the row.
-             */
-            systemRef: string;
-            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
-            sysRefs: components["schemas"]["SysRef"][];
-            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
-            active: boolean;
-            /**
-             * Instant
-             * Format: date-time
-             * @description When the row was created.
-             */
-            createdAt: string;
-            /**
-             * Instant
-             * Format: date-time
-             * @description When the row was last updated.
-             */
-            updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
-            version: number;
-            /**
-             * UUID
-             * Format: uuid
-             * @description Staff member who spent the money. They must be active.
-             */
-            staffId: string;
-            /**
-             * UUID
-             * Format: uuid
-             * @description Job, neither closed nor cancelled.
-             */
-            jobId: string;
-            /** @description `code` of an active expense code. */
-            code: string;
-            /**
-             * Business date
-             * Format: date
-             * @description Day of the expense.
-             */
-            expenseDate: string;
-            /**
-             * Money
-             * Format: decimal
-             * @description Cost to the firm.
-             */
-            cost: DecimalString;
-            /**
-             * Money
-             * Format: decimal
-             * @description Amount to bill to the client; "0.00" if the firm bears the cost.
-             */
-            billableAmount: DecimalString;
-            /**
-             * Format: decimal
-             * @description Markup on the cost in percent, which can exceed 100, or null. For information only; it is not used to calculate amounts.
-             * @example 10
-             */
-            markupPercent: DecimalString | null;
-            /** @description Text on the invoice. */
-            description: string;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description File with the receipt, or null.
-             * @example 0199a1c2-1b01-7c01-8a4f-5d2e9b60f102
-             */
-            receiptFileId: string | null;
-            /**
-             * @description Status of a time or expense entry.
-             *
-             *     - `DRAFT`: not ready for approval.
-             *     - `SUBMITTED`: waiting for approval. If the tenant has time approval disabled, a submitted entry is approved at once.
-             *     - `APPROVED`: a billable entry has its work in progress. Returning the entry to `DRAFT` reverses it.
-             *     - `REJECTED`: `rejectionReason` has the reason.
-             *
-             *     A new row is `DRAFT` or `SUBMITTED`. Possible transitions:
-             *
-             *     | From | To | By | Role | Condition |
-             *     |---|---|---|---|---|
-             *     | `DRAFT` | `SUBMITTED` | `upsertEntries` |  |  |
-             *     | `SUBMITTED` | `APPROVED` | `upsertEntries` | `TIME_APRV` | The approver neither created the entry nor is its staff member, unless the tenant allows self-approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `APPROVED` | service: entry submitted |  | The tenant works without time approval. A rate applies to the entry, if it is billable time. |
-             *     | `SUBMITTED` | `REJECTED` | `upsertEntries` |  | The `rejectionReason` is set. |
-             *     | `REJECTED` | `DRAFT` | `upsertEntries` |  |  |
-             *     | `APPROVED` | `DRAFT` | `upsertEntries` |  | The work in progress of the entry, if it has any, is `OPEN`. |
-             *
-             *     Default on creation: `DRAFT`.
-             */
-            status: components["schemas"]["EntryStatus"];
-            /**
-             * @description Reason for the rejection; required with the status `REJECTED`, otherwise null.
-             * @example The receipt is missing.
-             */
-            rejectionReason: string | null;
-            /**
-             * Money
-             * Format: decimal
-             * @description Value of the resulting work in progress, the same as `billableAmount`.
-             */
-            amount: DecimalString;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Staff member who approved it. Null before the approval, and if no person approved it.
-             */
-            approvedById: string | null;
-            /**
-             * Nullable instant
-             * Format: date-time
-             * @description When it was approved, or null.
-             */
-            approvedAt: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Resulting work in progress, or null.
-             */
-            wipId: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Latest invoice that bills it, or null.
-             */
-            invoiceId: string | null;
-            /** @description Whether the entry is locked and can no longer change. */
-            isLocked: boolean;
-            /** @description Reason why it is locked, or null. */
-            lockReason: string | null;
-        };
-        /**
          * Entry type
          * @description Type of entry.
          *
@@ -17273,6 +18580,8 @@ export interface components {
             executedAt?: components["schemas"]["InstantFilter"];
             expiresAt?: components["schemas"]["InstantFilter"];
             feeAmount?: components["schemas"]["DecimalFilter"];
+            depositAmount?: components["schemas"]["DecimalFilter"];
+            currency?: components["schemas"]["TextFilter"];
             /** @description Conditions on the client. */
             client?: components["schemas"]["ClientRelationWhere"];
             /** @description Conditions that a linked job meets. */
@@ -17334,6 +18643,39 @@ export interface components {
             where?: components["schemas"]["EngagementWhere"];
             /** @description Sort keys, the most significant first. */
             orderBy?: components["schemas"]["EngagementOrderBy"][];
+        };
+        /**
+         * Engagement aggregate request
+         * @description Filter, groups, figures and page of an aggregate of engagements.
+         */
+        EngagementAggregateRequest: {
+            /**
+             * @description Columns to group the matching records by, each at most once. A record is in exactly one group; records without a value are in
+             *     the group with the key null. Without `groupBy`, the response has one row for all matching records, even if there are none.
+             */
+            groupBy?: components["schemas"]["EngagementGroupBy"][];
+            /** @description Figures to calculate for each group, by names of your choice. */
+            measures: {
+                [key: string]: components["schemas"]["EngagementMeasure"];
+            };
+            /**
+             * @description Figures and columns of `groupBy` to sort by, the most significant first. Equal groups are sorted by their keys, ascending, in
+             *     the order of `groupBy`.
+             */
+            orderBy?: components["schemas"]["EngagementAggregateOrderBy"][];
+            /**
+             * @description Maximum number of groups to return.
+             * @default 100
+             * @example 100
+             */
+            pageSize?: number;
+            /**
+             * Cursor
+             * @description `nextCursor` of the previous page. It is bound to the same query (filter and order) and to your tenant.
+             * @example eyJxIjoiM2Y5YyJ9.b4m0VQ
+             */
+            cursor?: string;
+            where?: components["schemas"]["EngagementWhere"];
         };
         /**
          * Engagement signer entry
@@ -21551,121 +22893,6 @@ export interface components {
             ageDays: number;
         };
         /**
-         * Work code attributes
-         * @description Attributes of a `WorkCode` in responses.
-         */
-        WorkCodeAttributes: {
-            /** @description Code for time entries, unique among work codes. It cannot change once an entry uses it. */
-            code: string;
-            /** @description Displayed name. */
-            name: string;
-            /** @description When to use the code, or null. */
-            description: string | null;
-            /** @description Whether time with the code is billed. */
-            isBillable: boolean;
-            /** @description Category to group codes by, such as Compliance, or null. */
-            category: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Service line, or null for all.
-             */
-            serviceLineId: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Task type of the code, or null for all.
-             */
-            taskTypeId: string | null;
-            /**
-             * Nullable rate
-             * Format: decimal
-             * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
-             * @example 180.00
-             */
-            defaultRate: DecimalString | null;
-        };
-        /**
-         * Expense code attributes
-         * @description Attributes of a `ExpenseCode` in responses.
-         */
-        ExpenseCodeAttributes: {
-            /** @description Code for expense entries, unique among expense codes. It cannot change once an entry uses it. */
-            code: string;
-            /** @description Displayed name. */
-            name: string;
-            /** @description When to use the code, or null. */
-            description: string | null;
-            /** @description Whether such expenses are usually billed to clients. */
-            isBillable: boolean;
-            /** @description Category to group codes by, such as Delivery, or null. */
-            category: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Service line, or null for all.
-             * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
-             */
-            serviceLineId: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Task type of the code, or null for all.
-             * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
-             */
-            taskTypeId: string | null;
-            /**
-             * Nullable rate
-             * Format: decimal
-             * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
-             * @example 0.70
-             */
-            defaultRate: DecimalString | null;
-        };
-        /**
-         * Non work code attributes
-         * @description Attributes of a `NonWorkCode` in responses.
-         */
-        NonWorkCodeAttributes: {
-            /** @description Code for time entries, unique among codes for time off. It cannot change once an entry uses it. */
-            code: string;
-            /** @description Displayed name. */
-            name: string;
-            /**
-             * @description When to use the code, or null.
-             * @example Paid vacation.
-             */
-            description: string | null;
-            /**
-             * @description Always false. Time off is never billed. Default on creation: `false`.
-             * @constant
-             */
-            isBillable: false;
-            /** @description Category to group codes by, such as Leave, or null. */
-            category: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Service line, or null for all.
-             * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
-             */
-            serviceLineId: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description Task type of the code, or null for all.
-             * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
-             */
-            taskTypeId: string | null;
-            /**
-             * Nullable rate
-             * Format: decimal
-             * @description Value of an hour, or null. For information only; time off has no price. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
-             * @example 0
-             */
-            defaultRate: DecimalString | null;
-        };
-        /**
          * Time entry attributes
          * @description Attributes of a `TimeEntry` in responses.
          */
@@ -21898,6 +23125,121 @@ export interface components {
             isLocked: boolean;
             /** @description Reason why it is locked, or null. */
             lockReason: string | null;
+        };
+        /**
+         * Work code attributes
+         * @description Attributes of a `WorkCode` in responses.
+         */
+        WorkCodeAttributes: {
+            /** @description Code for time entries, unique among work codes. It cannot change once an entry uses it. */
+            code: string;
+            /** @description Displayed name. */
+            name: string;
+            /** @description When to use the code, or null. */
+            description: string | null;
+            /** @description Whether time with the code is billed. */
+            isBillable: boolean;
+            /** @description Category to group codes by, such as Compliance, or null. */
+            category: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null for all.
+             */
+            serviceLineId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task type of the code, or null for all.
+             */
+            taskTypeId: string | null;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 180.00
+             */
+            defaultRate: DecimalString | null;
+        };
+        /**
+         * Expense code attributes
+         * @description Attributes of a `ExpenseCode` in responses.
+         */
+        ExpenseCodeAttributes: {
+            /** @description Code for expense entries, unique among expense codes. It cannot change once an entry uses it. */
+            code: string;
+            /** @description Displayed name. */
+            name: string;
+            /** @description When to use the code, or null. */
+            description: string | null;
+            /** @description Whether such expenses are usually billed to clients. */
+            isBillable: boolean;
+            /** @description Category to group codes by, such as Delivery, or null. */
+            category: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null for all.
+             * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
+             */
+            serviceLineId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task type of the code, or null for all.
+             * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
+             */
+            taskTypeId: string | null;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Usual price of one unit, such as a mile, or null. For information only; entries have their own amounts. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 0.70
+             */
+            defaultRate: DecimalString | null;
+        };
+        /**
+         * Non work code attributes
+         * @description Attributes of a `NonWorkCode` in responses.
+         */
+        NonWorkCodeAttributes: {
+            /** @description Code for time entries, unique among codes for time off. It cannot change once an entry uses it. */
+            code: string;
+            /** @description Displayed name. */
+            name: string;
+            /**
+             * @description When to use the code, or null.
+             * @example Paid vacation.
+             */
+            description: string | null;
+            /**
+             * @description Always false. Time off is never billed. Default on creation: `false`.
+             * @constant
+             */
+            isBillable: false;
+            /** @description Category to group codes by, such as Leave, or null. */
+            category: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Service line, or null for all.
+             * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
+             */
+            serviceLineId: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description Task type of the code, or null for all.
+             * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
+             */
+            taskTypeId: string | null;
+            /**
+             * Nullable rate
+             * Format: decimal
+             * @description Value of an hour, or null. For information only; time off has no price. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 0
+             */
+            defaultRate: DecimalString | null;
         };
         /**
          * Engagement attributes
@@ -22879,6 +24221,66 @@ export interface components {
             error: components["schemas"]["RecordItemError"] | null;
         };
         /**
+         * Time entry write item
+         * @description Result of writing one record of the request. The type is `TimeEntry`.
+         */
+        TimeEntryWriteItem: {
+            /** @description Index of the record in the request. */
+            index: number;
+            /**
+             * @description Name of the type.
+             * @constant
+             */
+            type: "TimeEntry";
+            /** @description Key of the record; null if a record without one failed. */
+            systemRef: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
+            status: components["schemas"]["RecordWriteStatus"];
+            /** @description Version of the stored record; null if the record failed. */
+            version: number | null;
+            /** @description Whether the stored record is active; null if the record failed. */
+            active: boolean | null;
+            /** @description Stored values of the record; null if the record failed. */
+            attributes: components["schemas"]["TimeEntryAttributes"] | null;
+            /** @description Reason why the record failed; null if it succeeded. */
+            error: components["schemas"]["RecordItemError"] | null;
+        };
+        /**
+         * Expense entry write item
+         * @description Result of writing one record of the request. The type is `ExpenseEntry`.
+         */
+        ExpenseEntryWriteItem: {
+            /** @description Index of the record in the request. */
+            index: number;
+            /**
+             * @description Name of the type.
+             * @constant
+             */
+            type: "ExpenseEntry";
+            /** @description Key of the record; null if a record without one failed. */
+            systemRef: string | null;
+            /**
+             * Nullable UUID
+             * Format: uuid
+             * @description ID of the record; null if the record does not exist.
+             */
+            id: string | null;
+            status: components["schemas"]["RecordWriteStatus"];
+            /** @description Version of the stored record; null if the record failed. */
+            version: number | null;
+            /** @description Whether the stored record is active; null if the record failed. */
+            active: boolean | null;
+            /** @description Stored values of the record; null if the record failed. */
+            attributes: components["schemas"]["ExpenseEntryAttributes"] | null;
+            /** @description Reason why the record failed; null if it succeeded. */
+            error: components["schemas"]["RecordItemError"] | null;
+        };
+        /**
          * Work code write item
          * @description Result of writing one record of the request. The type is `WorkCode`.
          */
@@ -22969,66 +24371,6 @@ export interface components {
             error: components["schemas"]["RecordItemError"] | null;
         };
         /**
-         * Time entry write item
-         * @description Result of writing one record of the request. The type is `TimeEntry`.
-         */
-        TimeEntryWriteItem: {
-            /** @description Index of the record in the request. */
-            index: number;
-            /**
-             * @description Name of the type.
-             * @constant
-             */
-            type: "TimeEntry";
-            /** @description Key of the record; null if a record without one failed. */
-            systemRef: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description ID of the record; null if the record does not exist.
-             */
-            id: string | null;
-            status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
-            version: number | null;
-            /** @description Whether the stored record is active; null if the record failed. */
-            active: boolean | null;
-            /** @description Stored values of the record; null if the record failed. */
-            attributes: components["schemas"]["TimeEntryAttributes"] | null;
-            /** @description Reason why the record failed; null if it succeeded. */
-            error: components["schemas"]["RecordItemError"] | null;
-        };
-        /**
-         * Expense entry write item
-         * @description Result of writing one record of the request. The type is `ExpenseEntry`.
-         */
-        ExpenseEntryWriteItem: {
-            /** @description Index of the record in the request. */
-            index: number;
-            /**
-             * @description Name of the type.
-             * @constant
-             */
-            type: "ExpenseEntry";
-            /** @description Key of the record; null if a record without one failed. */
-            systemRef: string | null;
-            /**
-             * Nullable UUID
-             * Format: uuid
-             * @description ID of the record; null if the record does not exist.
-             */
-            id: string | null;
-            status: components["schemas"]["RecordWriteStatus"];
-            /** @description Version of the stored record; null if the record failed. */
-            version: number | null;
-            /** @description Whether the stored record is active; null if the record failed. */
-            active: boolean | null;
-            /** @description Stored values of the record; null if the record failed. */
-            attributes: components["schemas"]["ExpenseEntryAttributes"] | null;
-            /** @description Reason why the record failed; null if it succeeded. */
-            error: components["schemas"]["RecordItemError"] | null;
-        };
-        /**
          * Engagement write item
          * @description Result of writing one record of the request. The type is `Engagement`.
          */
@@ -23092,7 +24434,7 @@ export interface components {
          * Standard record write item
          * @description Result of writing one record of the request. For standard types.
          */
-        StandardRecordWriteItem: components["schemas"]["ClientWriteItem"] | components["schemas"]["ClientTypeWriteItem"] | components["schemas"]["TaxRegionWriteItem"] | components["schemas"]["ClientGroupWriteItem"] | components["schemas"]["ClientBusinessEntityWriteItem"] | components["schemas"]["ContactClientWriteItem"] | components["schemas"]["ContactInfoWriteItem"] | components["schemas"]["DepartmentWriteItem"] | components["schemas"]["IndustryWriteItem"] | components["schemas"]["OfficeWriteItem"] | components["schemas"]["OrgWriteItem"] | components["schemas"]["ServiceLineWriteItem"] | components["schemas"]["ContactWriteItem"] | components["schemas"]["JobWriteItem"] | components["schemas"]["JobTemplateWriteItem"] | components["schemas"]["StaffWriteItem"] | components["schemas"]["StaffTypeWriteItem"] | components["schemas"]["PaymentWriteItem"] | components["schemas"]["QuickPaymentLinkWriteItem"] | components["schemas"]["DraftInvoiceWriteItem"] | components["schemas"]["InvoiceWriteItem"] | components["schemas"]["TaskTypeWriteItem"] | components["schemas"]["TaskWriteItem"] | components["schemas"]["WipEntryWriteItem"] | components["schemas"]["WorkCodeWriteItem"] | components["schemas"]["ExpenseCodeWriteItem"] | components["schemas"]["NonWorkCodeWriteItem"] | components["schemas"]["TimeEntryWriteItem"] | components["schemas"]["ExpenseEntryWriteItem"] | components["schemas"]["EngagementWriteItem"] | components["schemas"]["FileWriteItem"];
+        StandardRecordWriteItem: components["schemas"]["ClientWriteItem"] | components["schemas"]["ClientTypeWriteItem"] | components["schemas"]["TaxRegionWriteItem"] | components["schemas"]["ClientGroupWriteItem"] | components["schemas"]["ClientBusinessEntityWriteItem"] | components["schemas"]["ContactClientWriteItem"] | components["schemas"]["ContactInfoWriteItem"] | components["schemas"]["DepartmentWriteItem"] | components["schemas"]["IndustryWriteItem"] | components["schemas"]["OfficeWriteItem"] | components["schemas"]["OrgWriteItem"] | components["schemas"]["ServiceLineWriteItem"] | components["schemas"]["ContactWriteItem"] | components["schemas"]["JobWriteItem"] | components["schemas"]["JobTemplateWriteItem"] | components["schemas"]["StaffWriteItem"] | components["schemas"]["StaffTypeWriteItem"] | components["schemas"]["PaymentWriteItem"] | components["schemas"]["QuickPaymentLinkWriteItem"] | components["schemas"]["DraftInvoiceWriteItem"] | components["schemas"]["InvoiceWriteItem"] | components["schemas"]["TaskTypeWriteItem"] | components["schemas"]["TaskWriteItem"] | components["schemas"]["WipEntryWriteItem"] | components["schemas"]["TimeEntryWriteItem"] | components["schemas"]["ExpenseEntryWriteItem"] | components["schemas"]["WorkCodeWriteItem"] | components["schemas"]["ExpenseCodeWriteItem"] | components["schemas"]["NonWorkCodeWriteItem"] | components["schemas"]["EngagementWriteItem"] | components["schemas"]["FileWriteItem"];
         /**
          * Custom record write item
          * @description Result of writing one record of the request. For custom types.
@@ -24128,6 +25470,90 @@ export interface components {
             attributes: components["schemas"]["WipEntryAttributes"];
         };
         /**
+         * Time entry row
+         * @description Record, code or entry, as lookups return it. The type is `TimeEntry`.
+         */
+        TimeEntryRow: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
+            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            version: number;
+            /**
+             * @description Name of the type.
+             * @constant
+             */
+            type: "TimeEntry";
+            attributes: components["schemas"]["TimeEntryAttributes"];
+        };
+        /**
+         * Expense entry row
+         * @description Record, code or entry, as lookups return it. The type is `ExpenseEntry`.
+         */
+        ExpenseEntryRow: {
+            /**
+             * UUID
+             * Format: uuid
+             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             */
+            id: string;
+            /**
+             * System ref
+             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
+             *     `id` of the row.
+             */
+            systemRef: string;
+            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
+            sysRefs: components["schemas"]["SysRef"][];
+            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
+            active: boolean;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was created.
+             */
+            createdAt: string;
+            /**
+             * Instant
+             * Format: date-time
+             * @description When the row was last updated.
+             */
+            updatedAt: string;
+            /** @description Number that increases by one with every update; the basis of the `ETag`. */
+            version: number;
+            /**
+             * @description Name of the type.
+             * @constant
+             */
+            type: "ExpenseEntry";
+            attributes: components["schemas"]["ExpenseEntryAttributes"];
+        };
+        /**
          * Work code row
          * @description Record, code or entry, as lookups return it. The type is `WorkCode`.
          */
@@ -24254,90 +25680,6 @@ export interface components {
             attributes: components["schemas"]["NonWorkCodeAttributes"];
         };
         /**
-         * Time entry row
-         * @description Record, code or entry, as lookups return it. The type is `TimeEntry`.
-         */
-        TimeEntryRow: {
-            /**
-             * UUID
-             * Format: uuid
-             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
-             */
-            id: string;
-            /**
-             * System ref
-             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
-             *     `id` of the row.
-             */
-            systemRef: string;
-            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
-            sysRefs: components["schemas"]["SysRef"][];
-            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
-            active: boolean;
-            /**
-             * Instant
-             * Format: date-time
-             * @description When the row was created.
-             */
-            createdAt: string;
-            /**
-             * Instant
-             * Format: date-time
-             * @description When the row was last updated.
-             */
-            updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
-            version: number;
-            /**
-             * @description Name of the type.
-             * @constant
-             */
-            type: "TimeEntry";
-            attributes: components["schemas"]["TimeEntryAttributes"];
-        };
-        /**
-         * Expense entry row
-         * @description Record, code or entry, as lookups return it. The type is `ExpenseEntry`.
-         */
-        ExpenseEntryRow: {
-            /**
-             * UUID
-             * Format: uuid
-             * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
-             */
-            id: string;
-            /**
-             * System ref
-             * @description Your own key of the row: unique per tenant and type, case-sensitive, and fixed once set. If omitted on creation, it is the
-             *     `id` of the row.
-             */
-            systemRef: string;
-            /** @description Keys of the row in other systems. A pair of system and reference is unique per type. */
-            sysRefs: components["schemas"]["SysRef"][];
-            /** @description False if the row is deleted or unlinked. Inactive rows can be read, but new rows cannot refer to them. */
-            active: boolean;
-            /**
-             * Instant
-             * Format: date-time
-             * @description When the row was created.
-             */
-            createdAt: string;
-            /**
-             * Instant
-             * Format: date-time
-             * @description When the row was last updated.
-             */
-            updatedAt: string;
-            /** @description Number that increases by one with every update; the basis of the `ETag`. */
-            version: number;
-            /**
-             * @description Name of the type.
-             * @constant
-             */
-            type: "ExpenseEntry";
-            attributes: components["schemas"]["ExpenseEntryAttributes"];
-        };
-        /**
          * Engagement row
          * @description Record, code or entry, as lookups return it. The type is `Engagement`.
          */
@@ -24425,7 +25767,7 @@ export interface components {
          * Standard record row
          * @description Record, code or entry, as lookups return it. For standard types.
          */
-        StandardRecordRow: components["schemas"]["ClientRow"] | components["schemas"]["ClientTypeRow"] | components["schemas"]["TaxRegionRow"] | components["schemas"]["ClientGroupRow"] | components["schemas"]["ClientBusinessEntityRow"] | components["schemas"]["ContactClientRow"] | components["schemas"]["ContactInfoRow"] | components["schemas"]["DepartmentRow"] | components["schemas"]["IndustryRow"] | components["schemas"]["OfficeRow"] | components["schemas"]["OrgRow"] | components["schemas"]["ServiceLineRow"] | components["schemas"]["ContactRow"] | components["schemas"]["JobRow"] | components["schemas"]["JobTemplateRow"] | components["schemas"]["StaffRow"] | components["schemas"]["StaffTypeRow"] | components["schemas"]["PaymentRow"] | components["schemas"]["QuickPaymentLinkRow"] | components["schemas"]["DraftInvoiceRow"] | components["schemas"]["InvoiceRow"] | components["schemas"]["TaskTypeRow"] | components["schemas"]["TaskRow"] | components["schemas"]["WipEntryRow"] | components["schemas"]["WorkCodeRow"] | components["schemas"]["ExpenseCodeRow"] | components["schemas"]["NonWorkCodeRow"] | components["schemas"]["TimeEntryRow"] | components["schemas"]["ExpenseEntryRow"] | components["schemas"]["EngagementRow"] | components["schemas"]["FileRow"];
+        StandardRecordRow: components["schemas"]["ClientRow"] | components["schemas"]["ClientTypeRow"] | components["schemas"]["TaxRegionRow"] | components["schemas"]["ClientGroupRow"] | components["schemas"]["ClientBusinessEntityRow"] | components["schemas"]["ContactClientRow"] | components["schemas"]["ContactInfoRow"] | components["schemas"]["DepartmentRow"] | components["schemas"]["IndustryRow"] | components["schemas"]["OfficeRow"] | components["schemas"]["OrgRow"] | components["schemas"]["ServiceLineRow"] | components["schemas"]["ContactRow"] | components["schemas"]["JobRow"] | components["schemas"]["JobTemplateRow"] | components["schemas"]["StaffRow"] | components["schemas"]["StaffTypeRow"] | components["schemas"]["PaymentRow"] | components["schemas"]["QuickPaymentLinkRow"] | components["schemas"]["DraftInvoiceRow"] | components["schemas"]["InvoiceRow"] | components["schemas"]["TaskTypeRow"] | components["schemas"]["TaskRow"] | components["schemas"]["WipEntryRow"] | components["schemas"]["TimeEntryRow"] | components["schemas"]["ExpenseEntryRow"] | components["schemas"]["WorkCodeRow"] | components["schemas"]["ExpenseCodeRow"] | components["schemas"]["NonWorkCodeRow"] | components["schemas"]["EngagementRow"] | components["schemas"]["FileRow"];
         /**
          * Time entry upsert
          * @description Entry to create or update. The type is `TimeEntry`.
@@ -25447,6 +26789,1283 @@ export interface components {
              * @example OPP-502
              */
             systemRef: string;
+        };
+        /**
+         * Count measure
+         * @description Number of records.
+         */
+        CountMeasure: {
+            /**
+             * @description Number of records.
+             * @constant
+             */
+            function: "COUNT";
+        };
+        /**
+         * Client group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ClientGroupByInstant: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "onboardedAt";
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Client group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ClientGroupByNumber: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "outstandingBalance" | "overdueBalance" | "unbilledWip" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Client group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ClientGroupByValue: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "id" | "systemRef" | "active" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "email" | "currency";
+        };
+        /**
+         * Client group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ClientGroupBy: components["schemas"]["ClientGroupByInstant"] | components["schemas"]["ClientGroupByNumber"] | components["schemas"]["ClientGroupByValue"];
+        /**
+         * Client sum measure
+         * @description A figure.
+         */
+        ClientSumMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "SUM" | "AVERAGE";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "outstandingBalance" | "overdueBalance" | "unbilledWip" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
+        };
+        /**
+         * Client range measure
+         * @description A figure.
+         */
+        ClientRangeMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "MIN" | "MAX";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
+        };
+        /**
+         * Client measure
+         * @description A figure.
+         */
+        ClientMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["ClientSumMeasure"] | components["schemas"]["ClientRangeMeasure"];
+        /**
+         * Client aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        ClientAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "legalName" | "clientRef" | "pmsRef" | "status" | "entityType" | "clientTypeId" | "taxRegionId" | "clientGroupId" | "clientBusinessEntityId" | "industryId" | "officeId" | "departmentId" | "serviceLineId" | "orgId" | "partnerId" | "managerId" | "billerId" | "email" | "currency" | "outstandingBalance" | "overdueBalance" | "unbilledWip" | "onboardedAt" | "fiscalYearEndMonth" | "unappliedCredit" | "paymentTermsDays" | "fiscalYearEndDay";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Project group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ProjectGroupByDay: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "startDate" | "dueDate" | "deadlineDate";
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * Project group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ProjectGroupByInstant: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "completedAt";
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Project group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ProjectGroupByNumber: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Project group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ProjectGroupByValue: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "id" | "systemRef" | "active" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "priority" | "currency";
+        };
+        /**
+         * Project group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ProjectGroupBy: components["schemas"]["ProjectGroupByDay"] | components["schemas"]["ProjectGroupByInstant"] | components["schemas"]["ProjectGroupByNumber"] | components["schemas"]["ProjectGroupByValue"];
+        /**
+         * Project sum measure
+         * @description A figure.
+         */
+        ProjectSumMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "SUM" | "AVERAGE";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "fiscalYear" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+        };
+        /**
+         * Project range measure
+         * @description A figure.
+         */
+        ProjectRangeMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "MIN" | "MAX";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours";
+        };
+        /**
+         * Project measure
+         * @description A figure.
+         */
+        ProjectMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["ProjectSumMeasure"] | components["schemas"]["ProjectRangeMeasure"];
+        /**
+         * Project aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        ProjectAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "status" | "clientId" | "jobRef" | "pmsRef" | "jobTemplateId" | "engagementId" | "serviceLineId" | "departmentId" | "officeId" | "partnerId" | "managerId" | "inChargeId" | "billingType" | "fiscalYear" | "startDate" | "dueDate" | "deadlineDate" | "completedAt" | "priority" | "budgetHours" | "budgetAmount" | "actualHours" | "wipAmount" | "billedAmount" | "writeOffAmount" | "feeAmount" | "realizationPercent" | "percentComplete" | "budgetRemainingHours" | "currency";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Payment group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        PaymentGroupByDay: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "paymentDate";
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * Payment group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        PaymentGroupByInstant: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "settledAt";
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Payment group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        PaymentGroupByNumber: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "amount" | "unappliedAmount" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Payment group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        PaymentGroupByValue: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "id" | "systemRef" | "active" | "paymentNumber" | "pmsRef" | "clientId" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "processorRef";
+        };
+        /**
+         * Payment group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        PaymentGroupBy: components["schemas"]["PaymentGroupByDay"] | components["schemas"]["PaymentGroupByInstant"] | components["schemas"]["PaymentGroupByNumber"] | components["schemas"]["PaymentGroupByValue"];
+        /**
+         * Payment sum measure
+         * @description A figure.
+         */
+        PaymentSumMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "SUM" | "AVERAGE";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "amount" | "unappliedAmount" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+        };
+        /**
+         * Payment range measure
+         * @description A figure.
+         */
+        PaymentRangeMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "MIN" | "MAX";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "paymentDate" | "amount" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+        };
+        /**
+         * Payment measure
+         * @description A figure.
+         */
+        PaymentMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["PaymentSumMeasure"] | components["schemas"]["PaymentRangeMeasure"];
+        /**
+         * Payment aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        PaymentAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "paymentNumber" | "pmsRef" | "clientId" | "paymentDate" | "amount" | "currency" | "method" | "status" | "source" | "quickPaymentLinkId" | "processorRef" | "unappliedAmount" | "settledAt" | "refundedAmount" | "surchargeAmount" | "feeAmount" | "netAmount";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Invoice group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        InvoiceGroupByDay: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "invoiceDate" | "dueDate";
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * Invoice group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        InvoiceGroupByInstant: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "postedAt" | "paidAt" | "overdueAt" | "sentAt";
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Invoice group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        InvoiceGroupByNumber: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue";
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Invoice group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        InvoiceGroupByValue: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "id" | "systemRef" | "active" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "status" | "isOverdue" | "currency";
+        };
+        /**
+         * Invoice group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        InvoiceGroupBy: components["schemas"]["InvoiceGroupByDay"] | components["schemas"]["InvoiceGroupByInstant"] | components["schemas"]["InvoiceGroupByNumber"] | components["schemas"]["InvoiceGroupByValue"];
+        /**
+         * Invoice sum measure
+         * @description A figure.
+         */
+        InvoiceSumMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "SUM" | "AVERAGE";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue";
+        };
+        /**
+         * Invoice range measure
+         * @description A figure.
+         */
+        InvoiceRangeMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "MIN" | "MAX";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "invoiceDate" | "dueDate" | "postedAt" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "daysPastDue" | "sentAt";
+        };
+        /**
+         * Invoice measure
+         * @description A figure.
+         */
+        InvoiceMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["InvoiceSumMeasure"] | components["schemas"]["InvoiceRangeMeasure"];
+        /**
+         * Invoice aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        InvoiceAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "invoiceNumber" | "pmsRef" | "clientId" | "engagementId" | "status" | "invoiceDate" | "dueDate" | "postedAt" | "paidAt" | "overdueAt" | "subtotal" | "discountTotal" | "taxTotal" | "interestTotal" | "total" | "amountDue" | "amountPaid" | "amountCredited" | "amountWrittenOff" | "amountPending" | "allocationsCount" | "isOverdue" | "daysPastDue" | "currency" | "sentAt";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Task group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        TaskGroupByDay: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "startDate" | "dueDate";
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * Task group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        TaskGroupByInstant: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "completedAt";
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Task group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        TaskGroupByNumber: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "budgetHours" | "actualHours" | "sequence";
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Task group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        TaskGroupByValue: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "id" | "systemRef" | "active" | "name" | "jobId" | "taskTypeId" | "assigneeId" | "status" | "priority" | "isBillable";
+        };
+        /**
+         * Task group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        TaskGroupBy: components["schemas"]["TaskGroupByDay"] | components["schemas"]["TaskGroupByInstant"] | components["schemas"]["TaskGroupByNumber"] | components["schemas"]["TaskGroupByValue"];
+        /**
+         * Task sum measure
+         * @description A figure.
+         */
+        TaskSumMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "SUM" | "AVERAGE";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "budgetHours" | "actualHours" | "sequence";
+        };
+        /**
+         * Task range measure
+         * @description A figure.
+         */
+        TaskRangeMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "MIN" | "MAX";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "startDate" | "dueDate" | "completedAt" | "budgetHours" | "actualHours" | "sequence";
+        };
+        /**
+         * Task measure
+         * @description A figure.
+         */
+        TaskMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["TaskSumMeasure"] | components["schemas"]["TaskRangeMeasure"];
+        /**
+         * Task aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        TaskAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "name" | "jobId" | "taskTypeId" | "assigneeId" | "status" | "priority" | "startDate" | "dueDate" | "completedAt" | "isBillable" | "budgetHours" | "actualHours" | "sequence";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * WIP entry group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        WipEntryGroupByDay: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "workDate";
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * WIP entry group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        WipEntryGroupByInstant: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "postedAt";
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * WIP entry group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        WipEntryGroupByNumber: {
+            /**
+             * @description Column to group by. `billingRate` requires the `RATE_R` role.
+             * @enum {string}
+             */
+            column: "hours" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount" | "billingRate";
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * WIP entry group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        WipEntryGroupByValue: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "id" | "systemRef" | "active" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "invoiceId" | "draftInvoiceId" | "currency";
+        };
+        /**
+         * WIP entry group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        WipEntryGroupBy: components["schemas"]["WipEntryGroupByDay"] | components["schemas"]["WipEntryGroupByInstant"] | components["schemas"]["WipEntryGroupByNumber"] | components["schemas"]["WipEntryGroupByValue"];
+        /**
+         * WIP entry sum measure
+         * @description A figure.
+         */
+        WipEntrySumMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "SUM" | "AVERAGE";
+            /**
+             * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
+             * @enum {string}
+             */
+            column: "hours" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount" | "billingRate";
+        };
+        /**
+         * WIP entry range measure
+         * @description A figure.
+         */
+        WipEntryRangeMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "MIN" | "MAX";
+            /**
+             * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "workDate" | "postedAt" | "hours" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "ageDays" | "writeUpAmount" | "billingRate";
+        };
+        /**
+         * WIP entry measure
+         * @description A figure.
+         */
+        WipEntryMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["WipEntrySumMeasure"] | components["schemas"]["WipEntryRangeMeasure"];
+        /**
+         * WIP entry aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        WipEntryAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "wipType" | "status" | "clientId" | "jobId" | "staffId" | "taskId" | "code" | "engagementId" | "timeEntryId" | "workDate" | "postedAt" | "hours" | "amount" | "outstandingAmount" | "billedAmount" | "writeOffAmount" | "invoiceId" | "draftInvoiceId" | "ageDays" | "writeUpAmount" | "currency" | "billingRate";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Time entry group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        TimeEntryGroupByDay: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "workDate";
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * Time entry group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        TimeEntryGroupByInstant: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "approvedAt";
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Time entry group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        TimeEntryGroupByNumber: {
+            /**
+             * @description Column to group by. `billingRate` requires the `RATE_R` role.
+             * @enum {string}
+             */
+            column: "hours" | "amount" | "billingRate";
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Time entry group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        TimeEntryGroupByValue: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "id" | "systemRef" | "active" | "staffId" | "jobId" | "taskId" | "code" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "approvedById" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+        };
+        /**
+         * Time entry group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        TimeEntryGroupBy: components["schemas"]["TimeEntryGroupByDay"] | components["schemas"]["TimeEntryGroupByInstant"] | components["schemas"]["TimeEntryGroupByNumber"] | components["schemas"]["TimeEntryGroupByValue"];
+        /**
+         * Time entry sum measure
+         * @description A figure.
+         */
+        TimeEntrySumMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "SUM" | "AVERAGE";
+            /**
+             * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
+             * @enum {string}
+             */
+            column: "hours" | "amount" | "billingRate";
+        };
+        /**
+         * Time entry range measure
+         * @description A figure.
+         */
+        TimeEntryRangeMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "MIN" | "MAX";
+            /**
+             * @description Column to calculate the figure from. `billingRate` requires the `RATE_R` role.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "workDate" | "hours" | "amount" | "approvedAt" | "billingRate";
+        };
+        /**
+         * Time entry measure
+         * @description A figure.
+         */
+        TimeEntryMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["TimeEntrySumMeasure"] | components["schemas"]["TimeEntryRangeMeasure"];
+        /**
+         * Time entry aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        TimeEntryAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`. `billingRate` requires the `RATE_R` role.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "taskId" | "code" | "workDate" | "hours" | "isBillable" | "description" | "internalNote" | "status" | "rejectionReason" | "reversesSystemRef" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason" | "billingRate";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Expense entry group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ExpenseEntryGroupByDay: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "expenseDate";
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * Expense entry group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ExpenseEntryGroupByInstant: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "approvedAt";
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Expense entry group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ExpenseEntryGroupByNumber: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "cost" | "billableAmount" | "markupPercent" | "amount";
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Expense entry group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ExpenseEntryGroupByValue: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "id" | "systemRef" | "active" | "staffId" | "jobId" | "code" | "description" | "receiptFileId" | "status" | "rejectionReason" | "approvedById" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+        };
+        /**
+         * Expense entry group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        ExpenseEntryGroupBy: components["schemas"]["ExpenseEntryGroupByDay"] | components["schemas"]["ExpenseEntryGroupByInstant"] | components["schemas"]["ExpenseEntryGroupByNumber"] | components["schemas"]["ExpenseEntryGroupByValue"];
+        /**
+         * Expense entry sum measure
+         * @description A figure.
+         */
+        ExpenseEntrySumMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "SUM" | "AVERAGE";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "cost" | "billableAmount" | "markupPercent" | "amount";
+        };
+        /**
+         * Expense entry range measure
+         * @description A figure.
+         */
+        ExpenseEntryRangeMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "MIN" | "MAX";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "expenseDate" | "cost" | "billableAmount" | "markupPercent" | "amount" | "approvedAt";
+        };
+        /**
+         * Expense entry measure
+         * @description A figure.
+         */
+        ExpenseEntryMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["ExpenseEntrySumMeasure"] | components["schemas"]["ExpenseEntryRangeMeasure"];
+        /**
+         * Expense entry aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        ExpenseEntryAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "staffId" | "jobId" | "code" | "expenseDate" | "cost" | "billableAmount" | "markupPercent" | "description" | "receiptFileId" | "status" | "rejectionReason" | "amount" | "approvedById" | "approvedAt" | "wipId" | "invoiceId" | "isLocked" | "lockReason";
+            direction: components["schemas"]["OrderDirection"];
+        };
+        /**
+         * Engagement group by day
+         * @description A column to group by, as a whole or in ranges.
+         */
+        EngagementGroupByDay: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "startDate" | "endDate";
+            by?: components["schemas"]["CalendarUnit"];
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+            /**
+             * Business date
+             * Format: date
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @example 2026-09-30
+             */
+            daysBefore?: string;
+        };
+        /**
+         * Engagement group by instant
+         * @description A column to group by, as a whole or in ranges.
+         */
+        EngagementGroupByInstant: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "sentAt" | "executedAt" | "expiresAt";
+            by?: components["schemas"]["CalendarUnit"];
+        };
+        /**
+         * Engagement group by number
+         * @description A column to group by, as a whole or in ranges.
+         */
+        EngagementGroupByNumber: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "fiscalYear" | "feeAmount" | "depositAmount";
+            /**
+             * @description Lower boundaries of ranges, ascending. The key of a group is the boundary as it was sent, as text: the greatest one that does not
+             *     exceed the value. Values below the first boundary are in the group `below`.
+             * @example [
+             *       0,
+             *       30,
+             *       60,
+             *       90
+             *     ]
+             */
+            boundaries?: (DecimalString | number)[];
+        };
+        /**
+         * Engagement group by value
+         * @description A column to group by, as a whole or in ranges.
+         */
+        EngagementGroupByValue: {
+            /**
+             * @description Column to group by.
+             * @enum {string}
+             */
+            column: "id" | "systemRef" | "active" | "engagementRef" | "name" | "type" | "status" | "clientId" | "partnerId" | "managerId" | "templateId" | "currency";
+        };
+        /**
+         * Engagement group by
+         * @description A column to group by, as a whole or in ranges.
+         */
+        EngagementGroupBy: components["schemas"]["EngagementGroupByDay"] | components["schemas"]["EngagementGroupByInstant"] | components["schemas"]["EngagementGroupByNumber"] | components["schemas"]["EngagementGroupByValue"];
+        /**
+         * Engagement sum measure
+         * @description A figure.
+         */
+        EngagementSumMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "SUM" | "AVERAGE";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "fiscalYear" | "feeAmount" | "depositAmount";
+        };
+        /**
+         * Engagement range measure
+         * @description A figure.
+         */
+        EngagementRangeMeasure: {
+            /**
+             * @description Function of a figure. Values that are null are ignored; without any value, the result is null.
+             *
+             *     - `COUNT`: number of records.
+             *     - `SUM`: exact sum.
+             *     - `AVERAGE`: mean, rounded half up, with two decimal places more than the values.
+             *     - `MIN`, `MAX`: smallest and greatest value.
+             * @enum {string}
+             */
+            function: "MIN" | "MAX";
+            /**
+             * @description Column to calculate the figure from.
+             * @enum {string}
+             */
+            column: "createdAt" | "updatedAt" | "fiscalYear" | "startDate" | "endDate" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount";
+        };
+        /**
+         * Engagement measure
+         * @description A figure.
+         */
+        EngagementMeasure: components["schemas"]["CountMeasure"] | components["schemas"]["EngagementSumMeasure"] | components["schemas"]["EngagementRangeMeasure"];
+        /**
+         * Engagement aggregate sort keys
+         * @description Sort key for groups; either `measure` or `column`.
+         */
+        EngagementAggregateOrderBy: {
+            /**
+             * @description Name of a figure in `measures`.
+             * @example open
+             */
+            measure?: string;
+            /**
+             * @description Column of `groupBy`.
+             * @enum {string}
+             */
+            column?: "id" | "systemRef" | "active" | "createdAt" | "updatedAt" | "engagementRef" | "name" | "type" | "status" | "clientId" | "fiscalYear" | "startDate" | "endDate" | "partnerId" | "managerId" | "templateId" | "sentAt" | "executedAt" | "expiresAt" | "feeAmount" | "depositAmount" | "currency";
+            direction: components["schemas"]["OrderDirection"];
         };
         /**
          * Client created event
@@ -28773,6 +31392,18 @@ export interface components {
                 "application/problem+json": components["schemas"]["BadRequestProblem"];
             };
         };
+        /** @description The request is invalid; `errors` has a pointer to each invalid value. */
+        InvalidAggregate: {
+            headers: {
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["BadRequestProblem"];
+            };
+        };
         /** @description Nothing has changed since the response with the `ETag` in `If-None-Match`. */
         NotModified: {
             headers: {
@@ -29484,6 +32115,59 @@ export interface operations {
                 };
             };
             400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    aggregateClients: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ClientAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
@@ -30932,6 +33616,59 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    aggregateProjects: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProjectAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getProject: {
         parameters: {
             query?: never;
@@ -31777,6 +34514,59 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    aggregatePayments: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PaymentAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getPayment: {
         parameters: {
             query?: never;
@@ -32201,6 +34991,59 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    aggregateInvoices: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["InvoiceAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getInvoice: {
         parameters: {
             query?: never;
@@ -32558,6 +35401,59 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    aggregateTasks: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TaskAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     listWip: {
         parameters: {
             query?: never;
@@ -32664,6 +35560,59 @@ export interface operations {
             503: components["responses"]["ServiceUnavailable"];
         };
     };
+    aggregateWip: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WipEntryAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
     getWip: {
         parameters: {
             query?: never;
@@ -32713,6 +35662,448 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WipEntry"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidId"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listTimeEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OffsetListRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of time entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeEntryPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    searchTimeEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TimeEntrySearchRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of the matching time entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeEntryPage"];
+                };
+            };
+            400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    aggregateTimeEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TimeEntryAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getTimeEntry: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
+                 *     without a body.
+                 * @example "9f2c41d07be3a655-3"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The time entry. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TimeEntry"];
+                };
+            };
+            304: components["responses"]["NotModified"];
+            400: components["responses"]["InvalidId"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            406: components["responses"]["NotAcceptable"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    listExpenseEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OffsetListRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of expense entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExpenseEntryPage"];
+                };
+            };
+            400: components["responses"]["InvalidList"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    searchExpenseEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExpenseEntrySearchRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of the matching expense entries. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExpenseEntryPage"];
+                };
+            };
+            400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    aggregateExpenseEntries: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ExpenseEntryAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    getExpenseEntry: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+                /**
+                 * @description `ETag` of the response that you have, a list of them, or `*` for any. If one of them is the current tag, the call returns 304
+                 *     without a body.
+                 * @example "9f2c41d07be3a655-3"
+                 */
+                "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+            };
+            path: {
+                /**
+                 * @description ID of the row.
+                 * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
+                 */
+                id: components["parameters"]["Id"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The expense entry. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    ETag: components["headers"]["ETag"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExpenseEntry"];
                 };
             };
             304: components["responses"]["NotModified"];
@@ -33250,6 +36641,59 @@ export interface operations {
                 };
             };
             400: components["responses"]["InvalidSearch"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            406: components["responses"]["NotAcceptable"];
+            413: components["responses"]["PayloadTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            500: components["responses"]["InternalServerError"];
+            503: components["responses"]["ServiceUnavailable"];
+        };
+    };
+    aggregateEngagements: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description Tenant of the request. It must be the tenant of the token.
+                 * @example hartwell
+                 */
+                Tenant: components["parameters"]["Tenant"];
+                /**
+                 * @description Trace that the call belongs to (W3C Trace Context). It is passed on to webhooks and logs. An invalid value is ignored; it
+                 *     never fails a call.
+                 * @example 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01
+                 */
+                traceparent?: components["parameters"]["Traceparent"];
+                /**
+                 * @description ID of the calling application, for tenants that require it. Other tenants ignore it.
+                 * @example hartwell-crm
+                 */
+                "X-Client-Id"?: components["parameters"]["ClientIdHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EngagementAggregateRequest"];
+            };
+        };
+        responses: {
+            /** @description One page of groups. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AggregatePage"];
+                };
+            };
+            400: components["responses"]["InvalidAggregate"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             406: components["responses"]["NotAcceptable"];
