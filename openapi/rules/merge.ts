@@ -38,6 +38,7 @@ const closed: Combine = (before, after) => {
 const combinations: Readonly<Record<string, Combine>> = {
   title: last,
   description: last,
+  examples: last,
   required: (before, after) => [...new Set([before, after].flat())],
   minProperties: (before, after) => Math.max(Number(before), Number(after)),
   maxProperties: (before, after) => Math.min(Number(before), Number(after)),
@@ -68,7 +69,7 @@ function combined(whole: JsonObject, part: JsonObject, resolve: Resolve): JsonOb
 const annotations = /^(title|description|examples|default|deprecated|x-.*)$/;
 /** Keywords that a constant, or null alone, makes superfluous. */
 const bounds =
-  /^(enum|format|pattern|minLength|maxLength|minimum|maximum|items|maxItems|minItems|anyOf|properties|required)$/;
+  /^(enum|examples|format|pattern|minLength|maxLength|minimum|maximum|items|maxItems|minItems|anyOf|properties|required)$/;
 
 /** A property that a later part narrows: to another schema, a constant, some values of an enum, or null. */
 function narrowed(name: string, known: JsonObject, property: JsonObject, resolve: Resolve): JsonObject {

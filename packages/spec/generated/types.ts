@@ -6564,6 +6564,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -6580,12 +6581,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -6594,24 +6597,28 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * UUID
              * Format: uuid
              * @description Task.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string;
             /**
              * Nullable hours
              * Format: decimal
              * @description Hours allocated to the staff member, or null.
+             * @example 1.50
              */
             allocatedHours: DecimalString | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the assignment ended; null while it is active.
+             * @example 2026-10-01T16:30:00.000Z
              */
             deactivatedAt: string | null;
         };
@@ -6667,6 +6674,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -6713,6 +6721,7 @@ export interface components {
         /**
          * Tenant name
          * @description Name of a tenant.
+         * @example hartwell
          */
         TenantName: string;
         /**
@@ -6730,6 +6739,7 @@ export interface components {
          * UUID
          * Format: uuid
          * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+         * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
          */
         Uuid: string;
         /**
@@ -6797,6 +6807,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -6835,6 +6846,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -6873,6 +6885,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -6911,6 +6924,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -6949,6 +6963,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -6987,6 +7002,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -7025,6 +7041,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -7063,6 +7080,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -7101,6 +7119,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -7161,6 +7180,7 @@ export interface components {
          * Instant
          * Format: date-time
          * @description Instant (RFC 3339). Responses are in UTC, with milliseconds.
+         * @example 2026-10-01T16:30:00.000Z
          */
         Instant: string;
         /**
@@ -7202,52 +7222,61 @@ export interface components {
          * Nullable UUID
          * Format: uuid
          * @description UUID version 7 in lower case, or null.
+         * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
          */
         NullableUuid: string | null;
         /**
          * Nullable email
          * Format: email
          * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+         * @example ines@example.com
          */
         NullableEmail: string | null;
         /**
          * Nullable phone
          * @description Phone number in E.164 format, or null.
+         * @example +15035550142
          */
         NullablePhone: string | null;
         /**
          * Nullable URL
          * Format: uri
          * @description URL that starts with `http://` or `https://`, or null.
+         * @example https://harborandpine.example
          */
         NullableUrl: string | null;
         /**
          * Nullable business date
          * Format: date
          * @description Business day, in the tenant's time zone, or null.
+         * @example 2026-09-30
          */
         NullableBusinessDate: string | null;
         /**
          * Currency
          * @description ISO 4217 code of a currency. It must be assigned.
+         * @example USD
          */
         Currency: string;
         /**
          * Nullable instant
          * Format: date-time
          * @description Instant (RFC 3339), or null. Responses are in UTC, with milliseconds.
+         * @example 2026-10-01T16:30:00.000Z
          */
         NullableInstant: string | null;
         /**
          * Money
          * Format: decimal
          * @description Amount of money, not negative, with two decimal places.
+         * @example 1250.00
          */
         Money: DecimalString;
         /**
          * Signed money
          * Format: decimal
          * @description Amount of money that can be negative, with two decimal places.
+         * @example 1250.00
          */
         SignedMoney: DecimalString;
         /**
@@ -7259,6 +7288,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -7275,12 +7305,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -7325,54 +7357,63 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Client type, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientTypeId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Region whose sales tax applies, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Family or group of the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientGroupId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Business entity that classifies the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientBusinessEntityId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Industry, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             industryId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office of the firm that serves the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department that serves the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Main service line, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
             /**
              * UUID
              * Format: uuid
              * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;
             /**
@@ -7386,12 +7427,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /**
@@ -7405,17 +7448,20 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             * @example ines@example.com
              */
             email: string | null;
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /**
              * Nullable URL
              * Format: uri
              * @description URL that starts with `http://` or `https://`, or null.
+             * @example https://harborandpine.example
              */
             website: string | null;
             /** @description Month in which the fiscal year ends, or null. */
@@ -7426,6 +7472,7 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Date of incorporation, or null.
+             * @example 2026-09-30
              */
             incorporationDate: string | null;
             /** @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30. */
@@ -7433,12 +7480,14 @@ export interface components {
             /**
              * Currency
              * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency.
+             * @example USD
              */
             currency: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             onboardedAt: string | null;
             /** @description Last four characters of the tax ID, or null. */
@@ -7447,54 +7496,63 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Contact info with the client's own address, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientContactInfoId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact info with the billing address if it differs from the client's own address, otherwise null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingAddressId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact with the role `PREFERRED`, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             preferredContactId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact with the role `BILLING`, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact with the role `SECONDARY`, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             secondaryContactId: string | null;
             /**
              * Money
              * Format: decimal
              * @description Amount due on all open invoices.
+             * @example 1250.00
              */
             outstandingBalance: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Part of the outstanding balance that is past its due date.
+             * @example 1250.00
              */
             overdueBalance: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Unbilled work in progress.
+             * @example 1250.00
              */
             unbilledWip: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Payments that are not allocated to an invoice.
+             * @example 1250.00
              */
             unappliedCredit: DecimalString;
         };
@@ -7530,12 +7588,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Equal to.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             _eq?: string;
             /**
              * UUID
              * Format: uuid
              * @description Not equal to. Rows without a value do not match.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             _neq?: string;
             /** @description One of these values. An empty list matches nothing. */
@@ -7602,12 +7662,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description Equal to.
+             * @example 2026-10-01T16:30:00.000Z
              */
             _eq?: string;
             /**
              * Instant
              * Format: date-time
              * @description Not equal to. Rows without a value do not match.
+             * @example 2026-10-01T16:30:00.000Z
              */
             _neq?: string;
             /** @description One of these values. An empty list matches nothing. */
@@ -7620,24 +7682,28 @@ export interface components {
              * Instant
              * Format: date-time
              * @description Greater than.
+             * @example 2026-10-01T16:30:00.000Z
              */
             _gt?: string;
             /**
              * Instant
              * Format: date-time
              * @description Greater than or equal to.
+             * @example 2026-10-01T16:30:00.000Z
              */
             _gte?: string;
             /**
              * Instant
              * Format: date-time
              * @description Less than.
+             * @example 2026-10-01T16:30:00.000Z
              */
             _lt?: string;
             /**
              * Instant
              * Format: date-time
              * @description Less than or equal to.
+             * @example 2026-10-01T16:30:00.000Z
              */
             _lte?: string;
         };
@@ -7667,6 +7733,7 @@ export interface components {
          * Decimal operand
          * Format: decimal
          * @description Decimal number to compare with.
+         * @example 1250.00
          */
         DecimalOperand: DecimalString;
         /**
@@ -7678,12 +7745,14 @@ export interface components {
              * Decimal operand
              * Format: decimal
              * @description Equal to.
+             * @example 1250.00
              */
             _eq?: DecimalString;
             /**
              * Decimal operand
              * Format: decimal
              * @description Not equal to. Rows without a value do not match.
+             * @example 1250.00
              */
             _neq?: DecimalString;
             /** @description One of these values. An empty list matches nothing. */
@@ -7696,24 +7765,28 @@ export interface components {
              * Decimal operand
              * Format: decimal
              * @description Greater than.
+             * @example 1250.00
              */
             _gt?: DecimalString;
             /**
              * Decimal operand
              * Format: decimal
              * @description Greater than or equal to.
+             * @example 1250.00
              */
             _gte?: DecimalString;
             /**
              * Decimal operand
              * Format: decimal
              * @description Less than.
+             * @example 1250.00
              */
             _lt?: DecimalString;
             /**
              * Decimal operand
              * Format: decimal
              * @description Less than or equal to.
+             * @example 1250.00
              */
             _lte?: DecimalString;
         };
@@ -7809,6 +7882,7 @@ export interface components {
          * Business date
          * Format: date
          * @description Business day, in the tenant's time zone.
+         * @example 2026-09-30
          */
         BusinessDate: string;
         /**
@@ -7820,12 +7894,14 @@ export interface components {
              * Business date
              * Format: date
              * @description Equal to.
+             * @example 2026-09-30
              */
             _eq?: string;
             /**
              * Business date
              * Format: date
              * @description Not equal to. Rows without a value do not match.
+             * @example 2026-09-30
              */
             _neq?: string;
             /** @description One of these values. An empty list matches nothing. */
@@ -7838,24 +7914,28 @@ export interface components {
              * Business date
              * Format: date
              * @description Greater than.
+             * @example 2026-09-30
              */
             _gt?: string;
             /**
              * Business date
              * Format: date
              * @description Greater than or equal to.
+             * @example 2026-09-30
              */
             _gte?: string;
             /**
              * Business date
              * Format: date
              * @description Less than.
+             * @example 2026-09-30
              */
             _lt?: string;
             /**
              * Business date
              * Format: date
              * @description Less than or equal to.
+             * @example 2026-09-30
              */
             _lte?: string;
         };
@@ -8212,6 +8292,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -8335,7 +8416,7 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
-             * @example office@harborpine.example.com
+             * @example ines@example.com
              */
             email?: string | null;
             /**
@@ -8348,7 +8429,7 @@ export interface components {
              * Nullable URL
              * Format: uri
              * @description URL that starts with `http://` or `https://`, or null.
-             * @example https://harborpine.example.com
+             * @example https://harborandpine.example
              */
             website?: string | null;
             /**
@@ -8365,7 +8446,7 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Date of incorporation, or null.
-             * @example 2011-05-16
+             * @example 2026-09-30
              */
             incorporationDate?: string | null;
             /**
@@ -8383,7 +8464,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
-             * @example 2026-03-02T17:04:11.382Z
+             * @example 2026-10-01T16:30:00.000Z
              */
             onboardedAt?: string | null;
             /**
@@ -8395,6 +8476,7 @@ export interface components {
         /**
          * Nullable country
          * @description ISO 3166-1 alpha-2 code of a country, or null. It must be assigned.
+         * @example US
          */
         NullableCountry: string | null;
         /**
@@ -8485,13 +8567,13 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. It is stored in lower case; several contacts can have the same one.
-             * @example ines.calder@harborpine.example.com
+             * @example ines@example.com
              */
             email?: string | null;
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
-             * @example +15035550143
+             * @example +15035550142
              */
             phone?: string | null;
             /**
@@ -8558,13 +8640,13 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. It is stored in lower case; several contacts can have the same one.
-             * @example ines.calder@harborpine.example.com
+             * @example ines@example.com
              */
             email?: string | null;
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
-             * @example +15035550143
+             * @example +15035550142
              */
             phone?: string | null;
             /**
@@ -8640,63 +8722,63 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Client type, or null.
-             * @example 0199a1c2-0a06-7c01-8a4f-5d2e9b60f102
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientTypeId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Region whose sales tax applies, or null.
-             * @example 0199a1c2-0a08-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Family or group of the client, or null.
-             * @example 0199a1c2-0a09-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientGroupId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Business entity that classifies the client, or null.
-             * @example 0199a1c2-0a07-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientBusinessEntityId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Industry, or null.
-             * @example 0199a1c2-0a05-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             industryId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office of the firm that serves the client, or null.
-             * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department that serves the client, or null.
-             * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Main service line, or null.
-             * @example 0199a1c2-0a04-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId?: string | null;
             /**
              * UUID
              * Format: uuid
              * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
-             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId?: string;
             /**
@@ -8710,14 +8792,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the client, or null.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager, or null.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
             /**
@@ -8731,7 +8813,7 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
-             * @example office@harborpine.example.com
+             * @example ines@example.com
              */
             email?: string | null;
             /**
@@ -8744,7 +8826,7 @@ export interface components {
              * Nullable URL
              * Format: uri
              * @description URL that starts with `http://` or `https://`, or null.
-             * @example https://harborpine.example.com
+             * @example https://harborandpine.example
              */
             website?: string | null;
             /**
@@ -8761,7 +8843,7 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Date of incorporation, or null.
-             * @example 2011-05-16
+             * @example 2026-09-30
              */
             incorporationDate?: string | null;
             /**
@@ -8779,7 +8861,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
-             * @example 2026-03-02T17:04:11.382Z
+             * @example 2026-10-01T16:30:00.000Z
              */
             onboardedAt?: string | null;
             /**
@@ -8819,6 +8901,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description The contact.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             contactId: string;
             /** @description True if the contact was created, false if an existing contact was reused. */
@@ -8833,6 +8916,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the new client.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
@@ -8844,12 +8928,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Contact info with the address.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientContactInfoId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact info with the billing address, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingAddressId: string | null;
             /** @description Existing and created contacts, by role. */
@@ -8888,6 +8974,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -8933,6 +9020,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -8949,12 +9037,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -8996,12 +9086,14 @@ export interface components {
         /**
          * Country
          * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+         * @example US
          */
         Country: string;
         /**
          * Percentage
          * Format: decimal
          * @description Percentage from 0 to 100, with up to four decimal places.
+         * @example 62.5
          */
         Percentage: DecimalString;
         /**
@@ -9035,7 +9127,7 @@ export interface components {
              * Percentage
              * Format: decimal
              * @description Tax rate as a percentage of the taxable amount; "0" if there is no tax.
-             * @example 0
+             * @example 62.5
              */
             ratePercent?: DecimalString;
             /** @description Whether the firm's services are taxable in the region. Most US states do not tax accounting fees. */
@@ -9050,6 +9142,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -9066,12 +9159,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -9083,6 +9178,7 @@ export interface components {
             /**
              * Country
              * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+             * @example US
              */
             country: string;
             /**
@@ -9094,6 +9190,7 @@ export interface components {
              * Percentage
              * Format: decimal
              * @description Tax rate as a percentage of the taxable amount; "0" if there is no tax.
+             * @example 62.5
              */
             ratePercent: DecimalString;
             /** @description Whether the firm's services are taxable in the region. Most US states do not tax accounting fees. */
@@ -9167,6 +9264,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -9183,12 +9281,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -9201,18 +9301,21 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the group.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             ownerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the group.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Client that represents the group, such as the head of the family or the holding company.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             primaryClientId: string | null;
             /**
@@ -9288,6 +9391,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -9304,12 +9408,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -9385,6 +9491,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -9401,12 +9508,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -9415,12 +9524,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description The contact.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             contactId: string;
             /**
              * UUID
              * Format: uuid
              * @description The client.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Roles of the contact at the client, each once. Default on creation: `["OTHER"]`. */
@@ -9435,12 +9546,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the contact was last linked to the client.
+             * @example 2026-10-01T16:30:00.000Z
              */
             linkedAt: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the contact was unlinked; null while the link is active.
+             * @example 2026-10-01T16:30:00.000Z
              */
             unlinkedAt: string | null;
         };
@@ -9501,7 +9614,7 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
-             * @example office@harborpine.example.com
+             * @example ines@example.com
              */
             email?: string | null;
             /**
@@ -9526,7 +9639,7 @@ export interface components {
              * Nullable URL
              * Format: uri
              * @description URL that starts with `http://` or `https://`, or null.
-             * @example https://harborpine.example.com
+             * @example https://harborandpine.example
              */
             website?: string | null;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
@@ -9541,6 +9654,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -9557,12 +9671,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -9572,6 +9688,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the owner, a record of the type `ownerType`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             ownerId: string;
             kind: components["schemas"]["ContactInfoKind"];
@@ -9579,11 +9696,13 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             * @example ines@example.com
              */
             email: string | null;
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /**
@@ -9602,6 +9721,7 @@ export interface components {
              * Nullable URL
              * Format: uri
              * @description URL that starts with `http://` or `https://`, or null.
+             * @example https://harborandpine.example
              */
             website: string | null;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
@@ -9670,6 +9790,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -9686,12 +9807,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -9704,12 +9827,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Head of the department, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             headId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office of the department; null if it spans several.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
             /**
@@ -9773,6 +9898,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -9789,12 +9915,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -9837,6 +9965,7 @@ export interface components {
         /**
          * Time zone
          * @description IANA time zone, such as `America/Los_Angeles`.
+         * @example America/Los_Angeles
          */
         TimeZone: string;
         /**
@@ -9864,7 +9993,7 @@ export interface components {
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
-             * @example +15035550100
+             * @example +15035550142
              */
             phone?: string | null;
             /**
@@ -9883,6 +10012,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -9899,12 +10029,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -9917,6 +10049,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Legal entity of the firm that runs the office.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
@@ -9924,11 +10057,13 @@ export interface components {
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /**
              * Time zone
              * @description IANA time zone, such as `America/Los_Angeles`.
+             * @example America/Los_Angeles
              */
             timeZone: string;
         };
@@ -10008,6 +10143,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -10024,12 +10160,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -10043,16 +10181,19 @@ export interface components {
             /**
              * Currency
              * @description ISO 4217 code of the currency that the org bills in.
+             * @example USD
              */
             currency: string;
             /**
              * Country
              * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+             * @example US
              */
             country: string;
             /**
              * Time zone
              * @description IANA time zone, such as `America/Los_Angeles`.
+             * @example America/Los_Angeles
              */
             timeZone: string;
             /** @description Month in which the org's own fiscal year starts. */
@@ -10116,6 +10257,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -10132,12 +10274,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -10150,6 +10294,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Department that does the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
             /** @description Revenue account in the firm's ledger, or null. */
@@ -10187,6 +10332,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description The client.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
@@ -10209,6 +10355,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -10225,12 +10372,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -10268,11 +10417,13 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. It is stored in lower case; several contacts can have the same one.
+             * @example ines@example.com
              */
             email: string | null;
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /**
@@ -10473,13 +10624,13 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. It is stored in lower case; several contacts can have the same one.
-             * @example noor.haddad@example.org
+             * @example ines@example.com
              */
             email?: string | null;
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
-             * @example +15035550199
+             * @example +15035550142
              */
             phone?: string | null;
             /**
@@ -10523,6 +10674,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description The contact.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -10577,6 +10729,7 @@ export interface components {
          * Nullable money
          * Format: decimal
          * @description Amount of money, not negative, with two decimal places, or null.
+         * @example 1250.00
          */
         NullableMoney: DecimalString | null;
         /**
@@ -10598,6 +10751,7 @@ export interface components {
          * Nullable hours
          * Format: decimal
          * @description Hours, with two decimal places, or null.
+         * @example 1.50
          */
         NullableHours: DecimalString | null;
         /**
@@ -10676,35 +10830,35 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description First day of the period that the work covers, or null.
-             * @example 2026-01-01
+             * @example 2026-09-30
              */
             periodStartDate?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Last day of that period, or null.
-             * @example 2026-12-31
+             * @example 2026-09-30
              */
             periodEndDate?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned first day of work, or null.
-             * @example 2026-09-28
+             * @example 2026-09-30
              */
             startDate?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned last day of work, or null.
-             * @example 2026-10-16
+             * @example 2026-09-30
              */
             dueDate?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Statutory deadline, or null.
-             * @example 2027-03-15
+             * @example 2026-09-30
              */
             deadlineDate?: string | null;
             billingType?: components["schemas"]["BillingType"];
@@ -10721,14 +10875,14 @@ export interface components {
              * Nullable hours
              * Format: decimal
              * @description Planned hours, or null.
-             * @example 16.00
+             * @example 1.50
              */
             budgetHours?: DecimalString | null;
             /**
              * Nullable money
              * Format: decimal
              * @description Planned value of the work, or null.
-             * @example 3320.00
+             * @example 1250.00
              */
             budgetAmount?: DecimalString | null;
             /**
@@ -10754,6 +10908,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -10770,12 +10925,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -10787,6 +10944,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client of the job. It cannot change once the job has work in progress.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
@@ -10800,48 +10958,56 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Template that the job was created from, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobTemplateId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Engagement that covers the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Service line, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department that does the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office that does the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who runs the work day to day, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             inChargeId: string | null;
             /** @description Fiscal year of the work, or null. */
@@ -10850,30 +11016,35 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description First day of the period that the work covers, or null.
+             * @example 2026-09-30
              */
             periodStartDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Last day of that period, or null.
+             * @example 2026-09-30
              */
             periodEndDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned first day of work, or null.
+             * @example 2026-09-30
              */
             startDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned last day of work, or null.
+             * @example 2026-09-30
              */
             dueDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Statutory deadline, or null.
+             * @example 2026-09-30
              */
             deadlineDate: string | null;
             billingType: components["schemas"]["BillingType"];
@@ -10881,6 +11052,7 @@ export interface components {
              * Nullable money
              * Format: decimal
              * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
+             * @example 1250.00
              */
             feeAmount: DecimalString | null;
             /** @description When the job is billed, or null if that is decided each time. */
@@ -10889,17 +11061,20 @@ export interface components {
              * Nullable hours
              * Format: decimal
              * @description Planned hours, or null.
+             * @example 1.50
              */
             budgetHours: DecimalString | null;
             /**
              * Nullable money
              * Format: decimal
              * @description Planned value of the work, or null.
+             * @example 1250.00
              */
             budgetAmount: DecimalString | null;
             /**
              * Currency
              * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
+             * @example USD
              */
             currency: string;
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
@@ -10910,12 +11085,14 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the job last became `COMPLETED`, or null. Null again if the job is reopened.
+             * @example 2026-10-01T16:30:00.000Z
              */
             completedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the job became `CLOSED`, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             closedAt: string | null;
         };
@@ -10952,6 +11129,7 @@ export interface components {
          * Hours
          * Format: decimal
          * @description Hours, with two decimal places. Negative only if the field allows it.
+         * @example 1.50
          */
         Hours: DecimalString;
         /**
@@ -10968,7 +11146,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Task type.
-             * @example 0199a1c2-0d06-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskTypeId: string;
             /**
@@ -10980,14 +11158,14 @@ export interface components {
              * Hours
              * Format: decimal
              * @description Planned hours.
-             * @example 12.00
+             * @example 1.50
              */
             budgetHours: DecimalString;
             /**
              * UUID
              * Format: uuid
              * @description Staff type that usually does the task.
-             * @example 0199a1c2-0e02-7c01-8a4f-5d2e9b60f103
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             defaultStaffTypeId: string;
         };
@@ -11028,7 +11206,7 @@ export interface components {
              * Nullable hours
              * Format: decimal
              * @description Planned hours of a job, or null.
-             * @example 16.00
+             * @example 1.50
              */
             budgetHours?: DecimalString | null;
             /**
@@ -11044,7 +11222,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the template was released for use, or null.
-             * @example 2026-01-12T19:44:02.731Z
+             * @example 2026-10-01T16:30:00.000Z
              */
             publishedAt?: string | null;
         };
@@ -11057,6 +11235,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -11073,12 +11252,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -11093,6 +11274,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Service line of the jobs, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
             billingType: components["schemas"]["BillingType"];
@@ -11107,6 +11289,7 @@ export interface components {
              * Nullable hours
              * Format: decimal
              * @description Planned hours of a job, or null.
+             * @example 1.50
              */
             budgetHours: DecimalString | null;
             /** @description Number of days from the start of a job to its due date, or null. */
@@ -11119,6 +11302,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the template was released for use, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             publishedAt: string | null;
         };
@@ -11150,6 +11334,7 @@ export interface components {
          * Format: decimal
          * @description Amount billed as a percentage of the same work at standard rates, with up to four decimal places. It can exceed 100, and is 0
          *     if nothing is billed.
+         * @example 94.25
          */
         Realization: DecimalString;
         /**
@@ -11161,6 +11346,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the client.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /** @description Name of the client. */
@@ -11187,6 +11373,7 @@ export interface components {
          * Nullable rate
          * Format: decimal
          * @description Price of an hour or another unit of work, with up to four decimal places, or null. Restricted wherever it is read.
+         * @example 275.00
          */
         NullableRate: DecimalString | null;
         /**
@@ -11198,12 +11385,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId?: string;
             /**
              * UUID
              * Format: uuid
              * @description Job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId?: string;
             role?: components["schemas"]["StaffAssignmentRole"];
@@ -11246,6 +11435,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -11262,12 +11452,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -11276,12 +11468,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * UUID
              * Format: uuid
              * @description Job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             role: components["schemas"]["StaffAssignmentRole"];
@@ -11317,6 +11511,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the assignment ended; null while it is active.
+             * @example 2026-10-01T16:30:00.000Z
              */
             deactivatedAt: string | null;
         };
@@ -11348,6 +11543,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -11364,12 +11560,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -11381,6 +11579,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client of the job. It cannot change once the job has work in progress.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
@@ -11394,48 +11593,56 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Template that the job was created from, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobTemplateId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Engagement that covers the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Service line, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department that does the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office that does the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who runs the work day to day, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             inChargeId: string | null;
             /** @description Fiscal year of the work, or null. */
@@ -11444,30 +11651,35 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description First day of the period that the work covers, or null.
+             * @example 2026-09-30
              */
             periodStartDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Last day of that period, or null.
+             * @example 2026-09-30
              */
             periodEndDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned first day of work, or null.
+             * @example 2026-09-30
              */
             startDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned last day of work, or null.
+             * @example 2026-09-30
              */
             dueDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Statutory deadline, or null.
+             * @example 2026-09-30
              */
             deadlineDate: string | null;
             billingType: components["schemas"]["BillingType"];
@@ -11475,6 +11687,7 @@ export interface components {
              * Nullable money
              * Format: decimal
              * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
+             * @example 1250.00
              */
             feeAmount: DecimalString | null;
             /** @description When the job is billed, or null if that is decided each time. */
@@ -11483,17 +11696,20 @@ export interface components {
              * Nullable hours
              * Format: decimal
              * @description Planned hours, or null.
+             * @example 1.50
              */
             budgetHours: DecimalString | null;
             /**
              * Nullable money
              * Format: decimal
              * @description Planned value of the work, or null.
+             * @example 1250.00
              */
             budgetAmount: DecimalString | null;
             /**
              * Currency
              * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
+             * @example USD
              */
             currency: string;
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
@@ -11504,36 +11720,42 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the job last became `COMPLETED`, or null. Null again if the job is reopened.
+             * @example 2026-10-01T16:30:00.000Z
              */
             completedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the job became `CLOSED`, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             closedAt: string | null;
             /**
              * Hours
              * Format: decimal
              * @description Approved hours, net of reversals.
+             * @example 1.50
              */
             actualHours: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Outstanding work in progress. Negative if progress bills exceed the work done.
+             * @example 1250.00
              */
             wipAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Amount billed for work in progress.
+             * @example 1250.00
              */
             billedAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Amount written off, at billing or before. Negative if mostly negative work in progress was written off.
+             * @example 1250.00
              */
             writeOffAmount: DecimalString;
             /**
@@ -11541,6 +11763,7 @@ export interface components {
              * Format: decimal
              * @description Amount billed as a percentage of the same work at standard rates, with up to four decimal places. It can exceed 100, and is 0
              *     if nothing is billed.
+             * @example 94.25
              */
             realizationPercent: DecimalString;
             /**
@@ -11548,12 +11771,14 @@ export interface components {
              * Format: decimal
              * @description Completed tasks as a percentage of all active tasks that are not cancelled; 0 without tasks, and 100 if the job is
              *     `COMPLETED` or `CLOSED`.
+             * @example 62.5
              */
             percentComplete: DecimalString;
             /**
              * Hours
              * Format: decimal
              * @description `budgetHours` less `actualHours`. Negative if the budget is exceeded; a job without a budget counts as 0.
+             * @example 1.50
              */
             budgetRemainingHours: DecimalString;
             client: components["schemas"]["ProjectClient"];
@@ -11792,7 +12017,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             role: components["schemas"]["StaffAssignmentRole"];
@@ -11800,14 +12025,14 @@ export interface components {
              * Nullable hours
              * Format: decimal
              * @description Hours allocated to the staff member, or null.
-             * @example 4.00
+             * @example 1.50
              */
             allocatedHours?: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
              * @description Price of an hour on this job, in place of the rate of the staff member, or null. Writing it requires the `RATE_W` role.
-             * @example 240.00
+             * @example 275.00
              */
             billingRateOverride?: DecimalString | null;
             /**
@@ -11834,7 +12059,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Template.
-             * @example 0199a1c2-0d02-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobTemplateId: string;
             /**
@@ -11864,28 +12089,28 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Planned first day of work, or null. Today if omitted.
-             * @example 2027-09-15
+             * @example 2026-09-30
              */
             startDate?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned last day of work, or null. Not before `startDate`. If omitted, the template's `durationDays` after the start.
-             * @example 2026-10-16
+             * @example 2026-09-30
              */
             dueDate?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the job, or null. If omitted, the client's partner, unless they have left the firm.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the job, or null. If omitted, the client's manager, unless they have left the firm.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
             /**
@@ -11900,7 +12125,7 @@ export interface components {
              * Nullable hours
              * Format: decimal
              * @description Planned hours, or null. If omitted, those of the template.
-             * @example 16.00
+             * @example 1.50
              */
             budgetHours?: DecimalString | null;
             /** @description Staff members to assign to the job. */
@@ -11928,7 +12153,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Engagement of the client that covers the jobs, or null. Each new job is linked to it.
-             * @example 0199a1c2-0d07-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId?: string | null;
             /** @description One entry for each job. Several entries can use the same template. */
@@ -11945,6 +12170,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -11975,14 +12201,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * UUID
              * Format: uuid
              * @description Job.
-             * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             role: components["schemas"]["StaffAssignmentRole"];
@@ -12024,18 +12250,21 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId?: string;
             /**
              * UUID
              * Format: uuid
              * @description Task.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId?: string;
             /**
              * Nullable hours
              * Format: decimal
              * @description Hours allocated to the staff member, or null.
+             * @example 1.50
              */
             allocatedHours?: DecimalString | null;
         };
@@ -12048,21 +12277,21 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * UUID
              * Format: uuid
              * @description Task.
-             * @example 0199a1c2-0d05-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string;
             /**
              * Nullable hours
              * Format: decimal
              * @description Hours allocated to the staff member, or null.
-             * @example 12.00
+             * @example 1.50
              */
             allocatedHours?: DecimalString | null;
         };
@@ -12085,6 +12314,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -12101,12 +12331,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -12115,12 +12347,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * UUID
              * Format: uuid
              * @description Job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             role: components["schemas"]["StaffAssignmentRole"];
@@ -12161,6 +12395,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the assignment ended; null while it is active.
+             * @example 2026-10-01T16:30:00.000Z
              */
             deactivatedAt: string | null;
         };
@@ -12173,6 +12408,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -12189,12 +12425,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -12203,18 +12441,21 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * UUID
              * Format: uuid
              * @description Task.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string;
             /**
              * Nullable hours
              * Format: decimal
              * @description Hours allocated to the staff member, or null.
+             * @example 1.50
              */
             allocatedHours: DecimalString | null;
             /**
@@ -12226,6 +12467,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the assignment ended; null while it is active.
+             * @example 2026-10-01T16:30:00.000Z
              */
             deactivatedAt: string | null;
         };
@@ -12256,14 +12498,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * UUID
              * Format: uuid
              * @description Job.
-             * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             role?: components["schemas"]["StaffAssignmentRole"];
@@ -12322,18 +12564,21 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member of the entry.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Job of the entry; null for a task assignment.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Task of the entry; null for a job assignment.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string | null;
             /** @description Role of the entry, or null. */
@@ -12352,6 +12597,7 @@ export interface components {
          * Nullable percentage
          * Format: decimal
          * @description Percentage from 0 to 100, with up to four decimal places, or null.
+         * @example 62.5
          */
         NullablePercentage: DecimalString | null;
         /**
@@ -12388,7 +12634,7 @@ export interface components {
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
-             * @example +15035550101
+             * @example +15035550142
              */
             phone?: string | null;
             /**
@@ -12425,7 +12671,7 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description First day of work, or null.
-             * @example 2009-06-01
+             * @example 2026-09-30
              */
             hireDate?: string | null;
             /**
@@ -12441,14 +12687,14 @@ export interface components {
              * Hours
              * Format: decimal
              * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
-             * @example 40.00
+             * @example 1.50
              */
             weeklyCapacityHours?: DecimalString;
             /**
              * Nullable percentage
              * Format: decimal
              * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
-             * @example 45
+             * @example 62.5
              */
             targetUtilizationPercent?: DecimalString | null;
             /**
@@ -12471,6 +12717,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the rate card in another system that the rates come from, or null. It is stored and not checked.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             rateCardId: string | null;
             /** @description Name of that rate card, or null. */
@@ -12478,30 +12725,35 @@ export interface components {
             /**
              * Currency
              * @description Currency of both rates.
+             * @example USD
              */
             currency: string;
             /**
              * Business date
              * Format: date
              * @description First day on which the rates apply. Default on creation: today.
+             * @example 2026-09-30
              */
             effectiveFromDate: string;
             /**
              * Nullable rate
              * Format: decimal
              * @description Price of an hour. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             billingRate: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
              * @description Blended rate for fixed fees and cost analysis. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             averageRate: DecimalString | null;
             /**
              * Nullable business date
              * Format: date
              * @description Last day on which the rates apply, or null if they have no end.
+             * @example 2026-09-30
              */
             effectiveToDate: string | null;
         };
@@ -12514,6 +12766,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -12530,12 +12783,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -12556,6 +12811,7 @@ export interface components {
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /** @description Job title, or null. */
@@ -12564,36 +12820,42 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff type.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffTypeId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Legal entity of the firm that employs the staff member, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the staff member, or null. Not the staff member themselves.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description First day of work, or null.
+             * @example 2026-09-30
              */
             hireDate: string | null;
             /**
@@ -12609,12 +12871,14 @@ export interface components {
              * Hours
              * Format: decimal
              * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
+             * @example 1.50
              */
             weeklyCapacityHours: DecimalString;
             /**
              * Nullable percentage
              * Format: decimal
              * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
+             * @example 62.5
              */
             targetUtilizationPercent: DecimalString | null;
             /**
@@ -12777,6 +13041,7 @@ export interface components {
          * Rate
          * Format: decimal
          * @description Price of an hour or another unit of work, with up to four decimal places. Restricted wherever it is read.
+         * @example 275.00
          */
         Rate: DecimalString;
         /**
@@ -12789,7 +13054,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the rate card in another system that the rates come from, or null. It is stored and not checked.
-             * @example 0199a1c2-0e03-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             rateCardId?: string | null;
             /**
@@ -12807,21 +13072,21 @@ export interface components {
              * Business date
              * Format: date
              * @description First day on which the rates apply. Default on creation: today.
-             * @example 2026-02-02
+             * @example 2026-09-30
              */
             effectiveFromDate?: string;
             /**
              * Rate
              * Format: decimal
              * @description Price of an hour. Writing it requires the `RATE_W` role.
-             * @example 185.00
+             * @example 275.00
              */
             billingRate: DecimalString;
             /**
              * Rate
              * Format: decimal
              * @description Blended rate for fixed fees and cost analysis. Writing it requires the `RATE_W` role.
-             * @example 151.70
+             * @example 275.00
              */
             averageRate: DecimalString;
         };
@@ -12859,7 +13124,7 @@ export interface components {
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
-             * @example +15035550127
+             * @example +15035550142
              */
             phone?: string | null;
             /**
@@ -12871,42 +13136,42 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff type.
-             * @example 0199a1c2-0e02-7c01-8a4f-5d2e9b60f103
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffTypeId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department, or null.
-             * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office, or null.
-             * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Legal entity of the firm that employs the staff member, or null.
-             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the staff member, or null. Not the staff member themselves.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description First day of work, or null.
-             * @example 2026-02-02
+             * @example 2026-09-30
              */
             hireDate?: string | null;
             /**
@@ -12922,14 +13187,14 @@ export interface components {
              * Hours
              * Format: decimal
              * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
-             * @example 40.00
+             * @example 1.50
              */
             weeklyCapacityHours?: DecimalString;
             /**
              * Nullable percentage
              * Format: decimal
              * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
-             * @example 75
+             * @example 62.5
              */
             targetUtilizationPercent?: DecimalString | null;
             /**
@@ -12986,7 +13251,7 @@ export interface components {
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
-             * @example +15035550101
+             * @example +15035550142
              */
             phone?: string | null;
             /**
@@ -12998,42 +13263,42 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff type.
-             * @example 0199a1c2-0e02-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffTypeId?: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department, or null.
-             * @example 0199a1c2-0a03-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office, or null.
-             * @example 0199a1c2-0a02-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Legal entity of the firm that employs the staff member, or null.
-             * @example 0199a1c2-0a01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the staff member, or null. Not the staff member themselves.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description First day of work, or null.
-             * @example 2009-06-01
+             * @example 2026-09-30
              */
             hireDate?: string | null;
             /**
@@ -13049,14 +13314,14 @@ export interface components {
              * Hours
              * Format: decimal
              * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
-             * @example 40.00
+             * @example 1.50
              */
             weeklyCapacityHours?: DecimalString;
             /**
              * Nullable percentage
              * Format: decimal
              * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
-             * @example 45
+             * @example 62.5
              */
             targetUtilizationPercent?: DecimalString | null;
             /**
@@ -13105,6 +13370,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the call, as in `X-Request-Id` and in the logs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             requestId: string;
             /** @description Invalid values. Present if the problem is about specific values. */
@@ -13141,14 +13407,14 @@ export interface components {
              * Nullable rate
              * Format: decimal
              * @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
-             * @example 425.00
+             * @example 275.00
              */
             defaultBillingRate?: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
              * @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
-             * @example 348.50
+             * @example 275.00
              */
             defaultAverageRate?: DecimalString | null;
         };
@@ -13183,14 +13449,14 @@ export interface components {
              * Nullable rate
              * Format: decimal
              * @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
-             * @example 110.00
+             * @example 275.00
              */
             defaultBillingRate?: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
              * @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
-             * @example 90.20
+             * @example 275.00
              */
             defaultAverageRate?: DecimalString | null;
             /**
@@ -13218,6 +13484,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -13234,12 +13501,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -13258,12 +13527,14 @@ export interface components {
              * Nullable rate
              * Format: decimal
              * @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             defaultBillingRate: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
              * @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             defaultAverageRate: DecimalString | null;
             /** @description Index of the item in `items`. */
@@ -13309,6 +13580,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -13325,12 +13597,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -13349,12 +13623,14 @@ export interface components {
              * Nullable rate
              * Format: decimal
              * @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             defaultBillingRate: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
              * @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             defaultAverageRate: DecimalString | null;
         };
@@ -13385,6 +13661,7 @@ export interface components {
          * Positive money
          * Format: decimal
          * @description Amount of money above zero, with two decimal places.
+         * @example 1250.00
          */
         PositiveMoney: DecimalString;
         /**
@@ -13443,14 +13720,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Invoice. It must be open, of the same client or client group, and in the same currency.
-             * @example 0199a1c2-1a04-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string;
             /**
              * Positive money
              * Format: decimal
              * @description Allocated amount.
-             * @example 707.00
+             * @example 1250.00
              */
             amount: DecimalString;
         };
@@ -13484,21 +13761,21 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address for the receipt, or null.
-             * @example ines.calder@harborpine.example.com
+             * @example ines@example.com
              */
             payerEmail?: string | null;
             /**
              * Business date
              * Format: date
              * @description Day of the payment.
-             * @example 2026-10-01
+             * @example 2026-09-30
              */
             paymentDate?: string;
             /**
              * Positive money
              * Format: decimal
              * @description Amount paid, without surcharge.
-             * @example 707.00
+             * @example 1250.00
              */
             amount?: DecimalString;
             /**
@@ -13560,7 +13837,7 @@ export interface components {
              * Format: decimal
              * @description Total refunded amount, at most `amount`. Increasing it refunds the difference, first from the unapplied amount, then from
              *     the newest allocations. Default on creation: `0.00`.
-             * @example 0.00
+             * @example 1250.00
              */
             refundedAmount?: DecimalString;
             /**
@@ -13593,12 +13870,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Invoice. It must be open, of the same client or client group, and in the same currency.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string;
             /**
              * Positive money
              * Format: decimal
              * @description Allocated amount.
+             * @example 1250.00
              */
             amount: DecimalString;
             /** @description Number of that invoice. */
@@ -13607,6 +13886,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When it was allocated, or null while the payment is PENDING.
+             * @example 2026-10-01T16:30:00.000Z
              */
             allocatedAt: string | null;
         };
@@ -13619,6 +13899,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -13635,12 +13916,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -13651,12 +13934,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client that pays.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact who paid, or null if unknown.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             payerContactId: string | null;
             /** @description Name that the payer entered, or null. */
@@ -13665,23 +13950,27 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address for the receipt, or null.
+             * @example ines@example.com
              */
             payerEmail: string | null;
             /**
              * Business date
              * Format: date
              * @description Day of the payment.
+             * @example 2026-09-30
              */
             paymentDate: string;
             /**
              * Positive money
              * Format: decimal
              * @description Amount paid, without surcharge.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Currency
              * @description Currency of all amounts of the payment.
+             * @example USD
              */
             currency: string;
             method: components["schemas"]["PaymentMethod"];
@@ -13725,6 +14014,7 @@ export interface components {
              * Format: decimal
              * @description Total refunded amount, at most `amount`. Increasing it refunds the difference, first from the unapplied amount, then from
              *     the newest allocations. Default on creation: `0.00`.
+             * @example 1250.00
              */
             refundedAmount: DecimalString;
             /**
@@ -13747,30 +14037,35 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Payment link through which it was paid, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             quickPaymentLinkId: string | null;
             /**
              * Money
              * Format: decimal
              * @description Surcharge for the payment method, on top of `amount`.
+             * @example 1250.00
              */
             surchargeAmount: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Fee that the processor kept.
+             * @example 1250.00
              */
             feeAmount: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount that the firm received: `amount` and surcharge, less the fee.
+             * @example 1250.00
              */
             netAmount: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount that is neither allocated to an invoice nor refunded.
+             * @example 1250.00
              */
             unappliedAmount: DecimalString;
             /** @description Processor's code of the failure or return (`R01`, `card_declined`), or null. */
@@ -13781,18 +14076,21 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the payment settled, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             settledAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was returned, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             returnedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last refunded, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             refundedAt: string | null;
         };
@@ -14000,7 +14298,7 @@ export interface components {
              * Format: decimal
              * @description Amount to pay. With `invoiceIds`, at most the amount due on them; it is allocated to the oldest first. Without, it is
              *     allocated to the client's oldest open invoices, and the rest stays unapplied.
-             * @example 500.00
+             * @example 1250.00
              */
             amount?: DecimalString;
             /**
@@ -14018,6 +14316,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description The invoice.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string;
             /** @description Number of that invoice. */
@@ -14026,6 +14325,7 @@ export interface components {
              * Money
              * Format: decimal
              * @description Amount due when the link was created.
+             * @example 1250.00
              */
             amountDueAtCreation: DecimalString;
         };
@@ -14061,6 +14361,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -14077,12 +14378,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -14101,6 +14404,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of that client.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Invoices that the link pays. Empty if none were specified. */
@@ -14109,11 +14413,13 @@ export interface components {
              * Nullable money
              * Format: decimal
              * @description Amount to pay. Null if the payer enters it.
+             * @example 1250.00
              */
             amount: DecimalString | null;
             /**
              * Currency
              * @description Currency of all amounts of the link.
+             * @example USD
              */
             currency: string;
             /** @description Note for the payer on the page, or null. */
@@ -14123,24 +14429,28 @@ export interface components {
              * Instant
              * Format: date-time
              * @description End of validity, 30 days after creation.
+             * @example 2026-10-01T16:30:00.000Z
              */
             expiresAt: string;
             /**
              * UUID
              * Format: uuid
              * @description API user that created the link.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             createdByApiUserId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Payment through the link, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             paymentId: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the link was used, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             usedAt: string | null;
         };
@@ -14192,6 +14502,7 @@ export interface components {
          * Signed unit price
          * Format: decimal
          * @description Unit price or quantity that can be negative, with up to four decimal places.
+         * @example 275.00
          */
         SignedUnitPrice: DecimalString;
         /**
@@ -14203,6 +14514,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the line. Send it to keep an existing line when you replace the lines of the document. Default on creation: a new ID.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             lineType: components["schemas"]["InvoiceLineType"];
@@ -14210,6 +14522,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Job that is billed, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string | null;
             /** @description Text of the line on the invoice. */
@@ -14218,12 +14531,14 @@ export interface components {
              * Signed unit price
              * Format: decimal
              * @description Hours, pieces or 1. Negative if the line bills reversed work.
+             * @example 275.00
              */
             quantity: DecimalString;
             /**
              * Signed unit price
              * Format: decimal
              * @description Price per unit, in the currency of the document. Negative for discounts.
+             * @example 275.00
              */
             unitAmount: DecimalString;
             /** @description Whether sales tax is added. */
@@ -14232,6 +14547,7 @@ export interface components {
              * Percentage
              * Format: decimal
              * @description Rate of sales tax, in percent. It applies only to taxable lines. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0.
+             * @example 62.5
              */
             taxRatePercent: DecimalString;
             /** @description Work in progress that the line bills, all of the client of the document. Empty if there is none. Default on creation: `[]`. */
@@ -14240,12 +14556,14 @@ export interface components {
              * Signed money
              * Format: decimal
              * @description Amount of the line before tax, in the currency of the document.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Tax of the line, rounded half up; 0.00 if it is not taxable.
+             * @example 1250.00
              */
             taxAmount: DecimalString;
         };
@@ -14268,6 +14586,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the draft, as in `draftInvoiceId`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /** @description Readable number. */
@@ -14277,89 +14596,104 @@ export interface components {
              * Business date
              * Format: date
              * @description Last day of the billed work.
+             * @example 2026-09-30
              */
             billThroughDate: string;
             /**
              * Business date
              * Format: date
              * @description Date of the resulting invoice.
+             * @example 2026-09-30
              */
             proposedInvoiceDate: string;
             /**
              * Business date
              * Format: date
              * @description Due date of the resulting invoice.
+             * @example 2026-09-30
              */
             dueDate: string;
             /**
              * Currency
              * @description Currency of all amounts.
+             * @example USD
              */
             currency: string;
             /**
              * Signed money
              * Format: decimal
              * @description Sum of all lines except discounts and interest.
+             * @example 1250.00
              */
             subtotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Sum of the discounts, as a positive amount.
+             * @example 1250.00
              */
             discountTotal: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Sum of the tax of all lines.
+             * @example 1250.00
              */
             taxTotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Sum of the interest lines.
+             * @example 1250.00
              */
             interestTotal: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Subtotal less discounts, with tax and interest.
+             * @example 1250.00
              */
             total: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who prepared it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             preparedById: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Reviewer at that time, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             reviewerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who approved it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last submitted for review, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             submittedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was approved, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             approvedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last rejected, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             rejectedAt: string | null;
             /** @description Reason for the rejection, or null. */
@@ -14374,6 +14708,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -14390,12 +14725,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -14404,6 +14741,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Draft invoice. Read it with `getDraftInvoice`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string;
             /** @description Number of the revision of the draft, starting at 1. */
@@ -14417,18 +14755,21 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Staff member responsible for the change, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             changedById: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description API user responsible for the change. Both this and `changedById` are null for changes by the service itself.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             changedByApiUserId: string | null;
             /**
              * Instant
              * Format: date-time
              * @description Time of the change.
+             * @example 2026-10-01T16:30:00.000Z
              */
             changedAt: string;
             /** @description Changes since the previous revision, by field name. Empty for the first revision. */
@@ -14439,6 +14780,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client of the draft.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Jobs of the draft after this revision. */
@@ -14447,12 +14789,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Invoice that this revision created, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
             /**
              * Signed money
              * Format: decimal
              * @description Total of the draft after this revision, in its currency.
+             * @example 1250.00
              */
             total: DecimalString;
             draftInvoice: components["schemas"]["DraftInvoiceSnapshot"];
@@ -14497,6 +14841,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Contains this element.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             _contains?: string;
             /** @description Whether the column has no value. */
@@ -14624,7 +14969,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the line. Send it to keep an existing line when you replace the lines of the document. Default on creation: a new ID.
-             * @example 0199a1c2-1a02-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id?: string;
             lineType: components["schemas"]["InvoiceLineType"];
@@ -14632,7 +14977,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Job that is billed, or null.
-             * @example 0199a1c2-0d01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId?: string | null;
             /**
@@ -14644,14 +14989,14 @@ export interface components {
              * Signed unit price
              * Format: decimal
              * @description Hours, pieces or 1. Negative if the line bills reversed work.
-             * @example 3.50
+             * @example 275.00
              */
             quantity: DecimalString;
             /**
              * Signed unit price
              * Format: decimal
              * @description Price per unit, in the currency of the document. Negative for discounts.
-             * @example 190.00
+             * @example 275.00
              */
             unitAmount: DecimalString;
             /** @description Whether sales tax is added. */
@@ -14660,7 +15005,7 @@ export interface components {
              * Percentage
              * Format: decimal
              * @description Rate of sales tax, in percent. It applies only to taxable lines. Default on creation: the rate of the client's tax region if the line is taxable, otherwise 0.
-             * @example 0
+             * @example 62.5
              */
             taxRatePercent?: DecimalString;
             /**
@@ -14712,7 +15057,7 @@ export interface components {
              * Business date
              * Format: date
              * @description Due date of the resulting invoice.
-             * @example 2026-10-30
+             * @example 2026-09-30
              */
             dueDate?: string;
             /**
@@ -14756,6 +15101,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -14772,12 +15118,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -14786,6 +15134,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client to bill.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Jobs to bill. Default on creation: the jobs of the lines. */
@@ -14794,6 +15143,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Contact who will receive the invoice, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
             status: components["schemas"]["DraftInvoiceStatus"];
@@ -14801,35 +15151,41 @@ export interface components {
              * Business date
              * Format: date
              * @description Last day of the billed work.
+             * @example 2026-09-30
              */
             billThroughDate: string;
             /**
              * Business date
              * Format: date
              * @description Date of the resulting invoice.
+             * @example 2026-09-30
              */
             proposedInvoiceDate: string;
             /**
              * Business date
              * Format: date
              * @description Due date of the resulting invoice.
+             * @example 2026-09-30
              */
             dueDate: string;
             /**
              * Currency
              * @description Currency of all amounts of the draft. Default on creation: the client's currency.
+             * @example USD
              */
             currency: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who prepared it, or null. Another staff member must approve it, unless the tenant allows self-approval. Default on creation: the staff member of the API user, if it has one.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             preparedById: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who reviews it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             reviewerId: string | null;
             /**
@@ -14850,72 +15206,84 @@ export interface components {
              * Signed money
              * Format: decimal
              * @description Value of the billed work in progress at standard rates.
+             * @example 1250.00
              */
             standardAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Difference between the billed amount of the lines and that value: positive if written up, negative if written down.
+             * @example 1250.00
              */
             adjustmentAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Sum of all lines except discounts and interest.
+             * @example 1250.00
              */
             subtotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Sum of the discounts, as a positive amount.
+             * @example 1250.00
              */
             discountTotal: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Sum of the tax of all lines.
+             * @example 1250.00
              */
             taxTotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Sum of the interest lines.
+             * @example 1250.00
              */
             interestTotal: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Subtotal less discounts, with tax and interest. A draft with a negative total cannot leave `DRAFT`.
+             * @example 1250.00
              */
             total: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who approved it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last submitted for review, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             submittedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was approved, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             approvedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last rejected, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             rejectedAt: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Invoice created from the draft, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
         };
@@ -15012,7 +15380,7 @@ export interface components {
              * Business date
              * Format: date
              * @description Last day on which payment is on time.
-             * @example 2026-10-30
+             * @example 2026-09-30
              */
             dueDate?: string;
             /**
@@ -15065,18 +15433,21 @@ export interface components {
              * UUID
              * Format: uuid
              * @description The payment.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             paymentId: string;
             /**
              * Positive money
              * Format: decimal
              * @description Allocated amount.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Instant
              * Format: date-time
              * @description When it was allocated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             allocatedAt: string;
         };
@@ -15089,6 +15460,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -15105,12 +15477,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -15121,6 +15495,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client that is billed.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Jobs to bill. Default on creation: the jobs of the lines. */
@@ -15129,6 +15504,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Engagement that is billed, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
@@ -15162,12 +15538,14 @@ export interface components {
              * Business date
              * Format: date
              * @description Date on the invoice.
+             * @example 2026-09-30
              */
             invoiceDate: string;
             /**
              * Business date
              * Format: date
              * @description Last day on which payment is on time.
+             * @example 2026-09-30
              */
             dueDate: string;
             /**
@@ -15183,18 +15561,21 @@ export interface components {
             /**
              * Currency
              * @description Currency of all amounts of the invoice. Default on creation: the client's currency.
+             * @example USD
              */
             currency: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Region whose sales tax applies, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact who receives the invoice, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
             /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
@@ -15218,90 +15599,105 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Draft that the invoice was created from; null for an imported invoice.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was posted to the ledger; null while `PENDING`.
+             * @example 2026-10-01T16:30:00.000Z
              */
             postedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was paid in full, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             paidAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was voided, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             voidedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the service marked it as overdue, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             overdueAt: string | null;
             /**
              * Signed money
              * Format: decimal
              * @description Sum of all lines except discounts and interest.
+             * @example 1250.00
              */
             subtotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Sum of the discounts, as a positive amount.
+             * @example 1250.00
              */
             discountTotal: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Sum of the tax of all lines.
+             * @example 1250.00
              */
             taxTotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Sum of the interest lines.
+             * @example 1250.00
              */
             interestTotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Subtotal less discounts, with tax and interest.
+             * @example 1250.00
              */
             total: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount covered by payments, without credits.
+             * @example 1250.00
              */
             amountPaid: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount covered by payments with the method `CREDIT`.
+             * @example 1250.00
              */
             amountCredited: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount written off as bad debt.
+             * @example 1250.00
              */
             amountWrittenOff: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Part of `amountDue` that pending payments will cover.
+             * @example 1250.00
              */
             amountPending: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Total less the amounts paid, credited and written off; 0.00 if voided.
+             * @example 1250.00
              */
             amountDue: DecimalString;
             /** @description Whether an amount is due and the due date has passed. */
@@ -15322,12 +15718,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description PDF generated by the service; null until it is available.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             pdfFileId: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was sent to the client, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             sentAt: string | null;
         };
@@ -15559,7 +15957,7 @@ export interface components {
              * Nullable rate
              * Format: decimal
              * @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
-             * @example 180.00
+             * @example 275.00
              */
             defaultRate?: DecimalString | null;
             /**
@@ -15587,6 +15985,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -15603,12 +16002,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -15624,6 +16025,7 @@ export interface components {
              * Nullable rate
              * Format: decimal
              * @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             defaultRate: DecimalString | null;
             /** @description `code` of the work code of time entries on such tasks that have no code, or null. */
@@ -15634,6 +16036,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Service line, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
         };
@@ -15818,21 +16221,21 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Planned first day of work, or null.
-             * @example 2026-09-28
+             * @example 2026-09-30
              */
             startDate?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned last day of work, or null.
-             * @example 2026-10-09
+             * @example 2026-09-30
              */
             dueDate?: string | null;
             /**
              * Nullable hours
              * Format: decimal
              * @description Planned hours, or null.
-             * @example 12.00
+             * @example 1.50
              */
             budgetHours?: DecimalString | null;
             /**
@@ -15857,6 +16260,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -15876,6 +16280,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the staff member.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /** @description Name of the staff member. */
@@ -15890,6 +16295,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -15906,12 +16312,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -15922,12 +16330,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Job of the task. It cannot change.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /**
              * UUID
              * Format: uuid
              * @description Task type.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskTypeId: string;
             /**
@@ -15935,6 +16345,7 @@ export interface components {
              * Format: uuid
              * @description Staff member who does the task, or null. They are assigned to the task and its job, if they are not yet. Assigning staff to a
              *     task that has no assignee sets it too. Cannot be set to a staff member whose status is `TERMINATED`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             assigneeId: string | null;
             status: components["schemas"]["TaskStatus"];
@@ -15944,18 +16355,21 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Planned first day of work, or null.
+             * @example 2026-09-30
              */
             startDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned last day of work, or null.
+             * @example 2026-09-30
              */
             dueDate: string | null;
             /**
              * Nullable hours
              * Format: decimal
              * @description Planned hours, or null.
+             * @example 1.50
              */
             budgetHours: DecimalString | null;
             /** @description Position of the task among those of the job. */
@@ -15973,12 +16387,14 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the task last became `COMPLETED`, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             completedAt: string | null;
             /**
              * Hours
              * Format: decimal
              * @description Hours of the approved time entries of the task.
+             * @example 1.50
              */
             actualHours: DecimalString;
         };
@@ -16197,21 +16613,21 @@ export interface components {
              * Business date
              * Format: date
              * @description Day of the work or the expense.
-             * @example 2026-09-29
+             * @example 2026-09-30
              */
             workDate?: string;
             /**
              * Nullable hours
              * Format: decimal
              * @description Hours, or null if the row is not about time. Negative for reversals.
-             * @example 3.50
+             * @example 1.50
              */
             hours?: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
              * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
-             * @example 190.00
+             * @example 275.00
              */
             billingRate?: DecimalString | null;
             /**
@@ -16219,7 +16635,7 @@ export interface components {
              * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
              *     and reversals.
-             * @example 665.00
+             * @example 1250.00
              */
             amount?: DecimalString;
             /**
@@ -16227,7 +16643,7 @@ export interface components {
              * Format: decimal
              * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
              *     `amount` is. Default on creation: `0.00`.
-             * @example 0.00
+             * @example 1250.00
              */
             writeOffAmount?: DecimalString;
             /**
@@ -16272,6 +16688,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -16288,12 +16705,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -16304,24 +16723,28 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client, the same as that of the job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
              * UUID
              * Format: uuid
              * @description The job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who did the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Task of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string | null;
             /** @description `code` of the work code or expense code, or null. */
@@ -16330,24 +16753,28 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Engagement of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
              * Business date
              * Format: date
              * @description Day of the work or the expense.
+             * @example 2026-09-30
              */
             workDate: string;
             /**
              * Nullable hours
              * Format: decimal
              * @description Hours, or null if the row is not about time. Negative for reversals.
+             * @example 1.50
              */
             hours: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
              * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             billingRate: DecimalString | null;
             /**
@@ -16355,6 +16782,7 @@ export interface components {
              * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
              *     and reversals.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
@@ -16362,6 +16790,7 @@ export interface components {
              * Format: decimal
              * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
              *     `amount` is. Default on creation: `0.00`.
+             * @example 1250.00
              */
             writeOffAmount: DecimalString;
             /**
@@ -16373,60 +16802,70 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Time entry that it results from, or null. An entry has one row that is not reversed.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             timeEntryId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Expense entry that it results from, or null. An entry has one row that is not reversed.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             expenseEntryId: string | null;
             status: components["schemas"]["WipEntryStatus"];
             /**
              * Currency
              * @description Currency of the job.
+             * @example USD
              */
             currency: string;
             /**
              * Signed money
              * Format: decimal
              * @description Amount billed by invoices.
+             * @example 1250.00
              */
             billedAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Amount billed by invoices in excess of `amount`.
+             * @example 1250.00
              */
             writeUpAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Amount and write-up, less write-off and billed amount. "0.00" for a reversed row.
+             * @example 1250.00
              */
             outstandingAmount: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest draft invoice that includes it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest invoice that bills it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
             /**
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             postedAt: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last billed, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
             /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
@@ -16656,7 +17095,7 @@ export interface components {
              * Business date
              * Format: date
              * @description Day of the work.
-             * @example 2026-09-29
+             * @example 2026-09-30
              */
             workDate?: string;
             /**
@@ -16664,7 +17103,7 @@ export interface components {
              * Format: decimal
              * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
-             * @example 3.50
+             * @example 1.50
              */
             hours?: DecimalString;
             /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
@@ -16721,6 +17160,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -16737,12 +17177,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -16751,18 +17193,21 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member who did the work. They must be active.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Job, neither closed nor cancelled. Null only if the time is not billable.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Task of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string | null;
             /** @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null. */
@@ -16771,6 +17216,7 @@ export interface components {
              * Business date
              * Format: date
              * @description Day of the work.
+             * @example 2026-09-30
              */
             workDate: string;
             /**
@@ -16778,6 +17224,7 @@ export interface components {
              * Format: decimal
              * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
+             * @example 1.50
              */
             hours: DecimalString;
             /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
@@ -16825,36 +17272,42 @@ export interface components {
              * Nullable rate
              * Format: decimal
              * @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role.
+             * @example 275.00
              */
             billingRate: DecimalString | null;
             /**
              * Signed money
              * Format: decimal
              * @description Hours times rate, rounded half up. Negative on a reversal.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was approved, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             approvedAt: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Resulting work in progress, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             wipId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest invoice that bills it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
             /** @description Whether the entry is locked and can no longer change. */
@@ -17064,21 +17517,21 @@ export interface components {
              * Business date
              * Format: date
              * @description Day of the expense.
-             * @example 2026-09-29
+             * @example 2026-09-30
              */
             expenseDate?: string;
             /**
              * Money
              * Format: decimal
              * @description Cost to the firm.
-             * @example 42.00
+             * @example 1250.00
              */
             cost?: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount to bill to the client; "0.00" if the firm bears the cost.
-             * @example 42.00
+             * @example 1250.00
              */
             billableAmount?: DecimalString;
             /**
@@ -17134,6 +17587,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -17150,12 +17604,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -17164,12 +17620,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member who spent the money. They must be active.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * UUID
              * Format: uuid
              * @description Job, neither closed nor cancelled.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /** @description `code` of an active expense code. */
@@ -17178,18 +17636,21 @@ export interface components {
              * Business date
              * Format: date
              * @description Day of the expense.
+             * @example 2026-09-30
              */
             expenseDate: string;
             /**
              * Money
              * Format: decimal
              * @description Cost to the firm.
+             * @example 1250.00
              */
             cost: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount to bill to the client; "0.00" if the firm bears the cost.
+             * @example 1250.00
              */
             billableAmount: DecimalString;
             /**
@@ -17238,30 +17699,35 @@ export interface components {
              * Money
              * Format: decimal
              * @description Value of the resulting work in progress, the same as `billableAmount`.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was approved, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             approvedAt: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Resulting work in progress, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             wipId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest invoice that bills it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
             /** @description Whether the entry is locked and can no longer change. */
@@ -17414,6 +17880,7 @@ export interface components {
         /**
          * Type name
          * @description Name of a type, in PascalCase: a standard type such as `Client`, or a custom one.
+         * @example Opportunity
          */
         TypeName: string;
         /**
@@ -17434,6 +17901,7 @@ export interface components {
             /**
              * Type name
              * @description Name of a type, in PascalCase: a standard type such as `Client`, or a custom one.
+             * @example Opportunity
              */
             name: string;
             /** @description Displayed name. */
@@ -17537,6 +18005,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -17553,12 +18022,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -17577,12 +18048,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Service line, or null for all.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Task type of the code, or null for all.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskTypeId: string | null;
             /**
@@ -17647,6 +18120,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -17663,12 +18137,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -17762,6 +18238,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -17778,12 +18255,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -17839,6 +18318,7 @@ export interface components {
         /**
          * Field name
          * @description Name of a field, in camelCase.
+         * @example stage
          */
         FieldName: string;
         /**
@@ -17874,6 +18354,7 @@ export interface components {
             /**
              * Field name
              * @description Name of a field, in camelCase.
+             * @example stage
              */
             name: string;
             /** @description Displayed name, or null. */
@@ -17945,6 +18426,7 @@ export interface components {
             /**
              * Type name
              * @description Name of a type, in PascalCase: a standard type such as `Client`, or a custom one.
+             * @example Opportunity
              */
             name: string;
             /** @description Displayed name. */
@@ -18178,7 +18660,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description The staff member.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f103
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /** @description Role of the staff member. */
@@ -18194,6 +18676,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId?: string;
             /** @description Name of the engagement. Default on creation: the fiscal year and the type. */
@@ -18221,12 +18704,14 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description First day of the engagement, or null.
+             * @example 2026-09-30
              */
             startDate?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Last day of the engagement, not before the first, or null.
+             * @example 2026-09-30
              */
             endDate?: string | null;
             status?: components["schemas"]["EngagementStatus"];
@@ -18234,6 +18719,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             templateId?: string | null;
             /** @description Name of the template, or null. */
@@ -18242,12 +18728,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the engagement.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the engagement.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
@@ -18256,6 +18744,7 @@ export interface components {
              * Nullable money
              * Format: decimal
              * @description Agreed fee in `currency`, or null.
+             * @example 1250.00
              */
             feeAmount?: DecimalString | null;
             /** @description How the fee is charged, or null. */
@@ -18270,12 +18759,14 @@ export interface components {
             /**
              * Currency
              * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
+             * @example USD
              */
             currency?: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description End of the signing period, or null for none. It must be in the future when it is written.
+             * @example 2026-10-01T16:30:00.000Z
              */
             expiresAt?: string | null;
             /**
@@ -18311,6 +18802,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Contact who signs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             contactId: string;
             status: components["schemas"]["EngagementSignerStatus"];
@@ -18318,6 +18810,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the contact signed; null unless the status is `SIGNED`.
+             * @example 2026-10-01T16:30:00.000Z
              */
             signedAt: string | null;
         };
@@ -18330,6 +18823,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description The job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /** @description Name of the job. */
@@ -18339,6 +18833,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client of the job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Key of the job in the firm's practice-management system, or null. */
@@ -18362,6 +18857,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -18378,12 +18874,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -18392,6 +18890,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Name of the engagement. Default on creation: the fiscal year and the type. */
@@ -18419,12 +18918,14 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description First day of the engagement, or null.
+             * @example 2026-09-30
              */
             startDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Last day of the engagement, not before the first, or null.
+             * @example 2026-09-30
              */
             endDate: string | null;
             status: components["schemas"]["EngagementStatus"];
@@ -18432,6 +18933,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             templateId: string | null;
             /** @description Name of the template, or null. */
@@ -18440,12 +18942,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the engagement.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the engagement.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
@@ -18454,6 +18958,7 @@ export interface components {
              * Nullable money
              * Format: decimal
              * @description Agreed fee in `currency`, or null.
+             * @example 1250.00
              */
             feeAmount: DecimalString | null;
             /** @description How the fee is charged, or null. */
@@ -18468,12 +18973,14 @@ export interface components {
             /**
              * Currency
              * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
+             * @example USD
              */
             currency: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description End of the signing period, or null for none. It must be in the future when it is written.
+             * @example 2026-10-01T16:30:00.000Z
              */
             expiresAt: string | null;
             /**
@@ -18487,24 +18994,28 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the letter was sent; null for a draft.
+             * @example 2026-10-01T16:30:00.000Z
              */
             sentAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When a signer first viewed it, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             viewedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the last signer signed, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             executedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the engagement was completed, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             completedAt: string | null;
             /** @description Linked and formerly linked jobs, in order of creation of the links. */
@@ -18686,7 +19197,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Contact who signs. It must be active and have an active link to the client.
-             * @example 0199a1c2-0c02-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             contactId: string;
             status?: components["schemas"]["EngagementSignerStatus"];
@@ -18694,7 +19205,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the contact signed, not in the future. Only with the status `SIGNED`; if omitted, the time of the call.
-             * @example 2026-09-10T21:12:30.000Z
+             * @example 2026-10-01T16:30:00.000Z
              */
             signedAt?: string | null;
         };
@@ -18748,14 +19259,14 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description First day of the engagement, or null.
-             * @example 2026-09-08
+             * @example 2026-09-30
              */
             startDate?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Last day of the engagement, not before the first, or null.
-             * @example 2027-03-31
+             * @example 2026-09-30
              */
             endDate?: string | null;
             status?: components["schemas"]["EngagementStatus"];
@@ -18763,7 +19274,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
-             * @example 0199a1c2-0d0a-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             templateId?: string | null;
             /**
@@ -18775,14 +19286,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the engagement.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId?: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the engagement.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
@@ -18791,7 +19302,7 @@ export interface components {
              * Nullable money
              * Format: decimal
              * @description Agreed fee in `currency`, or null.
-             * @example 3320.00
+             * @example 1250.00
              */
             feeAmount?: DecimalString | null;
             /** @description How the fee is charged, or null. */
@@ -18813,7 +19324,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description End of the signing period, or null for none. It must be in the future when it is written.
-             * @example 2026-10-09T06:59:59.000Z
+             * @example 2026-10-01T16:30:00.000Z
              */
             expiresAt?: string | null;
             /**
@@ -18870,14 +19381,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Partner responsible for the engagement.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the engagement.
-             * @example 0199a1c2-0e01-7c01-8a4f-5d2e9b60f102
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId?: string | null;
             /** @description Other staff who work on the engagement. Empty if omitted. */
@@ -18886,7 +19397,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Firm's template of the letter, or null.
-             * @example 0199a1c2-0d0a-7c01-8a4f-5d2e9b60f101
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             templateId?: string | null;
             /**
@@ -18903,21 +19414,21 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description First day of the engagement, or null.
-             * @example 2026-09-08
+             * @example 2026-09-30
              */
             startDate?: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Last day of the engagement, not before the first, or null.
-             * @example 2027-03-31
+             * @example 2026-09-30
              */
             endDate?: string | null;
             /**
              * Nullable money
              * Format: decimal
              * @description Agreed fee in the client's currency, or null.
-             * @example 3320.00
+             * @example 1250.00
              */
             feeAmount?: DecimalString | null;
             /** @description How the fee is charged, or null. */
@@ -18976,6 +19487,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the batch. Use it to get the status.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             batchId: string;
             status: components["schemas"]["EngagementBatchStatus"];
@@ -18991,6 +19503,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -19007,12 +19520,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -19021,6 +19536,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the batch; the same as `id`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             batchId: string;
             status: components["schemas"]["EngagementBatchStatus"];
@@ -19038,24 +19554,28 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When processing started; null while the batch waits.
+             * @example 2026-10-01T16:30:00.000Z
              */
             startedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the last entry was processed, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             finishedAt: string | null;
             /**
              * UUID
              * Format: uuid
              * @description API user that requested the batch.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             createdByApiUserId: string;
         };
         /**
          * MIME type
          * @description Media type of the content, in lower case and without parameters.
+         * @example application/pdf
          */
         MimeType: string;
         /**
@@ -19087,6 +19607,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -19103,12 +19624,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -19117,12 +19640,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description The engagement.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string;
             /**
              * UUID
              * Format: uuid
              * @description ID of the document type. Document types cannot be looked up with this API.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             documentTypeId: string;
             /** @description Name of the document type: Engagement letter, Addendum, Terms, Signed copy, Fee schedule or Consent §7216. */
@@ -19133,11 +19658,13 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description File, to download with `getFile`; null for some seconds until it is generated.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             fileId: string | null;
             /**
              * MIME type
              * @description Media type of the content, in lower case and without parameters.
+             * @example application/pdf
              */
             mimeType: string;
             /** @description Size of the file in bytes; 0 until it is generated. */
@@ -19149,6 +19676,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When everyone had signed the document, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             signedAt: string | null;
         };
@@ -19278,6 +19806,7 @@ export interface components {
             /**
              * Field name
              * @description Name of a field, in camelCase.
+             * @example stage
              */
             name: string;
             /** @description Displayed name, or null. */
@@ -19349,6 +19878,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -19365,12 +19895,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -19382,6 +19914,7 @@ export interface components {
             /**
              * Type name
              * @description Name, fixed once set.
+             * @example Opportunity
              */
             name: string;
             /** @description Fields, in the order of the definition. */
@@ -19444,7 +19977,7 @@ export interface components {
             /**
              * Field name
              * @description Name of a field, in camelCase.
-             * @example client
+             * @example stage
              */
             name: string;
             /**
@@ -19551,7 +20084,7 @@ export interface components {
              * Type name
              * @description Name, unique in the tenant without regard to case, also after deactivation. It cannot be a name that the service uses
              *     itself, such as `Client`.
-             * @example Referral
+             * @example Opportunity
              */
             name: string;
             /** @description Fields. Their names must be unique. */
@@ -19581,6 +20114,7 @@ export interface components {
          * Event entity type
          * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
          *     of them.
+         * @example Client
          */
         EventEntityType: string;
         /**
@@ -19610,6 +20144,7 @@ export interface components {
              * Event entity type
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
+             * @example Client
              */
             entityType: string;
             operation: components["schemas"]["EventOperation"];
@@ -19656,6 +20191,7 @@ export interface components {
          * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
          *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
          *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+         * @example https://crm.example.com/webhooks
          */
         DeliveryUrl: string;
         /**
@@ -19669,6 +20205,7 @@ export interface components {
              * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
              *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
              *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+             * @example https://crm.example.com/webhooks
              */
             deliveryUrl?: string;
             /**
@@ -19688,6 +20225,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -19704,12 +20242,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -19720,6 +20260,7 @@ export interface components {
              * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
              *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
              *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
+             * @example https://crm.example.com/webhooks
              */
             deliveryUrl: string;
             /**
@@ -19733,6 +20274,7 @@ export interface components {
              * Event entity type
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
+             * @example Client
              */
             entityType: string;
             /** @description Operations that the subscription includes. */
@@ -19741,18 +20283,21 @@ export interface components {
              * UUID
              * Format: uuid
              * @description API user that created the subscription.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             createdByApiUserId: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the subscription was deactivated, by a call or because deliveries failed for too long; null while it is active.
+             * @example 2026-10-01T16:30:00.000Z
              */
             deactivatedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the last delivery was attempted, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             lastDeliveryAt: string | null;
             /** @description Number of failed attempts since the last success. */
@@ -19792,7 +20337,7 @@ export interface components {
              * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
              *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
              *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
-             * @example https://hooks.hartwell.example.com/financial-automation
+             * @example https://crm.example.com/webhooks
              */
             deliveryUrl: string;
             /**
@@ -19810,7 +20355,7 @@ export interface components {
              * Event entity type
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
-             * @example Payment
+             * @example Client
              */
             entityType: string;
             /** @description Operations that the subscription includes. */
@@ -19827,7 +20372,7 @@ export interface components {
              * @description URL that events are sent to: HTTPS, with a host that is reachable from the public internet, on port 443 or another port
              *     that the operator allows, without a user name or password. A host name must be valid (RFC 1123) and not reserved, such as
              *     `.local` or `.test`. Only a development server accepts loopback addresses, also with `http`.
-             * @example https://hooks.hartwell.example.com/payments/v2
+             * @example https://crm.example.com/webhooks
              */
             deliveryUrl?: string;
             /**
@@ -19862,24 +20407,28 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
              * UUID
              * Format: uuid
              * @description The subscription.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             subscriptionId: string;
             /**
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             eventId: string;
             /**
              * Event entity type
              * @description Entity type of an event, such as `Client` or `Payment`, or the name of an active custom record type. See the catalog for all
              *     of them.
+             * @example Client
              */
             entityType: string;
             operation: components["schemas"]["EventOperation"];
@@ -19887,6 +20436,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /** @description Number of the attempt for this event and subscription. */
@@ -19895,6 +20445,7 @@ export interface components {
              * Delivery URL
              * Format: uri
              * @description URL that the event was sent to.
+             * @example https://crm.example.com/webhooks
              */
             deliveryUrl: string;
             /** @description HTTP status of the receiver's response; null if there was no response. */
@@ -19910,12 +20461,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description Time of the attempt.
+             * @example 2026-10-01T16:30:00.000Z
              */
             attemptedAt: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the next attempt is due; null if there is none.
+             * @example 2026-10-01T16:30:00.000Z
              */
             nextRetryAt: string | null;
         };
@@ -19966,6 +20519,7 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the secret was created. While the operator rotates it, events have two signatures.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
         };
@@ -19983,6 +20537,7 @@ export interface components {
         /**
          * Webhook message ID
          * @description ID of the message, as in `webhook-id`.
+         * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
          */
         WebhookMessageId: string;
         /**
@@ -20006,7 +20561,7 @@ export interface components {
             /**
              * Webhook message ID
              * @description Message ID to sign. Generated if omitted.
-             * @example msg_2026_10_01_0001
+             * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
              */
             id?: string;
         };
@@ -20018,6 +20573,7 @@ export interface components {
             /**
              * Webhook message ID
              * @description ID of the message, as in `webhook-id`.
+             * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
              */
             "webhook-id": string;
             /** @description Time of the message, in Unix seconds. */
@@ -20062,7 +20618,7 @@ export interface components {
             /**
              * Webhook message ID
              * @description ID of the message, as in `webhook-id`.
-             * @example msg_2026_10_01_0001
+             * @example 0199a1c2-1b04-7c01-8a4f-5d2e9b60f101
              */
             id: string;
         };
@@ -20146,6 +20702,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -20162,12 +20719,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -20179,6 +20738,7 @@ export interface components {
             /**
              * MIME type
              * @description Media type of the content, in lower case and without parameters.
+             * @example application/pdf
              */
             mimeType: string;
             /** @description Size of the content in bytes. */
@@ -20189,18 +20749,21 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Client that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Job that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Engagement that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             uploadedByType: components["schemas"]["FileUploaderType"];
@@ -20208,6 +20771,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the staff member or contact, as in `uploadedByType`; null for the service itself.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             uploadedById: string | null;
             /** @description Folder in the document store, with `/` as the separator, or null. */
@@ -20218,12 +20782,14 @@ export interface components {
              * Nullable URL
              * Format: uri
              * @description URL of the content, for a GET without a token. Null unless you request it from `getFile` and the file is `AVAILABLE`. Null without the `FILE_DL` role.
+             * @example https://harborandpine.example
              */
             downloadUrl: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description End of validity of `downloadUrl`, 15 minutes after the call; null if there is no URL. Null without the `FILE_DL` role.
+             * @example 2026-10-01T16:30:00.000Z
              */
             downloadUrlExpiresAt: string | null;
         };
@@ -20259,6 +20825,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -20275,12 +20842,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -20302,6 +20871,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Service line, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
         };
@@ -20314,6 +20884,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -20330,12 +20901,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -20346,12 +20919,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Job of the task. It cannot change.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /**
              * UUID
              * Format: uuid
              * @description Task type.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskTypeId: string;
             /**
@@ -20359,6 +20934,7 @@ export interface components {
              * Format: uuid
              * @description Staff member who does the task, or null. They are assigned to the task and its job, if they are not yet. Assigning staff to a
              *     task that has no assignee sets it too. Cannot be set to a staff member whose status is `TERMINATED`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             assigneeId: string | null;
             status: components["schemas"]["TaskStatus"];
@@ -20368,18 +20944,21 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Planned first day of work, or null.
+             * @example 2026-09-30
              */
             startDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned last day of work, or null.
+             * @example 2026-09-30
              */
             dueDate: string | null;
             /**
              * Nullable hours
              * Format: decimal
              * @description Planned hours, or null.
+             * @example 1.50
              */
             budgetHours: DecimalString | null;
             /** @description Position of the task among those of the job. */
@@ -20397,12 +20976,14 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the task last became `COMPLETED`, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             completedAt: string | null;
             /**
              * Hours
              * Format: decimal
              * @description Hours of the approved time entries of the task.
+             * @example 1.50
              */
             actualHours: DecimalString;
         };
@@ -20415,6 +20996,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -20431,12 +21013,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -20445,12 +21029,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * UUID
              * Format: uuid
              * @description Job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             role: components["schemas"]["StaffAssignmentRole"];
@@ -20481,6 +21067,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the assignment ended; null while it is active.
+             * @example 2026-10-01T16:30:00.000Z
              */
             deactivatedAt: string | null;
         };
@@ -20493,6 +21080,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -20509,12 +21097,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -20535,6 +21125,7 @@ export interface components {
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /** @description Job title, or null. */
@@ -20543,36 +21134,42 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff type.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffTypeId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Legal entity of the firm that employs the staff member, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the staff member, or null. Not the staff member themselves.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description First day of work, or null.
+             * @example 2026-09-30
              */
             hireDate: string | null;
             /**
@@ -20588,12 +21185,14 @@ export interface components {
              * Hours
              * Format: decimal
              * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
+             * @example 1.50
              */
             weeklyCapacityHours: DecimalString;
             /**
              * Nullable percentage
              * Format: decimal
              * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
+             * @example 62.5
              */
             targetUtilizationPercent: DecimalString | null;
             /**
@@ -20623,6 +21222,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -20639,12 +21239,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -20653,18 +21255,21 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member who did the work. They must be active.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Job, neither closed nor cancelled. Null only if the time is not billable.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Task of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string | null;
             /** @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null. */
@@ -20673,6 +21278,7 @@ export interface components {
              * Business date
              * Format: date
              * @description Day of the work.
+             * @example 2026-09-30
              */
             workDate: string;
             /**
@@ -20680,6 +21286,7 @@ export interface components {
              * Format: decimal
              * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
+             * @example 1.50
              */
             hours: DecimalString;
             /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
@@ -20729,30 +21336,35 @@ export interface components {
              * Signed money
              * Format: decimal
              * @description Hours times rate, rounded half up. Negative on a reversal.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was approved, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             approvedAt: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Resulting work in progress, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             wipId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest invoice that bills it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
             /** @description Whether the entry is locked and can no longer change. */
@@ -20769,6 +21381,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -20785,12 +21398,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -20809,12 +21424,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Service line, or null for all.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Task type of the code, or null for all.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskTypeId: string | null;
             /** @description Usual price of an hour, or null. For information only; it does not determine the rate of entries. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
@@ -20829,6 +21446,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -20845,12 +21463,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -20879,6 +21499,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -20895,12 +21516,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -20911,24 +21534,28 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client, the same as that of the job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
              * UUID
              * Format: uuid
              * @description The job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who did the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Task of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string | null;
             /** @description `code` of the work code or expense code, or null. */
@@ -20937,18 +21564,21 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Engagement of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
              * Business date
              * Format: date
              * @description Day of the work or the expense.
+             * @example 2026-09-30
              */
             workDate: string;
             /**
              * Nullable hours
              * Format: decimal
              * @description Hours, or null if the row is not about time. Negative for reversals.
+             * @example 1.50
              */
             hours: DecimalString | null;
             /** @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role. */
@@ -20958,6 +21588,7 @@ export interface components {
              * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
              *     and reversals.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
@@ -20965,6 +21596,7 @@ export interface components {
              * Format: decimal
              * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
              *     `amount` is. Default on creation: `0.00`.
+             * @example 1250.00
              */
             writeOffAmount: DecimalString;
             /**
@@ -20976,60 +21608,70 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Time entry that it results from, or null. An entry has one row that is not reversed.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             timeEntryId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Expense entry that it results from, or null. An entry has one row that is not reversed.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             expenseEntryId: string | null;
             status: components["schemas"]["WipEntryStatus"];
             /**
              * Currency
              * @description Currency of the job.
+             * @example USD
              */
             currency: string;
             /**
              * Signed money
              * Format: decimal
              * @description Amount billed by invoices.
+             * @example 1250.00
              */
             billedAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Amount billed by invoices in excess of `amount`.
+             * @example 1250.00
              */
             writeUpAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Amount and write-up, less write-off and billed amount. "0.00" for a reversed row.
+             * @example 1250.00
              */
             outstandingAmount: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest draft invoice that includes it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest invoice that bills it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
             /**
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             postedAt: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last billed, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
             /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
@@ -21044,6 +21686,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -21060,12 +21703,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -21077,6 +21722,7 @@ export interface components {
             /**
              * MIME type
              * @description Media type of the content, in lower case and without parameters.
+             * @example application/pdf
              */
             mimeType: string;
             /** @description Size of the content in bytes. */
@@ -21087,18 +21733,21 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Client that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Job that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Engagement that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             uploadedByType: components["schemas"]["FileUploaderType"];
@@ -21106,6 +21755,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the staff member or contact, as in `uploadedByType`; null for the service itself.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             uploadedById: string | null;
             /** @description Folder in the document store, with `/` as the separator, or null. */
@@ -21120,6 +21770,7 @@ export interface components {
         /**
          * Custom type name
          * @description Name of a custom record type, in PascalCase.
+         * @example Opportunity
          */
         CustomTypeName: CustomTypeName;
         /**
@@ -21139,6 +21790,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -21155,12 +21807,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -21213,54 +21867,63 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Client type, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientTypeId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Region whose sales tax applies, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Family or group of the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientGroupId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Business entity that classifies the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientBusinessEntityId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Industry, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             industryId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office of the firm that serves the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department that serves the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Main service line, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
             /**
              * UUID
              * Format: uuid
              * @description Legal entity of the firm that bills the client. Default on creation: the tenant's only org. Required if the tenant has several orgs.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;
             /**
@@ -21274,12 +21937,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the client, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /**
@@ -21293,17 +21958,20 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             * @example ines@example.com
              */
             email: string | null;
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /**
              * Nullable URL
              * Format: uri
              * @description URL that starts with `http://` or `https://`, or null.
+             * @example https://harborandpine.example
              */
             website: string | null;
             /** @description Month in which the fiscal year ends, or null. */
@@ -21314,6 +21982,7 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Date of incorporation, or null.
+             * @example 2026-09-30
              */
             incorporationDate: string | null;
             /** @description Number of days from the invoice date to the due date. Default on creation: the terms of the client type, otherwise 30. */
@@ -21321,12 +21990,14 @@ export interface components {
             /**
              * Currency
              * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the org's currency.
+             * @example USD
              */
             currency: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the client was onboarded, or null. Default on creation: the current time if the client is onboarded, otherwise null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             onboardedAt: string | null;
             /** @description Last four characters of the tax ID, or null. */
@@ -21335,54 +22006,63 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Contact info with the client's own address, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientContactInfoId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact info with the billing address if it differs from the client's own address, otherwise null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingAddressId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact with the role `PREFERRED`, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             preferredContactId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact with the role `BILLING`, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact with the role `SECONDARY`, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             secondaryContactId: string | null;
             /**
              * Money
              * Format: decimal
              * @description Amount due on all open invoices.
+             * @example 1250.00
              */
             outstandingBalance: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Part of the outstanding balance that is past its due date.
+             * @example 1250.00
              */
             overdueBalance: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Unbilled work in progress.
+             * @example 1250.00
              */
             unbilledWip: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Payments that are not allocated to an invoice.
+             * @example 1250.00
              */
             unappliedCredit: DecimalString;
         };
@@ -21414,6 +22094,7 @@ export interface components {
             /**
              * Country
              * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+             * @example US
              */
             country: string;
             /**
@@ -21425,6 +22106,7 @@ export interface components {
              * Percentage
              * Format: decimal
              * @description Tax rate as a percentage of the taxable amount; "0" if there is no tax.
+             * @example 62.5
              */
             ratePercent: DecimalString;
             /** @description Whether the firm's services are taxable in the region. Most US states do not tax accounting fees. */
@@ -21443,18 +22125,21 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the group.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             ownerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the group.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Client that represents the group, such as the head of the family or the holding company.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             primaryClientId: string | null;
             /**
@@ -21486,12 +22171,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description The contact.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             contactId: string;
             /**
              * UUID
              * Format: uuid
              * @description The client.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Roles of the contact at the client, each once. Default on creation: `["OTHER"]`. */
@@ -21506,12 +22193,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the contact was last linked to the client.
+             * @example 2026-10-01T16:30:00.000Z
              */
             linkedAt: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the contact was unlinked; null while the link is active.
+             * @example 2026-10-01T16:30:00.000Z
              */
             unlinkedAt: string | null;
         };
@@ -21525,6 +22214,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the owner, a record of the type `ownerType`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             ownerId: string;
             kind: components["schemas"]["ContactInfoKind"];
@@ -21532,11 +22222,13 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. Its domain has a dot, as in `ines@example.com`.
+             * @example ines@example.com
              */
             email: string | null;
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /**
@@ -21555,6 +22247,7 @@ export interface components {
              * Nullable URL
              * Format: uri
              * @description URL that starts with `http://` or `https://`, or null.
+             * @example https://harborandpine.example
              */
             website: string | null;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
@@ -21573,12 +22266,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Head of the department, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             headId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office of the department; null if it spans several.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
             /**
@@ -21619,6 +22314,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Legal entity of the firm that runs the office.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string;
             /** @description Postal address. A write replaces the whole address; omitted parts become null. Default on creation: an object in which every property is null. */
@@ -21626,11 +22322,13 @@ export interface components {
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /**
              * Time zone
              * @description IANA time zone, such as `America/Los_Angeles`.
+             * @example America/Los_Angeles
              */
             timeZone: string;
         };
@@ -21648,16 +22346,19 @@ export interface components {
             /**
              * Currency
              * @description ISO 4217 code of the currency that the org bills in.
+             * @example USD
              */
             currency: string;
             /**
              * Country
              * @description ISO 3166-1 alpha-2 code of a country. It must be assigned.
+             * @example US
              */
             country: string;
             /**
              * Time zone
              * @description IANA time zone, such as `America/Los_Angeles`.
+             * @example America/Los_Angeles
              */
             timeZone: string;
             /** @description Month in which the org's own fiscal year starts. */
@@ -21676,6 +22377,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Department that does the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
             /** @description Revenue account in the firm's ledger, or null. */
@@ -21719,11 +22421,13 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address, or null. It is stored in lower case; several contacts can have the same one.
+             * @example ines@example.com
              */
             email: string | null;
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /**
@@ -21768,6 +22472,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client of the job. It cannot change once the job has work in progress.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
@@ -21781,48 +22486,56 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Template that the job was created from, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobTemplateId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Engagement that covers the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Service line, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department that does the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office that does the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who runs the work day to day, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             inChargeId: string | null;
             /** @description Fiscal year of the work, or null. */
@@ -21831,30 +22544,35 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description First day of the period that the work covers, or null.
+             * @example 2026-09-30
              */
             periodStartDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Last day of that period, or null.
+             * @example 2026-09-30
              */
             periodEndDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned first day of work, or null.
+             * @example 2026-09-30
              */
             startDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned last day of work, or null.
+             * @example 2026-09-30
              */
             dueDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Statutory deadline, or null.
+             * @example 2026-09-30
              */
             deadlineDate: string | null;
             billingType: components["schemas"]["BillingType"];
@@ -21862,6 +22580,7 @@ export interface components {
              * Nullable money
              * Format: decimal
              * @description Agreed fee. Required for the billing types `FIXED_FEE` and `RECURRING`; null for the others.
+             * @example 1250.00
              */
             feeAmount: DecimalString | null;
             /** @description When the job is billed, or null if that is decided each time. */
@@ -21870,17 +22589,20 @@ export interface components {
              * Nullable hours
              * Format: decimal
              * @description Planned hours, or null.
+             * @example 1.50
              */
             budgetHours: DecimalString | null;
             /**
              * Nullable money
              * Format: decimal
              * @description Planned value of the work, or null.
+             * @example 1250.00
              */
             budgetAmount: DecimalString | null;
             /**
              * Currency
              * @description ISO 4217 code of the currency of all amounts of the job. It cannot change once the job has work in progress. Default on creation: the client's currency.
+             * @example USD
              */
             currency: string;
             /** @description Urgency of the work. Default on creation: `NORMAL`. */
@@ -21891,12 +22613,14 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the job last became `COMPLETED`, or null. Null again if the job is reopened.
+             * @example 2026-10-01T16:30:00.000Z
              */
             completedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the job became `CLOSED`, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             closedAt: string | null;
         };
@@ -21915,6 +22639,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Service line of the jobs, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
             billingType: components["schemas"]["BillingType"];
@@ -21929,6 +22654,7 @@ export interface components {
              * Nullable hours
              * Format: decimal
              * @description Planned hours of a job, or null.
+             * @example 1.50
              */
             budgetHours: DecimalString | null;
             /** @description Number of days from the start of a job to its due date, or null. */
@@ -21941,6 +22667,7 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the template was released for use, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             publishedAt: string | null;
         };
@@ -21965,6 +22692,7 @@ export interface components {
             /**
              * Nullable phone
              * @description Phone number in E.164 format, or null.
+             * @example +15035550142
              */
             phone: string | null;
             /** @description Job title, or null. */
@@ -21973,36 +22701,42 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff type.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffTypeId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Department, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             departmentId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Office, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             officeId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Legal entity of the firm that employs the staff member, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             orgId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the staff member, or null. Not the staff member themselves.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description First day of work, or null.
+             * @example 2026-09-30
              */
             hireDate: string | null;
             /**
@@ -22018,12 +22752,14 @@ export interface components {
              * Hours
              * Format: decimal
              * @description Hours of a full working week, from 0 to 168. Default on creation: `40.00`.
+             * @example 1.50
              */
             weeklyCapacityHours: DecimalString;
             /**
              * Nullable percentage
              * Format: decimal
              * @description Target share of billable hours in the capacity, as a percentage from 0 to 100, or null.
+             * @example 62.5
              */
             targetUtilizationPercent: DecimalString | null;
             /**
@@ -22063,12 +22799,14 @@ export interface components {
              * Nullable rate
              * Format: decimal
              * @description Price of an hour in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             defaultBillingRate: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
              * @description Blended rate in the currency of the tenant, for staff members without a rate of their own, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             defaultAverageRate: DecimalString | null;
         };
@@ -22083,12 +22821,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client that pays.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact who paid, or null if unknown.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             payerContactId: string | null;
             /** @description Name that the payer entered, or null. */
@@ -22097,23 +22837,27 @@ export interface components {
              * Nullable email
              * Format: email
              * @description Email address for the receipt, or null.
+             * @example ines@example.com
              */
             payerEmail: string | null;
             /**
              * Business date
              * Format: date
              * @description Day of the payment.
+             * @example 2026-09-30
              */
             paymentDate: string;
             /**
              * Positive money
              * Format: decimal
              * @description Amount paid, without surcharge.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Currency
              * @description Currency of all amounts of the payment.
+             * @example USD
              */
             currency: string;
             method: components["schemas"]["PaymentMethod"];
@@ -22157,6 +22901,7 @@ export interface components {
              * Format: decimal
              * @description Total refunded amount, at most `amount`. Increasing it refunds the difference, first from the unapplied amount, then from
              *     the newest allocations. Default on creation: `0.00`.
+             * @example 1250.00
              */
             refundedAmount: DecimalString;
             /**
@@ -22179,30 +22924,35 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Payment link through which it was paid, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             quickPaymentLinkId: string | null;
             /**
              * Money
              * Format: decimal
              * @description Surcharge for the payment method, on top of `amount`.
+             * @example 1250.00
              */
             surchargeAmount: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Fee that the processor kept.
+             * @example 1250.00
              */
             feeAmount: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount that the firm received: `amount` and surcharge, less the fee.
+             * @example 1250.00
              */
             netAmount: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount that is neither allocated to an invoice nor refunded.
+             * @example 1250.00
              */
             unappliedAmount: DecimalString;
             /** @description Processor's code of the failure or return (`R01`, `card_declined`), or null. */
@@ -22213,18 +22963,21 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the payment settled, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             settledAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was returned, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             returnedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last refunded, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             refundedAt: string | null;
         };
@@ -22247,6 +23000,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of that client.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Invoices that the link pays. Empty if none were specified. */
@@ -22255,11 +23009,13 @@ export interface components {
              * Nullable money
              * Format: decimal
              * @description Amount to pay. Null if the payer enters it.
+             * @example 1250.00
              */
             amount: DecimalString | null;
             /**
              * Currency
              * @description Currency of all amounts of the link.
+             * @example USD
              */
             currency: string;
             /** @description Note for the payer on the page, or null. */
@@ -22269,24 +23025,28 @@ export interface components {
              * Instant
              * Format: date-time
              * @description End of validity, 30 days after creation.
+             * @example 2026-10-01T16:30:00.000Z
              */
             expiresAt: string;
             /**
              * UUID
              * Format: uuid
              * @description API user that created the link.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             createdByApiUserId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Payment through the link, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             paymentId: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the link was used, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             usedAt: string | null;
         };
@@ -22299,6 +23059,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client to bill.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Jobs to bill. Default on creation: the jobs of the lines. */
@@ -22307,6 +23068,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Contact who will receive the invoice, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
             status: components["schemas"]["DraftInvoiceStatus"];
@@ -22314,35 +23076,41 @@ export interface components {
              * Business date
              * Format: date
              * @description Last day of the billed work.
+             * @example 2026-09-30
              */
             billThroughDate: string;
             /**
              * Business date
              * Format: date
              * @description Date of the resulting invoice.
+             * @example 2026-09-30
              */
             proposedInvoiceDate: string;
             /**
              * Business date
              * Format: date
              * @description Due date of the resulting invoice.
+             * @example 2026-09-30
              */
             dueDate: string;
             /**
              * Currency
              * @description Currency of all amounts of the draft. Default on creation: the client's currency.
+             * @example USD
              */
             currency: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who prepared it, or null. Another staff member must approve it, unless the tenant allows self-approval. Default on creation: the staff member of the API user, if it has one.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             preparedById: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who reviews it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             reviewerId: string | null;
             /**
@@ -22363,72 +23131,84 @@ export interface components {
              * Signed money
              * Format: decimal
              * @description Value of the billed work in progress at standard rates.
+             * @example 1250.00
              */
             standardAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Difference between the billed amount of the lines and that value: positive if written up, negative if written down.
+             * @example 1250.00
              */
             adjustmentAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Sum of all lines except discounts and interest.
+             * @example 1250.00
              */
             subtotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Sum of the discounts, as a positive amount.
+             * @example 1250.00
              */
             discountTotal: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Sum of the tax of all lines.
+             * @example 1250.00
              */
             taxTotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Sum of the interest lines.
+             * @example 1250.00
              */
             interestTotal: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Subtotal less discounts, with tax and interest. A draft with a negative total cannot leave `DRAFT`.
+             * @example 1250.00
              */
             total: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who approved it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last submitted for review, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             submittedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was approved, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             approvedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last rejected, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             rejectedAt: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Invoice created from the draft, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
         };
@@ -22443,6 +23223,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client that is billed.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Jobs to bill. Default on creation: the jobs of the lines. */
@@ -22451,6 +23232,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Engagement that is billed, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
@@ -22484,12 +23266,14 @@ export interface components {
              * Business date
              * Format: date
              * @description Date on the invoice.
+             * @example 2026-09-30
              */
             invoiceDate: string;
             /**
              * Business date
              * Format: date
              * @description Last day on which payment is on time.
+             * @example 2026-09-30
              */
             dueDate: string;
             /**
@@ -22505,18 +23289,21 @@ export interface components {
             /**
              * Currency
              * @description Currency of all amounts of the invoice. Default on creation: the client's currency.
+             * @example USD
              */
             currency: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Region whose sales tax applies, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taxRegionId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Contact who receives the invoice, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             billingContactId: string | null;
             /** @description Address on the invoice, as it was when the invoice was created. Default on creation: the client's billing address, otherwise its own address. */
@@ -22540,90 +23327,105 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Draft that the invoice was created from; null for an imported invoice.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was posted to the ledger; null while `PENDING`.
+             * @example 2026-10-01T16:30:00.000Z
              */
             postedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was paid in full, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             paidAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was voided, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             voidedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the service marked it as overdue, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             overdueAt: string | null;
             /**
              * Signed money
              * Format: decimal
              * @description Sum of all lines except discounts and interest.
+             * @example 1250.00
              */
             subtotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Sum of the discounts, as a positive amount.
+             * @example 1250.00
              */
             discountTotal: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Sum of the tax of all lines.
+             * @example 1250.00
              */
             taxTotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Sum of the interest lines.
+             * @example 1250.00
              */
             interestTotal: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Subtotal less discounts, with tax and interest.
+             * @example 1250.00
              */
             total: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount covered by payments, without credits.
+             * @example 1250.00
              */
             amountPaid: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount covered by payments with the method `CREDIT`.
+             * @example 1250.00
              */
             amountCredited: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount written off as bad debt.
+             * @example 1250.00
              */
             amountWrittenOff: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Part of `amountDue` that pending payments will cover.
+             * @example 1250.00
              */
             amountPending: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Total less the amounts paid, credited and written off; 0.00 if voided.
+             * @example 1250.00
              */
             amountDue: DecimalString;
             /** @description Whether an amount is due and the due date has passed. */
@@ -22644,12 +23446,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description PDF generated by the service; null until it is available.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             pdfFileId: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was sent to the client, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             sentAt: string | null;
         };
@@ -22669,6 +23473,7 @@ export interface components {
              * Nullable rate
              * Format: decimal
              * @description Price of an hour if neither the assignment nor the staff member has a rate, or null. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             defaultRate: DecimalString | null;
             /** @description `code` of the work code of time entries on such tasks that have no code, or null. */
@@ -22679,6 +23484,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Service line, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
         };
@@ -22693,12 +23499,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Job of the task. It cannot change.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /**
              * UUID
              * Format: uuid
              * @description Task type.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskTypeId: string;
             /**
@@ -22706,6 +23514,7 @@ export interface components {
              * Format: uuid
              * @description Staff member who does the task, or null. They are assigned to the task and its job, if they are not yet. Assigning staff to a
              *     task that has no assignee sets it too. Cannot be set to a staff member whose status is `TERMINATED`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             assigneeId: string | null;
             status: components["schemas"]["TaskStatus"];
@@ -22715,18 +23524,21 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description Planned first day of work, or null.
+             * @example 2026-09-30
              */
             startDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Planned last day of work, or null.
+             * @example 2026-09-30
              */
             dueDate: string | null;
             /**
              * Nullable hours
              * Format: decimal
              * @description Planned hours, or null.
+             * @example 1.50
              */
             budgetHours: DecimalString | null;
             /** @description Position of the task among those of the job. */
@@ -22744,12 +23556,14 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the task last became `COMPLETED`, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             completedAt: string | null;
             /**
              * Hours
              * Format: decimal
              * @description Hours of the approved time entries of the task.
+             * @example 1.50
              */
             actualHours: DecimalString;
         };
@@ -22764,24 +23578,28 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client, the same as that of the job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /**
              * UUID
              * Format: uuid
              * @description The job.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who did the work, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Task of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string | null;
             /** @description `code` of the work code or expense code, or null. */
@@ -22790,24 +23608,28 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Engagement of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             /**
              * Business date
              * Format: date
              * @description Day of the work or the expense.
+             * @example 2026-09-30
              */
             workDate: string;
             /**
              * Nullable hours
              * Format: decimal
              * @description Hours, or null if the row is not about time. Negative for reversals.
+             * @example 1.50
              */
             hours: DecimalString | null;
             /**
              * Nullable rate
              * Format: decimal
              * @description Price of an hour, or null if the row is not about time. Null without the `RATE_R` role. Writing it requires the `RATE_W` role.
+             * @example 275.00
              */
             billingRate: DecimalString | null;
             /**
@@ -22815,6 +23637,7 @@ export interface components {
              * Format: decimal
              * @description Value at standard rates; hours times rate, rounded half up, if the row has both. Negative for `PROGRESS` rows, adjustments
              *     and reversals.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
@@ -22822,6 +23645,7 @@ export interface components {
              * Format: decimal
              * @description Amount written off. To write off an open row, set it to `outstandingAmount` together with a reason. Negative only if
              *     `amount` is. Default on creation: `0.00`.
+             * @example 1250.00
              */
             writeOffAmount: DecimalString;
             /**
@@ -22833,60 +23657,70 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Time entry that it results from, or null. An entry has one row that is not reversed.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             timeEntryId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Expense entry that it results from, or null. An entry has one row that is not reversed.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             expenseEntryId: string | null;
             status: components["schemas"]["WipEntryStatus"];
             /**
              * Currency
              * @description Currency of the job.
+             * @example USD
              */
             currency: string;
             /**
              * Signed money
              * Format: decimal
              * @description Amount billed by invoices.
+             * @example 1250.00
              */
             billedAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Amount billed by invoices in excess of `amount`.
+             * @example 1250.00
              */
             writeUpAmount: DecimalString;
             /**
              * Signed money
              * Format: decimal
              * @description Amount and write-up, less write-off and billed amount. "0.00" for a reversed row.
+             * @example 1250.00
              */
             outstandingAmount: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest draft invoice that includes it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             draftInvoiceId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest invoice that bills it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
             /**
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             postedAt: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was last billed, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             billedAt: string | null;
             /** @description Number of days from the work date to today while an amount is outstanding, otherwise 0. */
@@ -22901,18 +23735,21 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member who did the work. They must be active.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Job, neither closed nor cancelled. Null only if the time is not billable.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Task of the job, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskId: string | null;
             /** @description `code` of an active work code, otherwise of an active code for time off; null for none. Default on creation: the `defaultWorkCode` of the task type, otherwise null. */
@@ -22921,6 +23758,7 @@ export interface components {
              * Business date
              * Format: date
              * @description Day of the work.
+             * @example 2026-09-30
              */
             workDate: string;
             /**
@@ -22928,6 +23766,7 @@ export interface components {
              * Format: decimal
              * @description Duration, more than 0 and at most 24, in steps of the tenant's increment. The hours of a person on one day cannot exceed
              *     24. Negative only with `reversesSystemRef`.
+             * @example 1.50
              */
             hours: DecimalString;
             /** @description Whether the time is billed. Default on creation: true if the code, the task type and the job, as far as present, are all billable. */
@@ -22975,36 +23814,42 @@ export interface components {
              * Nullable rate
              * Format: decimal
              * @description Price of an hour on that day, fixed by the approval. "0" if the time is not billable, or no rate applies yet. Null without the `RATE_R` role.
+             * @example 275.00
              */
             billingRate: DecimalString | null;
             /**
              * Signed money
              * Format: decimal
              * @description Hours times rate, rounded half up. Negative on a reversal.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was approved, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             approvedAt: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Resulting work in progress, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             wipId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest invoice that bills it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
             /** @description Whether the entry is locked and can no longer change. */
@@ -23021,12 +23866,14 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Staff member who spent the money. They must be active.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             staffId: string;
             /**
              * UUID
              * Format: uuid
              * @description Job, neither closed nor cancelled.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string;
             /** @description `code` of an active expense code. */
@@ -23035,18 +23882,21 @@ export interface components {
              * Business date
              * Format: date
              * @description Day of the expense.
+             * @example 2026-09-30
              */
             expenseDate: string;
             /**
              * Money
              * Format: decimal
              * @description Cost to the firm.
+             * @example 1250.00
              */
             cost: DecimalString;
             /**
              * Money
              * Format: decimal
              * @description Amount to bill to the client; "0.00" if the firm bears the cost.
+             * @example 1250.00
              */
             billableAmount: DecimalString;
             /**
@@ -23095,30 +23945,35 @@ export interface components {
              * Money
              * Format: decimal
              * @description Value of the resulting work in progress, the same as `billableAmount`.
+             * @example 1250.00
              */
             amount: DecimalString;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Staff member who approved it. Null before the approval, and if no person approved it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             approvedById: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When it was approved, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             approvedAt: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Resulting work in progress, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             wipId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Latest invoice that bills it, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             invoiceId: string | null;
             /** @description Whether the entry is locked and can no longer change. */
@@ -23145,12 +24000,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Service line, or null for all.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             serviceLineId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Task type of the code, or null for all.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             taskTypeId: string | null;
             /**
@@ -23250,6 +24107,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Client. Linked jobs and signers must belong to this client. Default on creation: the client with the provided `clientRef`.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string;
             /** @description Name of the engagement. Default on creation: the fiscal year and the type. */
@@ -23277,12 +24135,14 @@ export interface components {
              * Nullable business date
              * Format: date
              * @description First day of the engagement, or null.
+             * @example 2026-09-30
              */
             startDate: string | null;
             /**
              * Nullable business date
              * Format: date
              * @description Last day of the engagement, not before the first, or null.
+             * @example 2026-09-30
              */
             endDate: string | null;
             status: components["schemas"]["EngagementStatus"];
@@ -23290,6 +24150,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Firm's template of the letter, or null. Templates cannot be looked up with this API.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             templateId: string | null;
             /** @description Name of the template, or null. */
@@ -23298,12 +24159,14 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Partner responsible for the engagement.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             partnerId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Manager of the engagement.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             managerId: string | null;
             /** @description Other staff who work on the engagement. A write replaces the whole list. Default on creation: `[]`. */
@@ -23312,6 +24175,7 @@ export interface components {
              * Nullable money
              * Format: decimal
              * @description Agreed fee in `currency`, or null.
+             * @example 1250.00
              */
             feeAmount: DecimalString | null;
             /** @description How the fee is charged, or null. */
@@ -23326,12 +24190,14 @@ export interface components {
             /**
              * Currency
              * @description ISO 4217 code of a currency. It must be assigned. Default on creation: the client's currency.
+             * @example USD
              */
             currency: string;
             /**
              * Nullable instant
              * Format: date-time
              * @description End of the signing period, or null for none. It must be in the future when it is written.
+             * @example 2026-10-01T16:30:00.000Z
              */
             expiresAt: string | null;
             /**
@@ -23345,24 +24211,28 @@ export interface components {
              * Nullable instant
              * Format: date-time
              * @description When the letter was sent; null for a draft.
+             * @example 2026-10-01T16:30:00.000Z
              */
             sentAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When a signer first viewed it, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             viewedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the last signer signed, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             executedAt: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description When the engagement was completed, or null.
+             * @example 2026-10-01T16:30:00.000Z
              */
             completedAt: string | null;
             /** @description Linked and formerly linked jobs, in order of creation of the links. */
@@ -23380,6 +24250,7 @@ export interface components {
             /**
              * MIME type
              * @description Media type of the content, in lower case and without parameters.
+             * @example application/pdf
              */
             mimeType: string;
             /** @description Size of the content in bytes. */
@@ -23390,18 +24261,21 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description Client that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             clientId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Job that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             jobId: string | null;
             /**
              * Nullable UUID
              * Format: uuid
              * @description Engagement that the file is about, or null.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             engagementId: string | null;
             uploadedByType: components["schemas"]["FileUploaderType"];
@@ -23409,6 +24283,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the staff member or contact, as in `uploadedByType`; null for the service itself.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             uploadedById: string | null;
             /** @description Folder in the document store, with `/` as the separator, or null. */
@@ -23419,12 +24294,14 @@ export interface components {
              * Nullable URL
              * Format: uri
              * @description URL of the content, for a GET without a token. Null unless you request it from `getFile` and the file is `AVAILABLE`. Null without the `FILE_DL` role.
+             * @example https://harborandpine.example
              */
             downloadUrl: string | null;
             /**
              * Nullable instant
              * Format: date-time
              * @description End of validity of `downloadUrl`, 15 minutes after the call; null if there is no URL. Null without the `FILE_DL` role.
+             * @example 2026-10-01T16:30:00.000Z
              */
             downloadUrlExpiresAt: string | null;
         };
@@ -23518,6 +24395,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23548,6 +24426,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23578,6 +24457,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23608,6 +24488,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23638,6 +24519,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23668,6 +24550,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23698,6 +24581,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23728,6 +24612,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23758,6 +24643,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23788,6 +24674,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23818,6 +24705,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23848,6 +24736,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23878,6 +24767,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23908,6 +24798,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23938,6 +24829,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23968,6 +24860,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -23998,6 +24891,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24028,6 +24922,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24058,6 +24953,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24088,6 +24984,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24118,6 +25015,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24148,6 +25046,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24178,6 +25077,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24208,6 +25108,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24238,6 +25139,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24268,6 +25170,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24298,6 +25201,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24328,6 +25232,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24358,6 +25263,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24388,6 +25294,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24418,6 +25325,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24449,6 +25357,7 @@ export interface components {
              * Nullable UUID
              * Format: uuid
              * @description ID of the record; null if the record does not exist.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string | null;
             status: components["schemas"]["RecordWriteStatus"];
@@ -24470,6 +25379,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24486,12 +25396,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24512,6 +25424,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24528,12 +25441,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24554,6 +25469,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24570,12 +25486,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24596,6 +25514,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24612,12 +25531,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24638,6 +25559,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24654,12 +25576,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24680,6 +25604,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24696,12 +25621,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24722,6 +25649,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24738,12 +25666,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24764,6 +25694,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24780,12 +25711,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24806,6 +25739,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24822,12 +25756,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24848,6 +25784,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24864,12 +25801,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24890,6 +25829,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24906,12 +25846,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24932,6 +25874,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24948,12 +25891,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -24974,6 +25919,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -24990,12 +25936,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25016,6 +25964,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25032,12 +25981,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25058,6 +26009,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25074,12 +26026,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25100,6 +26054,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25116,12 +26071,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25142,6 +26099,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25158,12 +26116,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25184,6 +26144,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25200,12 +26161,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25226,6 +26189,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25242,12 +26206,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25268,6 +26234,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25284,12 +26251,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25310,6 +26279,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25326,12 +26296,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25352,6 +26324,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25368,12 +26341,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25394,6 +26369,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25410,12 +26386,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25436,6 +26414,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25452,12 +26431,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25478,6 +26459,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25494,12 +26476,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25520,6 +26504,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25536,12 +26521,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25562,6 +26549,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25578,12 +26566,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25604,6 +26594,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25620,12 +26611,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25646,6 +26639,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25662,12 +26656,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25688,6 +26684,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25704,12 +26701,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -25730,6 +26729,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description UUID version 7 in lower case. Ascending IDs are in order of creation.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -25746,12 +26746,14 @@ export interface components {
              * Instant
              * Format: date-time
              * @description When the row was created.
+             * @example 2026-10-01T16:30:00.000Z
              */
             createdAt: string;
             /**
              * Instant
              * Format: date-time
              * @description When the row was last updated.
+             * @example 2026-10-01T16:30:00.000Z
              */
             updatedAt: string;
             /** @description Number that increases by one with every update; the basis of the `ETag`. */
@@ -26288,7 +27290,6 @@ export interface components {
          * @description Record to update. For custom types.
          */
         CustomRecordUpdate: {
-            /** @example Opportunity */
             type: components["schemas"]["CustomTypeName"];
             /**
              * System ref
@@ -26746,7 +27747,6 @@ export interface components {
          * @description Record to create or update. For custom types.
          */
         CustomRecordUpsert: {
-            /** @example Opportunity */
             type: components["schemas"]["CustomTypeName"];
             /**
              * System ref
@@ -26780,7 +27780,6 @@ export interface components {
          * @description Record to deactivate. For custom types.
          */
         CustomRecordDelete: {
-            /** @example Opportunity */
             type: components["schemas"]["CustomTypeName"];
             /**
              * System ref
@@ -28076,6 +29075,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28093,17 +29093,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28122,6 +29125,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28139,17 +29143,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28168,6 +29175,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28185,17 +29193,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28214,6 +29225,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28231,17 +29243,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28260,6 +29275,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28277,17 +29293,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28306,6 +29325,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28323,17 +29343,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28352,6 +29375,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28369,17 +29393,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28398,6 +29425,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28415,17 +29443,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28444,6 +29475,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28461,17 +29493,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28490,6 +29525,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28507,17 +29543,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28536,6 +29575,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28553,17 +29593,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28582,6 +29625,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28599,17 +29643,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28628,6 +29675,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28645,17 +29693,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28674,6 +29725,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28691,17 +29743,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28720,6 +29775,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28737,17 +29793,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28766,6 +29825,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28783,17 +29843,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28812,6 +29875,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28829,17 +29893,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28858,6 +29925,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28875,17 +29943,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28904,6 +29975,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28921,17 +29993,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28950,6 +30025,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -28967,17 +30043,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -28996,6 +30075,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29013,17 +30093,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29042,6 +30125,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29059,17 +30143,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29088,6 +30175,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29105,17 +30193,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29134,6 +30225,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29151,17 +30243,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29180,6 +30275,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29197,17 +30293,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29226,6 +30325,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29243,17 +30343,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29272,6 +30375,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29289,17 +30393,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29318,6 +30425,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29335,17 +30443,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29364,6 +30475,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29381,17 +30493,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29410,6 +30525,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29427,17 +30543,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29456,6 +30575,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29473,17 +30593,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29502,6 +30625,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29519,17 +30643,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29548,6 +30675,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29565,17 +30693,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29594,6 +30725,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29611,17 +30743,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29640,6 +30775,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29657,17 +30793,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29686,6 +30825,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29703,17 +30843,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29732,6 +30875,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29749,17 +30893,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29778,6 +30925,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29795,17 +30943,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29824,6 +30975,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29841,17 +30993,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29870,6 +31025,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29887,17 +31043,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29916,6 +31075,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29933,17 +31093,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -29962,6 +31125,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -29979,17 +31143,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30008,6 +31175,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30025,17 +31193,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30054,6 +31225,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30071,17 +31243,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30100,6 +31275,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30117,17 +31293,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30146,6 +31325,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30163,17 +31343,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30192,6 +31375,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30209,17 +31393,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30238,6 +31425,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30255,17 +31443,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30284,6 +31475,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30301,17 +31493,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30330,6 +31525,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30347,17 +31543,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30376,6 +31575,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30393,17 +31593,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30422,6 +31625,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30439,17 +31643,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30468,6 +31675,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30485,17 +31693,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30514,6 +31725,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30531,17 +31743,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30560,6 +31775,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30577,17 +31793,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30606,6 +31825,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30623,17 +31843,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30652,6 +31875,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30669,17 +31893,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30698,6 +31925,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30715,17 +31943,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30744,6 +31975,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30761,17 +31993,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30790,6 +32025,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30807,17 +32043,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30836,6 +32075,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30853,17 +32093,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30882,6 +32125,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30899,17 +32143,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30928,6 +32175,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30945,17 +32193,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -30974,6 +32225,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             /**
@@ -30991,17 +32243,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -31020,6 +32275,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             entityType: components["schemas"]["CustomTypeName"];
@@ -31032,17 +32288,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -31061,6 +32320,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             entityType: components["schemas"]["CustomTypeName"];
@@ -31073,17 +32333,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */
@@ -31102,6 +32365,7 @@ export interface components {
              * UUID
              * Format: uuid
              * @description ID of the event, as in `webhook-id`. It is the same in every attempt to deliver it.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             id: string;
             entityType: components["schemas"]["CustomTypeName"];
@@ -31114,17 +32378,20 @@ export interface components {
              * UUID
              * Format: uuid
              * @description Row that the event is about.
+             * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             entityId: string;
             /**
              * Tenant name
              * @description Name of a tenant.
+             * @example hartwell
              */
             tenant: string;
             /**
              * Instant
              * Format: date-time
              * @description When the event occurred.
+             * @example 2026-10-01T16:30:00.000Z
              */
             occurredAt: string;
             /** @description Number that increases with every event of the row. Numbers can be skipped. */

@@ -11,6 +11,7 @@ export interface Schema {
   readonly enum?: readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
   readonly required?: readonly string[];
+  readonly allOf?: readonly Schema[];
   readonly anyOf?: readonly Schema[];
   readonly oneOf?: readonly Schema[];
   readonly discriminator?: { readonly propertyName: string; readonly mapping: Readonly<Record<string, string>> };
@@ -19,6 +20,7 @@ export interface Schema {
   readonly else?: Schema;
   readonly items?: Schema;
   readonly description?: string;
+  readonly examples?: readonly unknown[];
   readonly minLength?: number;
   readonly maxLength?: number;
   readonly minimum?: number;

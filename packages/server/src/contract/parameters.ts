@@ -18,6 +18,8 @@ interface Parameter {
   readonly name: string;
   readonly in: keyof typeof places;
   readonly required?: boolean;
+  readonly description?: string;
+  readonly example?: unknown;
   readonly schema: Schema;
 }
 
@@ -33,9 +35,11 @@ export function parametersOf(declared: { readonly parameters?: readonly Paramete
   const empty = (): PlaceSchema => ({ type: 'object', required: [], properties: {} });
   const properties: Record<Place, PlaceSchema> = { query: empty(), headers: empty(), params: empty() };
   for (const one of declared.flatMap(({ parameters = [] }) => parameters)) {
-    const { name, in: place, required = false, schema } = referred(one);
+    const { name, in: place, required = false, description, example, schema } = referred(one);
     const key = place === 'header' ? name.toLowerCase() : name;
-    properties[places[place]].properties[key] = schema;
+    // The words of the parameter describe its errors.
+    const words = { ...(description && { description }), ...(example !== undefined && { examples: [example] }) };
+    properties[places[place]].properties[key] = { ...words, ...schema };
     if (required) properties[places[place]].required.push(key);
     if (place === 'query') query.set(name, resolved(schema).type);
   }

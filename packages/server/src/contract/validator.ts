@@ -1,11 +1,12 @@
 import { withOpenItems } from '@financial-automation/spec/open-items';
-import { Ajv2020, type ErrorObject, type ValidateFunction } from 'ajv/dist/2020.js';
+import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { contract, type Operation, type Schema } from './contract.ts';
 import type { OperationId } from './handler.ts';
 import { converted, declarationsOf, type Parameters, parametersOf, referred } from './parameters.ts';
 import { membersKeyword, withMembers } from './unions.ts';
 import { addUniqueItems } from './unique-items.ts';
+import { distinct, nearest } from './wording.ts';
 
 /** One value that violates the contract. `path` starts with the part, such as `/body/name`; names are not escaped. */
 export interface Finding {
@@ -47,9 +48,9 @@ export function contractValidator(): Promise<ContractValidator> {
 
 /** Creates a validator of plain values. Each part of an operation is compiled when its first value is validated. */
 export async function createContractValidator(): Promise<ContractValidator> {
-  const all = lazily(() => createAjv({ allErrors: true, useDefaults: true }));
-  const first = lazily(() => createAjv({ allErrors: false, useDefaults: true }));
-  const responses = lazily(() => createAjv({ allErrors: true, useDefaults: false }));
+  const all = lazily(() => createAjv({ allErrors: true, useDefaults: true, verbose: true }));
+  const first = lazily(() => createAjv({ allErrors: false, useDefaults: true, verbose: true }));
+  const responses = lazily(() => createAjv({ allErrors: true, useDefaults: false, verbose: false }));
   const parameters = new Map<OperationId, { readonly declared: Parameters; readonly validate: ValidateFunction }>();
   const bodies = { all: new Map<OperationId, ValidateFunction>(), first: new Map<OperationId, ValidateFunction>() };
   const ofResponses = new Map<string, ValidateFunction>();
@@ -68,7 +69,7 @@ export async function createContractValidator(): Promise<ContractValidator> {
         withOpenItems(own?.requestBody?.content['application/json']?.schema ?? {}),
       );
     });
-    return findingsOf(validate, body, '/body');
+    return described(validate, body, '/body');
   };
 
   return {
@@ -79,8 +80,8 @@ export async function createContractValidator(): Promise<ContractValidator> {
         if (Object.hasOwn(query, name)) values[name] = converted(type, query[name]);
       const unknown = Object.keys(query).filter((name) => !declared.query.has(name));
       const findings = [
-        ...unknown.map(unknownParameter),
-        ...findingsOf(validate, { query: values, headers, params: path }, ''),
+        ...unknown.map((name) => unknownParameter(name, [...declared.query.keys()])),
+        ...described(validate, { query: values, headers, params: path }, ''),
         ...validateBody(operation, body, firstError ? 'first' : 'all'),
       ];
       return { findings, query: values };
@@ -100,7 +101,7 @@ export async function createContractValidator(): Promise<ContractValidator> {
   };
 }
 
-function createAjv(options: { readonly allErrors: boolean; readonly useDefaults: boolean }): Ajv2020 {
+function createAjv(options: Pick<Options, 'allErrors' | 'useDefaults' | 'verbose'>): Ajv2020 {
   // The contract is linted before it is bundled.
   const ajv = new Ajv2020({ ...options, strict: false, validateSchema: false });
   addFormats.default(ajv);
@@ -114,18 +115,27 @@ function createAjv(options: { readonly allErrors: boolean; readonly useDefaults:
 
 const schemas = lazily((): Readonly<Record<string, Schema>> => withMembers(withOpenItems(contract.components.schemas)));
 
+/** Returns all errors of a response, which people who operate the service read. */
 function findingsOf(validate: ValidateFunction, value: unknown, prefix: string): Finding[] {
   if (validate(value)) return [];
-  return (validate.errors ?? []).map(({ keyword, instancePath, params, message = 'is invalid' }: ErrorObject) => {
-    const member: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
-    const path = `${prefix}${instancePath}${typeof member === 'string' ? `/${member}` : ''}`;
-    const allowed: unknown = keyword === 'enum' ? params.allowedValues : undefined;
-    return { path, keyword, message: Array.isArray(allowed) ? `${message}: ${allowed.join(', ')}` : message };
-  });
+  return (validate.errors ?? []).map((error) => findingOf(error, prefix, error.message ?? 'is invalid'));
 }
 
-function unknownParameter(name: string): Finding {
-  return { path: `/query/${name}`, keyword: '', message: `Unknown query parameter '${name}'` };
+/** Returns the errors of a request in the words of the contract. */
+function described(validate: ValidateFunction, value: unknown, prefix: string): Finding[] {
+  if (validate(value)) return [];
+  return distinct(validate.errors ?? []).map(({ error, detail }) => findingOf(error, prefix, detail));
+}
+
+function findingOf({ keyword, instancePath, params }: ErrorObject, prefix: string, message: string): Finding {
+  const member: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
+  return { path: `${prefix}${instancePath}${typeof member === 'string' ? `/${member}` : ''}`, keyword, message };
+}
+
+function unknownParameter(name: string, declared: readonly string[]): Finding {
+  const meant = nearest(name, declared);
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`;
+  return { path: `/query/${name}`, keyword: '', message: `Unknown query parameter '${name}'.${hint}` };
 }
 
 function cached<Key, Value>(map: Map<Key, Value>, key: Key, create: () => Value): Value {

@@ -1,5 +1,6 @@
 import type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
 import { contractAjv } from '../contract/contract-ajv.ts';
+import { detailOf } from '../contract/wording.ts';
 import { findUnstorable } from '../http/body.ts';
 import { escapePointer } from '../http/pointer.ts';
 import type { AnyEntity } from './model.ts';
@@ -9,7 +10,7 @@ import type { AnyInput, AnyRow } from './row.ts';
 import { rulesOf } from './rules.ts';
 import { Violation } from './violation.ts';
 
-const ajv = contractAjv();
+const ajv = contractAjv({ verbose: true });
 
 const validators = new Map<string, ValidateFunction>();
 
@@ -88,26 +89,10 @@ function validatorOf(type: string): ValidateFunction {
   return validate;
 }
 
-/** Converts an Ajv error to a violation. */
+/** Converts an error of Ajv with the option `verbose` to a violation. */
 export function violationOf(error: ErrorObject | undefined): Violation {
   if (error === undefined) return new Violation('VALIDATION_ERROR', 'The attributes are invalid.');
-  const unknown: unknown = error.params.additionalProperty;
-  if (typeof unknown === 'string') {
-    const pointer = `${error.instancePath}/${escapePointer(unknown)}`;
-    return new Violation('VALIDATION_ERROR', 'Unknown property.', pointer);
-  }
-  const missing: unknown = error.params.missingProperty;
-  if (typeof missing === 'string')
-    return new Violation('VALIDATION_ERROR', `${missing} is required.`, `${error.instancePath}/${missing}`);
-  const message =
-    error.keyword === 'enum' ? `must be ${oneOf(error.params.allowedValues)}` : (error.message ?? 'is invalid');
-  return new Violation('VALIDATION_ERROR', `The value ${message}.`, error.instancePath);
-}
-
-/** A longer list would make the message unreadable. */
-const mostValuesListed = 20;
-
-function oneOf(allowed: unknown): string {
-  const values = Array.isArray(allowed) ? allowed.filter((value) => value !== null) : [];
-  return values.length > mostValuesListed ? 'one of the allowed values' : `one of ${values.join(', ')}`;
+  const member: unknown = error.params.additionalProperty ?? error.params.missingProperty;
+  const pointer = typeof member === 'string' ? `${error.instancePath}/${escapePointer(member)}` : error.instancePath;
+  return new Violation('VALIDATION_ERROR', detailOf(error), pointer);
 }

@@ -3,16 +3,11 @@ import type { Finding } from '../contract/validator.ts';
 import { escapePointer } from './pointer.ts';
 import { Problem, type ProblemDetail } from './problem.ts';
 
-/** Errors of these keywords only repeat the error of the relevant branch. */
-const echoes = new Set(['anyOf', 'oneOf', 'if']);
-
 const places: Record<string, ProblemDetail['in']> = { body: 'body', params: 'path', query: 'query', headers: 'header' };
 
 /** Converts the findings of a request to a problem, with a pointer to each value. */
 export function problemOf(operation: Operation, findings: readonly Finding[], body: unknown): Problem {
-  const errors = findings
-    .filter((finding) => !echoes.has(finding.keyword))
-    .map((finding) => detailOf(operation, finding, body));
+  const errors = findings.map((finding) => detailOf(operation, finding, body));
   if (findings.some((finding) => finding.path === '/body' && finding.keyword === 'required')) {
     return new Problem(
       'MISSING_BODY',
@@ -42,7 +37,7 @@ function detailOf(operation: Operation, { path, keyword, message }: Finding, bod
   // Node lowercases header names; the contract uses their usual case.
   const header = Object.keys(operation.headers).find((name) => name.toLowerCase() === rest[0]);
   const pointer = place === 'header' && header !== undefined ? `/${header}` : rest.map((part) => `/${part}`).join('');
-  return { in: place, pointer, code: codeOf(keyword), detail: wording(keyword, message) };
+  return { in: place, pointer, code: codeOf(keyword), detail: message };
 }
 
 function isUnknownProperty(keyword: string): boolean {
@@ -73,12 +68,4 @@ function codeOf(keyword: string): string {
   if (keyword === '') return 'UNKNOWN_PARAMETER';
   if (isUnknownProperty(keyword)) return 'UNKNOWN_PROPERTY';
   return keyword.replaceAll(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
-}
-
-function wording(keyword: string, message: string): string {
-  if (isUnknownProperty(keyword)) return 'Unknown property.';
-  if (keyword === 'required') return 'The value is missing.';
-  if (keyword === 'readOnly') return 'The service sets this value; it cannot be written.';
-  const sentence = message.charAt(0).toUpperCase() + message.slice(1);
-  return sentence.endsWith('.') ? sentence : `${sentence}.`;
 }

@@ -10,7 +10,7 @@ import { compilePattern, PatternFault } from './pattern.ts';
 /** The default maximum length of text in a field, in characters; the contract allows no greater one. */
 const longestText = 100_000;
 
-const ajv = new Ajv2020({ strict: false, validateFormats: true, code: { regExp: patternOf } });
+const ajv = new Ajv2020({ strict: false, verbose: true, validateFormats: true, code: { regExp: patternOf } });
 addFormats.default(ajv);
 addUniqueItems(ajv);
 // Patterns, which are stricter, validate these formats.
@@ -75,7 +75,7 @@ function schemaOfField(field: CustomField): object {
   const orNull = (type: string) => (nullable ? [type, 'null'] : type);
   switch (field.type) {
     case 'STRING':
-      return { ...textRules(field), type: orNull('string'), format: 'one-line' };
+      return { description: 'Text on one line.', ...textRules(field), type: orNull('string'), format: 'one-line' };
     case 'TEXT':
       return { ...textRules(field), type: orNull('string') };
     case 'EMAIL':
@@ -119,6 +119,8 @@ function textRules(field: CustomField): object {
 function decimalRules({ scale, minimum, maximum }: CustomField): object {
   const places = scale === null || scale === 0 ? '' : `(\\.[0-9]{1,${scale}})?`;
   return {
+    description: `Decimal number with ${places === '' ? 'no' : `up to ${scale}`} decimal places.`,
+    examples: [withPlaces('12', scale ?? 0)],
     pattern: `^-?(0|[1-9][0-9]{0,15})${places}$`,
     ...(minimum === null ? {} : { decimalMinimum: minimum }),
     ...(maximum === null ? {} : { decimalMaximum: maximum }),

@@ -1,0 +1,165 @@
+/** Sentences about values that violate the contract, in the contract's own words. */
+import type { ErrorObject } from 'ajv/dist/2020.js';
+import { distance } from 'fastest-levenshtein';
+import type { Schema } from './contract.ts';
+import { propertiesOf, resolved } from './fields.ts';
+
+/** A longer list would make the sentence unreadable. */
+const mostNamesListed = 20;
+
+/** The JSON types in words. */
+const types: Readonly<Record<string, string>> = {
+  string: 'text',
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+  null: 'null',
+};
+
+/** Errors of these keywords only repeat the errors of the branches. */
+const echoes = new Set(['anyOf', 'oneOf', 'if']);
+
+/**
+ * Returns the errors that tell a caller something, each with its sentence. A value that has none of several allowed types has
+ * one error, and a malformed text that is also too short, too.
+ */
+export function distinct(errors: readonly ErrorObject[]): { readonly error: ErrorObject; readonly detail: string }[] {
+  const telling = errors.filter(({ keyword }) => !echoes.has(keyword));
+  const byPath = Map.groupBy(telling, ({ instancePath }) => instancePath);
+  return [...byPath].flatMap(([path, same]) => {
+    const inside = telling.some(({ instancePath }) => instancePath.startsWith(`${path}/`));
+    const [ofType, others] = [same.filter(isOfType), same.filter((error) => !isOfType(error))];
+    // The value has one of the types, and other errors than its type.
+    const isOfOneType = inside || others.some(({ keyword }) => keyword !== 'not');
+    const [first] = ofType;
+    if (first !== undefined && !isOfOneType) return [{ error: first, detail: typeDetail(ofType) }];
+    const byDetail = Map.groupBy(
+      others.length > 0 || inside ? others : same,
+      (error) => `${error.params.missingProperty ?? error.params.additionalProperty ?? ''} ${detailOf(error)}`,
+    );
+    return [...byDetail.values()].flatMap((repeats) => {
+      const error = repeats.find(({ keyword }) => keyword === 'format' || keyword === 'pattern') ?? repeats[0];
+      return error === undefined ? [] : [{ error, detail: detailOf(error) }];
+    });
+  });
+}
+
+function isOfType({ keyword }: ErrorObject): boolean {
+  return keyword === 'type';
+}
+
+function typeDetail(errors: readonly ErrorObject[]): string {
+  const allowed = [...new Set(errors.flatMap(({ params }) => [params.type].flat()))];
+  return `The value must be ${either(allowed.map((type) => types[type] ?? type))}.`;
+}
+
+/**
+ * Describes an error of Ajv so that a caller knows what to send: the allowed values, the form with an example, or the
+ * property that was probably meant. Requires Ajv's option `verbose`.
+ */
+export function detailOf(error: ErrorObject): string {
+  const { keyword, params, message = 'is invalid', parentSchema = {} } = error;
+  const schema = parentSchema as Schema;
+  const limit = Number(params.limit);
+  switch (keyword) {
+    case 'required':
+      return 'The value is missing.';
+    case 'additionalProperties':
+    case 'unevaluatedProperties':
+      return unknownProperty(String(params.additionalProperty ?? params.unevaluatedProperty), schema);
+    case 'type':
+      return typeDetail([error]);
+    case 'enum':
+      return `The value must be ${oneOf(params.allowedValues)}.`;
+    case 'readOnly':
+      return 'The service sets this value; it cannot be written.';
+    case 'const':
+      return `The value must be ${JSON.stringify(params.allowedValue)}.`;
+    case 'format':
+    case 'pattern':
+      return `The value must have ${formOf(schema)}.`;
+    case 'minLength':
+      if (schema.pattern !== undefined || schema.format !== undefined) return `The value must have ${formOf(schema)}.`;
+      return limit === 1 ? 'The text must not be empty.' : `The text must have at least ${limit} characters.`;
+    case 'maxLength':
+      return `The text must have at most ${limit} characters.`;
+    case 'minimum':
+    case 'maximum':
+      return `The number must be at ${keyword === 'minimum' ? 'least' : 'most'} ${limit}.`;
+    case 'minItems':
+      return `The list must have at least ${counted(limit, 'item')}.`;
+    case 'maxItems':
+      return `The list must have at most ${counted(limit, 'item')}.`;
+    case 'uniqueItems':
+      return `The list must not repeat a value: items ${Math.min(params.i, params.j)} and ${Math.max(params.i, params.j)} are equal.`;
+    case 'minProperties':
+      return `The object must have at least ${counted(limit, 'property', 'properties')}.`;
+    case 'maxProperties':
+      return `The object must have at most ${counted(limit, 'property', 'properties')}.`;
+    case 'not':
+      return `The value is not allowed. ${schema.description ?? ''}`.trim();
+    default:
+      return `The value ${message}.`;
+  }
+}
+
+/** The form of a text: its example, and what its schema says about it. */
+function formOf(schema: Schema): string {
+  const [example] = schema.examples ?? [];
+  const description = schema.description === undefined ? undefined : firstSentence(schema.description);
+  if (example !== undefined) {
+    const form = `the form ${JSON.stringify(example)}`;
+    return description === undefined ? form : `${form} (${lowerFirst(description)})`;
+  }
+  if (description !== undefined) return `the right form: ${lowerFirst(description)}`;
+  return schema.pattern === undefined ? `the format ${schema.format}` : `the form ${schema.pattern}`;
+}
+
+function unknownProperty(name: string, schema: Schema): string {
+  const names = namesIn(schema);
+  const meant = nearest(name, names);
+  if (meant !== undefined) return `Unknown property. Did you mean ${meant}?`;
+  const isListed = names.length > 0 && names.length <= mostNamesListed;
+  return isListed ? `Unknown property. The object can have: ${names.join(', ')}.` : 'Unknown property.';
+}
+
+/** The properties of a schema and of the parts that it is composed of. */
+function namesIn(schema: Schema): string[] {
+  const parts = (resolved(schema).allOf ?? []).flatMap(namesIn);
+  return [...new Set([...Object.keys(propertiesOf(schema)), ...parts])];
+}
+
+/** The name with the fewest letters to change; none if a third of the letters or more would change. */
+export function nearest(name: string, names: readonly string[]): string | undefined {
+  // Distances take time in proportion to the length; no property is as long.
+  if (name.length > 64) return undefined;
+  const [best] = names
+    .map((candidate) => ({ candidate, changes: distance(name.toLowerCase(), candidate.toLowerCase()) }))
+    .filter(({ candidate, changes }) => changes <= Math.max(1, Math.floor(candidate.length / 3)))
+    .sort((left, right) => left.changes - right.changes);
+  return best?.candidate;
+}
+
+function oneOf(allowed: unknown): string {
+  const values = Array.isArray(allowed) ? allowed.filter((value) => value !== null) : [];
+  return values.length > mostNamesListed ? 'one of the allowed values' : `one of ${values.join(', ')}`;
+}
+
+function either(words: readonly string[]): string {
+  return words.length === 1 ? `${words[0]}` : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}
+
+function lowerFirst(text: string): string {
+  // An abbreviation or a code keeps its capitals.
+  return /^[A-Z][a-z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text;
+}
+
+function firstSentence(text: string): string {
+  return (text.split(/\.(?:\s|$)/, 1)[0] ?? text).replaceAll(/\s+/g, ' ');
+}

@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest';
+import { contractAjv } from './contract-ajv.ts';
+import { distinct, nearest } from './wording.ts';
+
+const ajv = contractAjv({ allErrors: true, verbose: true });
+
+function detailsOf(schema: string, value: unknown): string[] {
+  const validate = ajv.compile({ $ref: `#/components/schemas/${schema}` });
+  validate(value);
+  return distinct(validate.errors ?? []).map(({ error, detail }) => `${error.instancePath} ${detail}`);
+}
+
+test.each([
+  [
+    'PositiveMoney',
+    '-1',
+    'The value must have the form "1250.00" (amount of money above zero, with two decimal places).',
+  ],
+  ['Uuid', '', 'The value must have the form "0199a1c2-0c01-7c01-8a4f-5d2e9b60f101" (UUID version 7 in lower case).'],
+  ['BusinessDate', '1 May', 'The value must have the form "2026-09-30" (business day, in the tenant\'s time zone).'],
+  ['SystemRef', '', 'The text must not be empty.'],
+  ['Priority', 'URGENT', 'The value must be one of LOW, NORMAL, HIGH.'],
+  ['NullableMoney', 5, 'The value must be text or null.'],
+])('an invalid %s has one error, in the words of its schema', (schema, value, sentence) => {
+  expect(detailsOf(schema, value)).toEqual([` ${sentence}`]);
+});
+
+test('an unknown property names the one that was probably meant', () => {
+  expect(detailsOf('ClientFields', { nme: 'Harbor' })).toContain(' Unknown property. Did you mean name?');
+  expect(detailsOf('TextFilter', { _lik: '%' })).toContain(' Unknown property. Did you mean _like?');
+});
+
+test('an unknown property of a small object that resembles no other names all of them', () => {
+  expect(detailsOf('Address', { region: 'OR' })).toEqual([
+    expect.stringMatching(/^ Unknown property\. The object can have: line1, .*country\.$/),
+  ]);
+});
+
+test('a name has no suggestion if too many letters differ, or if it is longer than any property', () => {
+  expect(nearest('Email', ['phone', 'email'])).toBe('email');
+  expect(nearest('colour', ['phone', 'email'])).toBeUndefined();
+  expect(nearest('e'.repeat(100_000), ['phone', 'email'])).toBeUndefined();
+});
