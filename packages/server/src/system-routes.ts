@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import accepts from 'accepts';
 import { contentType } from 'mime-types';
@@ -124,7 +124,8 @@ function referencePage(): Handle {
 function nextTo(exchange: Exchange, { file = '' }: Readonly<Record<string, string>>): Promise<Result> | Result {
   const serve = document(
     join(referenceFolder, file),
-    contentType(file) || 'application/octet-stream',
+    // Only of the ending: a text with a slash counts as a type.
+    contentType(extname(file)) || 'application/octet-stream',
     'This page does not exist. /llms.txt lists all pages.',
   );
   return serve(exchange, {});
