@@ -25,9 +25,9 @@ try {
   console.error(error instanceof Error ? error.message : String(error));
   process.exit(1);
 }
-const cli = join(root, 'packages/server/dist/cli.js');
+const cli = join(root, 'packages/server/dist/demo-data.js');
 // In this process, which receives the signals.
-process.argv = [process.execPath, cli, 'demo'];
+process.argv = [process.execPath, cli, 'serve'];
 await import(cli);
 
 /** @throws Error with a sentence if the server could not listen */

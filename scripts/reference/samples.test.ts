@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { operationsOf, readContract } from '../../packages/mock/src/contract.ts';
 import { startMock } from '../../packages/mock/src/server.ts';
-import { createDemoKey, createDemoTenant } from '../../packages/server/src/demo.ts';
+import { createDemoKey, createDemoTenant } from '../../packages/server/src/demo-data/demo.ts';
 import { type Running, serve } from '../../packages/server/src/main.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
 import { literal } from './literal.ts';

@@ -26,7 +26,10 @@ async function bundle(mark: string): Promise<void> {
   // Loaded lazily: loading it takes longer than checking that the bundle is up to date.
   const { rolldown } = await import('rolldown');
   const build = await rolldown({
-    input: { cli: join(root, 'packages/server/src/cli.ts') },
+    input: {
+      cli: join(root, 'packages/server/src/cli.ts'),
+      'demo-data': join(root, 'packages/server/src/demo-data/cli.ts'),
+    },
     platform: 'node',
     // These load files or modules next to their own. pg tries to load pg-native, which is optional.
     external: [/^@electric-sql\/pglite/, 'file-type', 'pg-native'],

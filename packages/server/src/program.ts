@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { settingSchemas } from './auth/tenant-settings.ts';
+import { runProgram } from './command-line.ts';
 import { readConfig } from './config.ts';
 import { schemaOf } from './contract/contract.ts';
-import { isProfile, profiles } from './demo-data/profiles/profile.ts';
 import type { CommandName, Commands } from './operator/commands.ts';
 import type { ImportOptions } from './operator/import-folder.ts';
 import type { RowPosition, RowsReport } from './operator/rows.ts';
@@ -20,28 +20,6 @@ program
   .action(async () => {
     const { serve } = await import('./main.ts');
     await serve(process.env);
-  });
-
-program
-  .command('demo')
-  .description('Serve with a demo tenant, and print what to open and a request to paste.')
-  .action(async () => {
-    const { demo } = await import('./demo.ts');
-    await demo(process.env);
-  });
-
-program
-  .command('demo-data')
-  .description('Create a tenant with three years of data of a firm. Stop the server first if the database is embedded.')
-  .option('--profile <name>', `size: ${Object.keys(profiles).join(', ')}`, 'tiny')
-  .option('--tenant <name>', 'name of the tenant; demo_ and the profile by default')
-  .action(async ({ profile, tenant: name }: { profile: string; tenant?: string }) => {
-    if (!isProfile(profile)) throw new Error(`Unknown profile: ${profile}.`);
-    const config = readConfig(process.env);
-    const options = { databaseUrl: config.databaseUrl, profile, name: name ?? `demo_${profile}`, log: console.log };
-    const { createDemoTenants } = await import('./demo-data/profiles/make-demo-tenants.ts');
-    const { onDatabase } = await import('./operator/run-commands.ts');
-    await onDatabase(config, (operator) => createDemoTenants({ operator, ...options }));
   });
 
 const tenant = program.command('tenant').description('Tenants, which are firms.');
@@ -300,22 +278,17 @@ files
     console.log(summary);
   });
 
-try {
-  await program.parseAsync();
-} catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
-  process.exitCode = 1;
-  // Everything is closed by now. A handle that is still open must not keep the process alive.
-  setTimeout(() => process.exit(), 1_000).unref();
-}
+await runProgram(program);
 
 /** Calls the running server as an API user of the tenant. */
 async function visitServer(tenant: string, url: string | undefined, user: string) {
-  const { host, port } = readConfig(process.env);
-  const [{ visitFirm }, { withOperator }] = await Promise.all([
+  const [{ visitFirm }, { checkDatabaseExists, withOperator }] = await Promise.all([
     import('./operator/firm-calls.ts'),
     import('./operator/run-commands.ts'),
   ]);
+  // Before the settings, which create a master key in a directory without one.
+  checkDatabaseExists(process.env);
+  const { host, port } = readConfig(process.env);
   const run: Run = (name, input) => withOperator((once) => once(name, input));
   return visitFirm(run, { tenant, baseUrl: url ?? `http://${host}:${port}`, user });
 }

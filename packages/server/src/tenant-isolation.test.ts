@@ -12,9 +12,9 @@ import { digestOf, storesAny, TenantValues } from '../test/isolation/tenant-valu
 import { type HttpResponse, type TestCaller, testService } from '../test/service.ts';
 import type { Tenant } from './auth/caller.ts';
 import { allOperations, type Operation } from './contract/contract.ts';
+import { seedDemoData } from './demo-data/demo-data.ts';
 import { loadProfile } from './demo-data/profiles/load-profile.ts';
 import { Random } from './demo-data/profiles/random.ts';
-import { seedDemoData } from './demo-data.ts';
 import { createApiKey, ensureApiUser } from './operator/api-keys.ts';
 
 /** Number of requests with values of another tenant. Each one is compared with a request that has unknown values. */

@@ -6,7 +6,7 @@ import { afterAll, expect, test } from 'vitest';
 import { testService } from '../test/service.ts';
 import { startBackground } from './background/background.ts';
 import { startDelivery } from './delivery/delivery.ts';
-import { seedDemoData } from './demo-data.ts';
+import { seedDemoData } from './demo-data/demo-data.ts';
 import { createApiKey } from './operator/api-keys.ts';
 import { followAttempts } from './pay/reconcile.ts';
 import { tickOf } from './pay/testing.ts';

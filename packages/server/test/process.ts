@@ -9,6 +9,7 @@ import { testDatabase } from './database.ts';
 import { freePort } from './free-port.ts';
 
 const cli = fileURLToPath(new URL('../dist/cli.js', import.meta.url));
+const demoCli = fileURLToPath(new URL('../dist/demo-data.js', import.meta.url));
 
 const children = new Set<ChildProcess>();
 
@@ -71,7 +72,7 @@ export async function runScript(environment: Environment, script: string): Promi
 
 /** Starts the demo, and waits until it has printed everything. */
 export function startDemo(environment: Environment): Promise<TestProcess> {
-  return startScript(environment, [cli, 'demo'], [], 'Press Ctrl+C');
+  return startScript(environment, [demoCli, 'serve'], [], 'Press Ctrl+C');
 }
 
 /**

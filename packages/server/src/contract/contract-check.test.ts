@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { describeContract } from '@financial-automation/contract-check/vitest';
 import { decodeJwt, decodeProtectedHeader, SignJWT } from 'jose';
 import { testService } from '../../test/service.ts';
-import { seedDemoData } from '../demo-data.ts';
+import { seedDemoData } from '../demo-data/demo-data.ts';
 import { createApiKey } from '../operator/api-keys.ts';
 
 const service = await testService();

@@ -1,11 +1,11 @@
-import { seedBilling } from './demo-data/billing.ts';
-import { seedEngagements } from './demo-data/engagements.ts';
-import { planFirm } from './demo-data/firm.ts';
-import { seedIntegrations } from './demo-data/integrations.ts';
-import { planDecisions, planEntries } from './demo-data/work.ts';
-import { ensureApiUser } from './operator/api-keys.ts';
-import { asOperator, tenantNamed } from './operator/tenants.ts';
-import type { Service } from './service.ts';
+import { ensureApiUser } from '../operator/api-keys.ts';
+import { asOperator, tenantNamed } from '../operator/tenants.ts';
+import type { Service } from '../service.ts';
+import { seedBilling } from './billing.ts';
+import { seedEngagements } from './engagements.ts';
+import { planFirm } from './firm.ts';
+import { seedIntegrations } from './integrations.ts';
+import { planDecisions, planEntries } from './work.ts';
 
 /**
  * Creates the firm of the contract's examples, with their IDs and references: clients and contacts, jobs with time and

@@ -1,10 +1,10 @@
-import { loadProfile } from './demo-data/profiles/load-profile.ts';
+import { serve } from '../main.ts';
+import { createApiKey, ensureApiUser } from '../operator/api-keys.ts';
+import { setTenantSetting } from '../operator/tenant-settings.ts';
+import { createTenant, tenantNamed } from '../operator/tenants.ts';
+import type { Service } from '../service.ts';
 import { seedDemoData } from './demo-data.ts';
-import { serve } from './main.ts';
-import { createApiKey, ensureApiUser } from './operator/api-keys.ts';
-import { setTenantSetting } from './operator/tenant-settings.ts';
-import { createTenant, tenantNamed } from './operator/tenants.ts';
-import type { Service } from './service.ts';
+import { loadProfile } from './profiles/load-profile.ts';
 
 const tenant = 'hartwell';
 

@@ -31,8 +31,12 @@ export async function withOperator<Result>(work: (run: Run) => Promise<Result>, 
   return onDatabase(config, (operator) => work((name, input) => runCommand(operator, name, input)));
 }
 
-/** A wrong directory must not become a second, empty database. */
-function checkDatabaseExists({ DATABASE_URL = '', DATA_DIR = 'data' }: NodeJS.ProcessEnv): void {
+/**
+ * A wrong directory must not become a second, empty database.
+ *
+ * @throws Error with a sentence if there is no database.
+ */
+export function checkDatabaseExists({ DATABASE_URL = '', DATA_DIR = 'data' }: NodeJS.ProcessEnv): void {
   if (DATABASE_URL !== '' || existsSync(join(DATA_DIR, 'database'))) return;
   throw new Error(
     `There is no database in ${resolve(DATA_DIR)}. Set DATA_DIR to the directory of the server, or DATABASE_URL. "tenant create" and a start of the server create a database.`,

@@ -5,7 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { seedDemoData } from '../../../../server/src/demo-data.ts';
+import { seedDemoData } from '../../../../server/src/demo-data/demo-data.ts';
 import { serve } from '../../../../server/src/main.ts';
 import { createApiKey } from '../../../../server/src/operator/api-keys.ts';
 import { createTenant } from '../../../../server/src/operator/tenants.ts';

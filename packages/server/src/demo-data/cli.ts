@@ -1,0 +1,4 @@
+import { prepareProcess } from '../command-line.ts';
+
+prepareProcess();
+await import('./program.ts');
