@@ -22,6 +22,16 @@ const searchWeights = {
   properties: Object.fromEntries(weightNames.map((name) => [name, oneOrMore])),
 };
 
+const referenceToFile = {
+  ...closed,
+  required: ['$ref'],
+  properties: { $ref: { type: 'string', pattern: '^[a-z]+/[A-Za-z0-9-]+\\.yaml$' } },
+};
+const responsesInFiles = {
+  ...closed,
+  patternProperties: { '^[1-5][0-9]{2}$': referenceToFile },
+};
+
 /** What a type of rows is to the interface that writes it row by row. */
 const rows = {
   ...closed,
@@ -64,6 +74,33 @@ interface Extension {
 }
 
 export const extensionTable: Record<string, Extension> = {
+  'x-operation-defaults': {
+    on: ['Root'],
+    schema: {
+      ...closed,
+      required: ['cases', 'statuses'],
+      properties: {
+        cases: {
+          type: 'object',
+          additionalProperties: {
+            ...closed,
+            properties: {
+              pathParameters: { type: 'array', items: referenceToFile },
+              parameters: { type: 'array', items: referenceToFile },
+              requestBody: { ...closed, properties: { required: { const: true } } },
+              success: {
+                ...closed,
+                properties: { headers: { type: 'object', additionalProperties: referenceToFile } },
+              },
+              responses: responsesInFiles,
+            },
+          },
+        },
+        statuses: responsesInFiles,
+      },
+    },
+    why: 'what operations have without saying so in their path files',
+  },
   'x-roles': { on: ['Operation'], schema: roles, why: 'the roles of which any one admits the call' },
   'x-rate-limit': { on: ['Operation'], schema: policyName, why: 'the policy that the call counts against' },
   'x-body-limit': { on: ['Operation'], schema: policyName, why: 'the largest body that the operation takes' },

@@ -2,11 +2,11 @@
  * What the service reads of every call has to be declared on every call, or the validator does not check it, the client
  * does not send it and the reference does not show it.
  */
+import { isOneRow } from './conditions.ts';
 import { eachOperation, isPublic, parameterNamed } from './contract.ts';
-import { contentOf, isEntity } from './schemas.ts';
 
 export const parameters = eachOperation((operation, report) => {
-  const { place, method, path, success } = operation;
+  const { place, method, path } = operation;
   for (const name of ['Tenant', 'traceparent', 'X-Client-Id']) {
     if (parameterNamed(operation, name) === undefined) report(operation.place, `Declare the header ${name}.`);
   }
@@ -17,12 +17,12 @@ export const parameters = eachOperation((operation, report) => {
     report(tenant, 'Require `Tenant` wherever a token is needed, and only there.');
   }
 
-  const isOneRow = path.includes('{') && success !== undefined && contentOf(success).some(isEntity);
+  const ofOneRow = isOneRow(operation);
   // Two people who change the same row must be able to notice.
-  if ((isOneRow && method !== 'get') !== (parameterNamed(operation, 'If-Match') !== undefined)) {
+  if ((ofOneRow && method !== 'get') !== (parameterNamed(operation, 'If-Match') !== undefined)) {
     report(place, 'Declare `If-Match` where an operation changes one row, and only there.');
   }
-  if ((isOneRow && method === 'get') !== (parameterNamed(operation, 'If-None-Match') !== undefined)) {
+  if ((ofOneRow && method === 'get') !== (parameterNamed(operation, 'If-None-Match') !== undefined)) {
     report(place, 'Declare `If-None-Match` where an operation returns one row, and only there.');
   }
 

@@ -1,10 +1,11 @@
 /** Our own rules of the contract, and what becomes of it in the bundle, as a plugin of Redocly. Each is one file that says why. */
-import type { Oas3Decorator, Oas3Rule } from '@redocly/openapi-core';
+import type { Oas3Decorator, Oas3Preprocessor, Oas3Rule } from '@redocly/openapi-core';
 import { aggregates } from './aggregates.ts';
 import { answers } from './answers.ts';
 import { bounds } from './bounds.ts';
 import { byType } from './by-type.ts';
 import { closedBodies } from './closed-bodies.ts';
+import { completed, withOperationDefaults } from './completed.ts';
 import { deprecations } from './deprecations.ts';
 import { described } from './described.ts';
 import { descriptions } from './descriptions.ts';
@@ -89,6 +90,9 @@ export const rules: Record<string, Oas3Rule> = {
   'unused-files': unusedFiles,
 };
 
+/** What is done to the sources before the rules and the decorators see them. */
+export const preprocessors: Record<string, Oas3Preprocessor> = { completed };
+
 /** What is done to the bundle, in this order. `redocly.yaml` switches each on. */
 export const decorators: Record<string, Oas3Decorator> = {
   flat,
@@ -106,5 +110,12 @@ export const decorators: Record<string, Oas3Decorator> = {
 const all = { rules: Object.fromEntries(Object.keys(rules).map((rule) => [`contract/${rule}`, 'error' as const])) };
 
 export default function contract() {
-  return { id: 'contract', rules: { oas3: rules }, decorators: { oas3: decorators }, configs: { all } };
+  return {
+    id: 'contract',
+    typeExtension: { oas3: withOperationDefaults },
+    rules: { oas3: rules },
+    preprocessors: { oas3: preprocessors },
+    decorators: { oas3: decorators },
+    configs: { all },
+  };
 }

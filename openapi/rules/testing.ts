@@ -2,33 +2,48 @@
  * Each rule is seen to fail and to pass: a test breaks one thing in the small contract, which keeps every rule, and
  * expects a sentence of one of them.
  */
-import { BaseResolver, createConfig, lintDocument, makeDocumentFromString, Source } from '@redocly/openapi-core';
+import {
+  BaseResolver,
+  bundle,
+  createConfig,
+  lintDocument,
+  makeDocumentFromString,
+  Source,
+} from '@redocly/openapi-core';
 import { stringify } from 'yaml';
-import contract, { rules } from './plugin.ts';
+import contract, { preprocessors, rules } from './plugin.ts';
 import { type Files, smallContract } from './small-contract.ts';
 
-/** What rule says what, for every rule of ours. */
+/** What rule says what, for every rule of ours and for what is done before them. */
 export async function lint(files: Files): Promise<{ rule: string; message: string }[]> {
+  const problems = await lintDocument(await opened(files));
+  return problems.map(({ ruleId, message }) => ({ rule: ruleId.replace('contract/', ''), message }));
+}
+
+/** The bundle before the decorators. */
+export async function bundled(files: Files): Promise<unknown> {
+  const { document, ...options } = await opened(files);
+  return (await bundle({ ...options, doc: document })).bundle.parsed;
+}
+
+async function opened(files: Files) {
   const config = await createConfig(
-    { rules: Object.fromEntries(Object.keys(rules).map((rule) => [`contract/${rule}`, 'error' as const])) },
+    {
+      rules: Object.fromEntries(Object.keys(rules).map((rule) => [`contract/${rule}`, 'error' as const])),
+      preprocessors: Object.fromEntries(Object.keys(preprocessors).map((name) => [`contract/${name}`, 'on' as const])),
+    },
     { plugins: [prefixed()] },
   );
-  const root = '/contract/openapi/openapi.yaml';
-  const problems = await lintDocument({
-    document: makeDocumentFromString(stringify(files['openapi.yaml']), root),
-    config,
-    externalRefResolver: new MemoryResolver(files),
-  });
-  return problems.map(({ ruleId, message }) => ({ rule: ruleId.replace('contract/', ''), message }));
+  const document = makeDocumentFromString(stringify(files['openapi.yaml']), '/contract/openapi/openapi.yaml');
+  return { document, config, externalRefResolver: new MemoryResolver(files) };
 }
 
 /** Redocly prefixes the rules of the plugins that a file names, and takes ready ones as they are. */
 function prefixed() {
-  const { id, rules } = contract();
-  return {
-    id,
-    rules: { oas3: Object.fromEntries(Object.entries(rules.oas3).map(([name, rule]) => [`${id}/${name}`, rule])) },
-  };
+  const { id, rules, preprocessors, typeExtension } = contract();
+  const named = <Visitor>(visitors: Record<string, Visitor>) =>
+    Object.fromEntries(Object.entries(visitors).map(([name, visitor]) => [`${id}/${name}`, visitor]));
+  return { id, typeExtension, rules: { oas3: named(rules.oas3) }, preprocessors: { oas3: named(preprocessors.oas3) } };
 }
 
 class MemoryResolver extends BaseResolver {

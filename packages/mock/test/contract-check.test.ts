@@ -8,7 +8,7 @@ afterAll(() => mock.close());
 
 // A mock has no state and no users, so behavior and credentials are not checked.
 await describeContract('the mock matches the contract', {
-  spec: fileURLToPath(new URL('../../../openapi/openapi.yaml', import.meta.url)),
+  spec: fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.yaml')),
   options: async () => ({
     url: mock.url,
     timeout: 60,

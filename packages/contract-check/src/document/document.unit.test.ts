@@ -14,7 +14,8 @@ test('every operation of a split document is found, with references resolved', (
     Object.keys(item).filter((key) => /^(get|put|post|delete|patch)$/.test(key)),
   ).length;
   expect(operations).toHaveLength(count);
-  for (const operation of operations) expect(operation.responses.map((response) => response.status)).toContain('500');
+  for (const { responses } of operations)
+    expect(responses.map(({ status }) => status)).toContainEqual(expect.stringMatching(/^20[0-2]$/));
 });
 
 test('every example of a body is accepted by its schema', () => {

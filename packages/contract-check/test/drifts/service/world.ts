@@ -18,8 +18,8 @@ import { rowsOf } from '../message.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** The entry file of the contract, which is split over several files. */
-export const specFile = fileURLToPath(new URL('../../../../../openapi/openapi.yaml', import.meta.url));
+/** The bundle of the contract. */
+export const specFile = fileURLToPath(new URL('../../../../../packages/spec/generated/openapi.yaml', import.meta.url));
 
 /** The server that all drifts of a run share, and its dependencies. */
 export interface RealServer {

@@ -1,0 +1,35 @@
+/**
+ * The conditions of `openapi/operation-defaults.yaml`. Each follows from what the path file declares, so that a path file has to
+ * declare nothing for their sake.
+ */
+import { isPublic, type Operation } from './contract.ts';
+import { contentOf, isEntity } from './schemas.ts';
+
+export const conditions: Record<string, (operation: Operation) => boolean> = {
+  always: () => true,
+  isPublic,
+  requiresToken: (operation) => !isPublic(operation),
+  hasBody: ({ body }) => body !== undefined,
+  hasPathParameter: ({ path }) => path.includes('{'),
+  hasId: ({ path }) => path.includes('{id}'),
+  returnsRow,
+  readsRow: (operation) => isOneRow(operation) && operation.method === 'get',
+  changesRow: (operation) => isOneRow(operation) && operation.method !== 'get',
+  takesKey: ({ place }) => place.get('x-idempotent')?.value === 'key',
+  hasPageInQuery: ({ parameters }) =>
+    parameters.some((parameter) => parameter.text('in') === 'query' && parameter.text('name') === 'pageSize'),
+  hasPageInBody: ({ id, body }) => body !== undefined && /^list[A-Z]/.test(id),
+  searches: ({ id }) => /^search[A-Z]/.test(id),
+  aggregates: ({ id }) => /^aggregate[A-Z]/.test(id),
+  looksUp: ({ id }) => /^lookup[A-Z]/.test(id),
+};
+
+/** Whether it reads or changes one row, which the path names. */
+export function isOneRow(operation: Operation): boolean {
+  return operation.path.includes('{') && returnsRow(operation);
+}
+
+/** A creation can return the row together with others. */
+function returnsRow({ success, responses }: Operation): boolean {
+  return responses.some(([status]) => status === '201') || (success !== undefined && contentOf(success).some(isEntity));
+}
