@@ -66,8 +66,8 @@ export async function runCli(environment: Environment, ...args: string[]): Promi
 }
 
 /** Runs a script of the repository, and waits for its end. */
-export async function runScript(environment: Environment, script: string): Promise<Finished> {
-  return finish(start(environment, [script]));
+export async function runScript(environment: Environment, script: string, ...args: string[]): Promise<Finished> {
+  return finish(start(environment, [script, ...args]));
 }
 
 /** Starts the demo, and waits until it has printed everything. */

@@ -4,14 +4,8 @@ import type { UnitOfWork } from '../entity/unit-of-work.ts';
 import { quickPaymentLink } from '../resources/billing/payment-link.ts';
 import { newId } from '../store/new-id.ts';
 import type { Session, Transaction } from '../store/store.ts';
+import { type AttemptStatus, attemptMachine } from './attempt-machine.ts';
 import type { PayMethod, PaymentOrder } from './processor.ts';
-
-/**
- * - `OPEN`: the order was sent to the processor, or is about to be, and the link is PROCESSING.
- * - `DECLINED`: nothing was captured, and the link was released.
- * - Others: a payment with this status exists.
- */
-export type AttemptStatus = 'OPEN' | 'DECLINED' | 'PENDING' | 'COMPLETED' | 'FAILED' | 'RETURNED';
 
 /** One attempt to pay a link, as it is stored. */
 export interface Attempt {
@@ -30,6 +24,8 @@ export interface Attempt {
   readonly failureCode: string | null;
   readonly failureMessage: string | null;
   readonly paymentId: string | null;
+  /** Whether the payment came when its link could no longer be paid, so that it is refunded. */
+  readonly toRefund: boolean;
   readonly createdAt: string;
   readonly checks: number;
   /** In hex. */
@@ -70,10 +66,10 @@ export function beginAttempt(write: Write, linkId: string, request: AttemptReque
     if (amount === undefined) throw new Error('An attempt to pay a link without an amount requires one.');
     const id = newId();
     await unit.transaction.all(sql`
-      insert into payment_attempt (tenant_id, id, quick_payment_link_id, processor, method, amount, currency, payer_name,
-        payer_email, description, session_hash, next_check_at)
-      values (${unit.tenantId}, ${id}, ${linkId}, ${request.processor}, ${request.method}, ${formatDecimal(amount, 2)},
-        ${link.currency}, ${request.payerName}, ${request.payerEmail}, ${request.description},
+      insert into payment_attempt (tenant_id, id, quick_payment_link_id, status, processor, method, amount, currency,
+        payer_name, payer_email, description, session_hash, next_check_at)
+      values (${unit.tenantId}, ${id}, ${linkId}, ${attemptMachine.initial}, ${request.processor}, ${request.method},
+        ${formatDecimal(amount, 2)}, ${link.currency}, ${request.payerName}, ${request.payerEmail}, ${request.description},
         decode(${request.sessionHash}, 'hex'), now() + ${submitSeconds} * interval '1 second')`);
     return findAttempt(unit.transaction, unit.tenantId, id);
   });
@@ -82,7 +78,7 @@ export function beginAttempt(write: Write, linkId: string, request: AttemptReque
 const columns = sql`select a.id, a.quick_payment_link_id as "linkId", a.status, a.processor, a.reference, a.method, a.amount,
   a.currency, a.payer_name as "payerName", a.payer_email as "payerEmail", a.description, a.action_url as "actionUrl",
   a.failure_code as "failureCode", a.failure_message as "failureMessage", a.payment_id as "paymentId",
-  a.created_at as "createdAt", a.checks, encode(a.session_hash, 'hex') as "sessionHash", link.url as "pageUrl"
+  a.to_refund as "toRefund", a.created_at as "createdAt", a.checks, encode(a.session_hash, 'hex') as "sessionHash", link.url as "pageUrl"
   from payment_attempt a
   join quick_payment_link link on link.tenant_id = a.tenant_id and link.id = a.quick_payment_link_id`;
 
@@ -95,10 +91,10 @@ export function lockAttempt(transaction: Transaction, tenantId: number, id: stri
   return transaction.first<Attempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.id = ${id} for update of a`);
 }
 
-/** Returns the attempt that determines the state of a link: the one that was not declined, or the last one. */
+/** Returns the attempt that determines the state of a link: the one that uses it, one that is refunded, or the last one. */
 export function latestAttempt(session: Session, tenantId: number, linkId: string): Promise<Attempt | undefined> {
   return session.first<Attempt>(sql`${columns} where a.tenant_id = ${tenantId} and a.quick_payment_link_id = ${linkId}
-    order by a.status = 'DECLINED', a.id desc limit 1`);
+    order by a.status = 'DECLINED', a.to_refund, a.id desc limit 1`);
 }
 
 /** Returns attempts whose state must be checked now. */
@@ -134,16 +130,27 @@ const returnDays = 60;
  * state is final.
  */
 export function secondsToNextCheck(
-  { status, method, createdAt }: Pick<Attempt, 'status' | 'method' | 'createdAt'>,
+  { status, method, toRefund, createdAt }: Pick<Attempt, 'status' | 'method' | 'toRefund' | 'createdAt'>,
   checks: number,
   now: string,
 ): number | null {
   const longest = status === 'OPEN' ? 300 : 86_400;
   const seconds = Math.min(longest, 15 * 2 ** Math.min(checks, 20));
-  if (status === 'OPEN' || status === 'PENDING') return seconds;
+  if (status === 'OPEN' || status === 'PENDING' || (status === 'COMPLETED' && toRefund)) return seconds;
   if (status !== 'COMPLETED' || method !== 'ACH') return null;
   const age = Temporal.Instant.from(now).since(Temporal.Instant.from(createdAt)).total('hours') / 24;
   return age < returnDays ? seconds : null;
+}
+
+/** Stores an attempt after a check. @param checks the number of checks since its last change */
+export async function storeAttempt(unit: UnitOfWork, attempt: Attempt, checks: number): Promise<void> {
+  const seconds = secondsToNextCheck(attempt, checks, unit.now);
+  await unit.transaction.all(sql`
+    update payment_attempt set status = ${attempt.status}, reference = ${attempt.reference},
+      action_url = ${attempt.actionUrl}, failure_code = ${attempt.failureCode}, failure_message = ${attempt.failureMessage},
+      payment_id = ${attempt.paymentId}::uuid, to_refund = ${attempt.toRefund}, checks = ${checks},
+      next_check_at = clock_timestamp() + ${seconds}::integer * interval '1 second'
+    where tenant_id = ${unit.tenantId} and id = ${attempt.id}`);
 }
 
 /** Creates the order for the processor. */

@@ -1,16 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { expect, test } from 'vitest';
 import { patientLimits } from '../../test/patient-limits.ts';
-import { processEnvironment, runCli, startServer, type TestProcess } from '../../test/process.ts';
+import { processEnvironment, runCli, runScript, startServer, type TestProcess } from '../../test/process.ts';
 import { wire } from '../../test/wire.ts';
 import { Directory } from '../auth/directory.ts';
 import { Vault } from '../auth/vault.ts';
 import { databaseOf, readConfig } from '../config.ts';
+import { parseDecimal } from '../entity/decimal.ts';
 import { transact } from '../entity/transact.ts';
+import { payment } from '../resources/billing/payment.ts';
 import { openStore, type Store } from '../store/store.ts';
-import { dueAttempts, type Write } from './attempt.ts';
+import { dueAttempts, findAttempt, type Write } from './attempt.ts';
 import { followUp } from './reconcile.ts';
 import { SandboxProcessor } from './sandbox.ts';
 import { accountOf, disagreements, formKeyIn, goodCard, payerDetails, TestPayer } from './testing.ts';
@@ -23,6 +26,8 @@ const rounds = Number(process.env.KILL_ROUNDS ?? 2);
 const linksPerRound = 16;
 const payersAtOnce = 8;
 const tenantName = 'hartwell';
+const killedPayment = fileURLToPath(new URL('../../test/killed-payment.ts', import.meta.url));
+await runCli(environment, 'tenant', 'create', tenantName);
 const json = { 'Content-Type': 'application/json' };
 
 /** Each round starts a server and opens the database again, which is slow on a busy machine. In milliseconds. */
@@ -34,14 +39,12 @@ const interrupted = { beforeCapture: 0, afterCapture: 0 };
 test(
   'a server that is killed repeatedly while links are paid: the books are consistent, and no payment is lost or duplicated',
   async () => {
-    await runCli(environment, 'tenant', 'create', tenantName);
-    const { out } = await runCli(environment, 'api-key', 'create', tenantName, 'crm', '--roles', 'API_ADMIN');
-    const apiKey = out.trim();
+    const apiKey = await newKey('crm');
     const receipts: string[] = [];
     for (let round = 1; round <= rounds; round++) {
       const server = await startServer(environment);
-      const paths = await makeLinks(server, apiKey, round);
-      await payUntilKilled(server, paths, receipts, round % 2 === 0 ? 'sent' : 'answered');
+      const links = await makeLinks(server, apiKey, round);
+      await payUntilKilled(server, links, receipts, round % 2 === 0 ? 'sent' : 'answered');
       await onStore(async (store, tenantId, write) => {
         // The books are always consistent, also before interrupted attempts are followed up.
         expect(await store.read(tenantId, (session) => session.all(disagreements(tenantId)))).toEqual([]);
@@ -56,8 +59,9 @@ test(
     await untilNothingIsOpen(server, apiKey);
     server.kill('SIGTERM');
     expect(await server.finished).toMatchObject({ code: 0 });
-    await onStore(async (store, tenantId) => {
+    await onStore(async (store, tenantId, write) => {
       expect(await openAttempts(store, tenantId)).toEqual([]);
+      await followUpAll(store, tenantId, write);
       expect(await store.read(tenantId, (session) => session.all(disagreements(tenantId)))).toEqual([]);
       expect(await missingPayments(store, tenantId)).toEqual([]);
       const numbers = await store.read(tenantId, (session) =>
@@ -79,8 +83,83 @@ test(
   slow,
 );
 
-/** Creates clients with an invoice each, and a link for it. */
-async function makeLinks(server: TestProcess, apiKey: string, round: number): Promise<string[]> {
+test(
+  'a process that is killed before or after a step at the processor: the next one charges, cancels or refunds once',
+  async () => {
+    const server = await startServer(environment);
+    const links = (await makeLinks(server, await newKey('steps'), 'steps')).slice(0, 3);
+    for (const { path } of links)
+      await new TestPayer(server.address).submit(path, {
+        ...payerDetails,
+        ...goodCard,
+        cardNumber: '4000000000003220',
+      });
+    server.kill('SIGKILL');
+    await server.finished;
+    const ids: string[] = [];
+    await onStore(async (store, tenantId) => {
+      const open = await openAttempts(store, tenantId);
+      ids.push(...open.map(({ id }) => id).sort());
+      for (const id of ids) await new SandboxProcessor(store).answerChallenge(id, true);
+    });
+    expect(ids).toHaveLength(3);
+    const [kept = '', late = '', lapsed = ''] = ids;
+    const killAt = async (id: string, step: 'capture' | 'cancel' | 'refund', when: 'before' | 'after') =>
+      expect(await runScript(environment, killedPayment, tenantName, id, step, when)).toMatchObject({ code: null });
+    await killAt(kept, 'capture', 'before');
+    await killAt(kept, 'capture', 'after');
+    await killAt(late, 'capture', 'after');
+    await onStore(async (_store, _tenantId, write) => {
+      for (const link of links.slice(1)) await payDirectly(write, link);
+    });
+    await killAt(late, 'refund', 'before');
+    await killAt(late, 'refund', 'after');
+    await killAt(lapsed, 'cancel', 'before');
+    await killAt(lapsed, 'cancel', 'after');
+    await onStore(async (store, tenantId, write) => {
+      await followUpAll(store, tenantId, write);
+      const ended = await Promise.all(
+        ids.map((id) => store.read(tenantId, (session) => findAttempt(session, tenantId, id))),
+      );
+      expect(ended.map((attempt) => attempt?.status)).toEqual(['COMPLETED', 'REFUNDED', 'DECLINED']);
+      expect(await missingPayments(store, tenantId)).toEqual([]);
+      const money = await store.system((transaction) =>
+        transaction.all(sql`select captured_at is not null as captured, refunded_at is not null as refunded
+          from sandbox_payment where key = any(${ids}::uuid[]) order by key`),
+      );
+      expect(money).toEqual([
+        { captured: true, refunded: false },
+        { captured: true, refunded: true },
+        { captured: false, refunded: false },
+      ]);
+    });
+  },
+  slow,
+);
+
+async function newKey(name: string): Promise<string> {
+  const { out } = await runCli(environment, 'api-key', 'create', tenantName, name, '--roles', 'API_ADMIN');
+  return out.trim();
+}
+
+/** Pays the invoice of a link with a check, while no server runs. */
+async function payDirectly(write: Write, { clientId, invoiceId }: PaidLink): Promise<void> {
+  const amount = parseDecimal('100.00');
+  const fixed = { paymentDate: '2026-02-01', currency: 'USD', method: 'CHECK', source: 'MANUAL' } as const;
+  const system = { ...fixed, clientId, amount, allocations: [{ invoiceId, amount }] };
+  await write((unit) => unit.plan((plan) => plan.create(payment, {}, { system })));
+}
+
+interface PaidLink {
+  readonly path: string;
+  readonly clientId: string;
+  readonly invoiceId: string;
+  /** Pays its invoice with a check, if it is still due. */
+  readonly payOtherwise: () => Promise<unknown>;
+}
+
+/** Creates a client with invoices, and a link for each. */
+async function makeLinks(server: TestProcess, apiKey: string, round: number | string): Promise<PaidLink[]> {
   const headers = await signIn(server, apiKey);
   const post = async (path: string, body: object) => {
     const { status, json: response } = await wire(server.address, {
@@ -92,7 +171,10 @@ async function makeLinks(server: TestProcess, apiKey: string, round: number): Pr
     if (status !== 200 && status !== 201) throw new Error(`${path}: ${status} ${JSON.stringify(response)}`);
     return response as Record<string, string>;
   };
-  const { clientId, clientRef } = await post('/api/v1/clients/v1/onboard', { name: `Client ${round}`, address: {} });
+  const { clientId = '', clientRef } = await post('/api/v1/clients/v1/onboard', {
+    name: `Client ${round}`,
+    address: {},
+  });
   const keys = Array.from({ length: linksPerRound }, (_, index) => `${round}-${index}`);
   const imported = await post('/api/v1/records', {
     records: keys.map((key) => ({
@@ -108,12 +190,22 @@ async function makeLinks(server: TestProcess, apiKey: string, round: number): Pr
     })),
   });
   const ids = (imported.records as unknown as { id: string }[]).map(({ id }) => id);
-  const paths: string[] = [];
+  const links: PaidLink[] = [];
   for (const id of ids) {
     const { url = '' } = await post('/api/v1/clients/v1/link/payment', { clientRef, invoiceIds: [id] });
-    paths.push(new URL(url).pathname);
+    const amounts = { amount: '100.00', allocations: [{ invoiceId: id, amount: '100.00' }] };
+    const attributes = {
+      clientId,
+      paymentDate: '2026-02-01',
+      currency: 'USD',
+      method: 'CHECK',
+      source: 'MANUAL',
+      ...amounts,
+    };
+    const payOtherwise = () => post('/api/v1/records', { records: [{ type: 'Payment', attributes }] });
+    links.push({ path: new URL(url).pathname, clientId, invoiceId: id, payOtherwise });
   }
-  return paths;
+  return links;
 }
 
 async function signIn(server: TestProcess, apiKey: string) {
@@ -133,7 +225,7 @@ async function signIn(server: TestProcess, apiKey: string) {
  */
 async function payUntilKilled(
   server: TestProcess,
-  paths: readonly string[],
+  links: readonly PaidLink[],
   receipts: string[],
   after: 'sent' | 'answered',
 ): Promise<void> {
@@ -143,15 +235,17 @@ async function payUntilKilled(
   const seen = (): void => {
     if (count++ >= enough) paid.resolve();
   };
-  const queue = paths.entries();
+  const queue = links.entries();
   const payers = Array.from({ length: payersAtOnce }, async () => {
-    for (const [index, path] of queue) {
+    for (const [index, { path, payOtherwise }] of queue) {
       const details = [goodCard, accountOf('000123456789'), { ...goodCard, cardNumber: '4000000000000002' }][index % 3];
       const payer = new TestPayer(server.address);
       const { text } = await payer.get(path);
       const response = payer.post(path, { formKey: formKeyIn(text), ...payerDetails, ...details });
+      // Some invoices are paid otherwise at the same time: one of both payments is cancelled, rejected or refunded.
+      const check = index % 4 === 0 ? payOtherwise() : undefined;
       if (after === 'sent') seen();
-      await response;
+      await Promise.all([response, check]);
       if (after === 'answered') seen();
       const number = /PAY-\d{4}-\d+/.exec((await payer.get(path)).text)?.[0];
       if (number !== undefined) receipts.push(number);
@@ -187,26 +281,32 @@ function openAttempts(store: Store, tenantId: number): Promise<{ id: string; cap
     )
     .then(async (open) => {
       const captured = await store.system((transaction) =>
-        transaction.all<{ key: string }>(sql`select key from sandbox_payment`),
+        transaction.all<{ key: string }>(sql`select key from sandbox_payment where captured_at is not null`),
       );
       const keys = new Set(captured.map(({ key }) => key));
       return open.map(({ id }) => ({ id, captured: keys.has(id) }));
     });
 }
 
-/** Payments that the sandbox captured and the books do not have, and vice versa. */
+/** Money that the sandbox has captured and not refunded, and the books do not have, and vice versa. */
 async function missingPayments(store: Store, tenantId: number): Promise<string[]> {
+  interface Money {
+    readonly reference: string;
+    readonly amount: string;
+  }
   const captured = await store.system((transaction) =>
-    transaction.all<{ reference: string }>(
-      sql`select reference from sandbox_payment where scenario in ('approved', 'settled')`,
+    transaction.all<Money>(
+      sql`select reference, amount from sandbox_payment
+        where (scenario = 'settled' or captured_at is not null) and refunded_at is null`,
     ),
   );
   const paid = await store.read(tenantId, (session) =>
-    session.all<{ reference: string }>(
-      sql`select processor_ref as reference from payment where tenant_id = ${tenantId}`,
+    session.all<Money>(
+      sql`select processor_ref as reference, amount - refunded_amount as amount from payment
+        where tenant_id = ${tenantId} and processor = 'sandbox' and refunded_amount < amount`,
     ),
   );
-  const [there, here] = [captured, paid].map((rows) => new Set(rows.map(({ reference }) => reference)));
+  const [there, here] = [captured, paid].map((rows) => new Set(rows.map((row) => `${row.reference} ${row.amount}`)));
   return [...(there?.symmetricDifference(here ?? new Set<string>()) ?? [])];
 }
 

@@ -57,6 +57,7 @@ export interface LinkPage {
   readonly orgName: string;
   readonly invoices: readonly PayableInvoice[];
   readonly attempt: Attempt | undefined;
+  /** The payment of the attempt, which uses the link unless it is refunded. */
   readonly payment: LinkPayment | undefined;
 }
 
@@ -76,6 +77,8 @@ export async function readLinkPage(session: Session, tenantId: number, linkId: s
     where link.tenant_id = ${tenantId} and link.id = ${linkId}`);
   if (link === undefined) throw new Error(`Link ${linkId} not found.`);
   const attempt = await latestAttempt(session, tenantId, linkId);
+  const paymentId = attempt?.paymentId ?? null;
+  if (paymentId === null) return { ...link, attempt, payment: undefined };
   const payment = await session.first<LinkPayment>(sql`
     select p.payment_number as number, p.payment_date as date, p.amount, p.status, p.method, p.card_brand as "cardBrand", p.last4,
       p.payer_name as "payerName", p.payer_email as "payerEmail", p.unapplied_amount as unapplied,
@@ -83,6 +86,6 @@ export async function readLinkPage(session: Session, tenantId: number, linkId: s
       coalesce((select json_agg(json_build_object('invoiceNumber', i.invoice_number, 'amount', a.amount::text) order by a.position)
         from payment_allocation a join invoice i on i.tenant_id = a.tenant_id and i.id = a.invoice_id
         where a.tenant_id = p.tenant_id and a.payment_id = p.id), '[]') as allocations
-    from payment p where p.tenant_id = ${tenantId} and p.quick_payment_link_id = ${linkId}`);
+    from payment p where p.tenant_id = ${tenantId} and p.id = ${paymentId}`);
   return { ...link, attempt, payment };
 }

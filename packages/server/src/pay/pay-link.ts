@@ -6,8 +6,7 @@ import { type Attempt, beginAttempt, claimCheck, orderOf, submitSeconds, type Wr
 import type { Submitted } from './form.ts';
 import type { LinkPage } from './link-page.ts';
 import type { PaymentProcessor } from './processor.ts';
-import { type FollowUp, followUp } from './reconcile.ts';
-import { settle } from './settle.ts';
+import { advance, type FollowUp, followUp } from './reconcile.ts';
 
 /** How long a payer waits for the processor, in milliseconds. Then the page shows the payment as in progress. */
 const patience = (submitSeconds - 10) * 1000;
@@ -35,17 +34,21 @@ export async function payLink(
   const attempt = await beginAttempt(write, link.id, request);
   if (attempt === undefined) return undefined;
   try {
-    const progress = await inTime(processor.submit(orderOf(tenant.name, attempt), details));
-    await settle(write, attempt.id, progress, log);
+    await advance(context, attempt.id, await inTime(processor.submit(orderOf(tenant.name, attempt), details)));
   } catch (error) {
     log.warn({ err: error, attempt: attempt.id }, 'A payment has no result yet. It is followed up.');
   }
   return attempt;
 }
 
-/** Cancels an attempt that waits for its payer. */
-export async function cancelAttempt({ processor, tenant, write, log }: FollowUp, attempt: Attempt): Promise<void> {
-  await settle(write, attempt.id, await processor.cancel(orderOf(tenant.name, attempt)), log);
+/** Cancels an attempt that waits for its payer. If the processor does not respond, it remains open. */
+export async function cancelAttempt(context: FollowUp, attempt: Attempt): Promise<void> {
+  const { processor, tenant, log } = context;
+  try {
+    await advance(context, attempt.id, await processor.cancel(orderOf(tenant.name, attempt)));
+  } catch (error) {
+    log.warn({ err: error, attempt: attempt.id }, 'A payment could not be cancelled. It is followed up.');
+  }
 }
 
 /** Checks the state of an open attempt, unless it was just checked. @returns whether it may have changed */

@@ -253,20 +253,6 @@ describe('the allocation of a payment', () => {
     await expectAgreement();
   });
 
-  test('an amount that was paid otherwise before it was captured remains unapplied', async () => {
-    const { client, invoiceId, link } = await owing('500.00');
-    const browser = payer();
-    await browser.submit(link.path, { ...goodCard, ...payerDetails, cardNumber: '4000000000003220' });
-    await pay('400.00', [{ invoiceId, amount: '400.00' }], { clientId: client.id });
-    // The processor captures it before the service checks the link.
-    const [attempt] = await attempts(link.id);
-    await service.service.processor?.answerChallenge?.(attempt?.id ?? '', true);
-    const receipt = await browser.get(link.path);
-    expect(receipt.text).toContain('$400.00 is more than was open');
-    expect(await invoice(invoiceId)).toMatchObject({ status: 'PAID', amountDue: '0.00' });
-    await expectAgreement();
-  });
-
   test('after a decline, invoices that were paid otherwise in the meantime leave no link to pay', async () => {
     const { client, invoiceId, link } = await owing('500.00');
     const browser = payer();

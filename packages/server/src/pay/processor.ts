@@ -42,16 +42,19 @@ interface Reason {
  * The state of a payment at the processor.
  *
  * - `action`: the payer must continue at `url`; nothing is captured.
+ * - `authorized`: the bank has reserved the amount on the card, and nothing is captured.
  * - `declined`: nothing is or will be captured.
  * - `accepted`: the bank has received the order, and the result takes days.
- * - `captured`: the money is certain.
+ * - `captured`: the money is certain, also while a refund is on its way.
  * - `failed`: the bank did not pay an accepted order.
  * - `returned`: the bank returned a captured payment.
+ * - `refunded`: the whole amount of a captured payment was refunded.
  */
 export type Progress =
   | { readonly state: 'action'; readonly reference: string; readonly url: string }
+  | { readonly state: 'authorized'; readonly reference: string }
   | ({ readonly state: 'declined' } & Reason)
-  | ({ readonly state: 'accepted' | 'captured' } & PaymentMethodDetails)
+  | ({ readonly state: 'accepted' | 'captured' | 'refunded' } & PaymentMethodDetails)
   | ({ readonly state: 'failed' | 'returned' } & PaymentMethodDetails & Reason);
 
 /** A payment service provider. Every function can fail or time out, whether or not it has taken effect. */
@@ -63,14 +66,16 @@ export interface PaymentProcessor {
   /** Whether the payment page collects the card or account; otherwise the payer enters it at the processor. */
   readonly collectsDetails: boolean;
   methodsFor(currency: string): readonly PayMethod[];
+  /** Sends an order, once for each key. A card is at most authorized: `capture` charges it. */
   submit(order: PaymentOrder, details: PayDetails | undefined): Promise<Progress>;
   /** Returns the state of an order; undefined if the processor has not received it. */
   find(order: PaymentOrder): Promise<Progress | undefined>;
-  /**
-   * Ensures that nothing is captured from now on, also for a `submit` that is still in transit. Returns the state at that
-   * point.
-   */
+  /** Charges an authorized card. Returns the state after that, like the next two; all can be repeated. */
+  capture(order: PaymentOrder): Promise<Progress>;
+  /** Ensures that nothing is captured from now on, also for a `submit` that is still in transit. */
   cancel(order: PaymentOrder): Promise<Progress>;
+  /** Refunds the whole amount of a captured payment, once. */
+  refund(order: PaymentOrder): Promise<Progress>;
   /**
    * Returns the attempt that a notification concerns; undefined if it concerns none.
    *

@@ -2,11 +2,9 @@ import { sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Tenant } from '../auth/caller.ts';
 import { defineClockTask } from '../background/clock.ts';
-import { invoice, openDue } from '../resources/billing/invoice.ts';
-import { isCovered, quickPaymentLink } from '../resources/billing/payment-link.ts';
 import { type Attempt, dueAttempts, orderOf, secondsToNextCheck, type Write } from './attempt.ts';
 import type { PaymentProcessor, Progress } from './processor.ts';
-import { settle } from './settle.ts';
+import { type Step, settle } from './settle.ts';
 
 /** The parameters for following up attempts of a tenant. */
 export interface FollowUp {
@@ -20,8 +18,8 @@ export interface FollowUp {
 const lanes = 4;
 
 /**
- * Completes or releases attempts that hang because a process died or the processor did not respond, and follows bank
- * payments until they can no longer be returned.
+ * Completes, releases or refunds attempts that hang because a process died or the processor did not respond, and follows
+ * bank payments until they can no longer be returned.
  */
 export const followAttempts = defineClockTask({
   name: 'follow-payment-attempts',
@@ -44,9 +42,9 @@ export const followAttempts = defineClockTask({
 });
 
 /**
- * Queries the state of an attempt at the processor, and records it. If the processor has not received the order, nothing
- * was captured, and the attempt is cancelled there before the link is released: an order that is still in transit then
- * has no effect. An attempt that waits for its payer is cancelled in the same way if its link can no longer be paid.
+ * Queries the state of an attempt at the processor, records it, and does there what follows. If the processor has not
+ * received the order, nothing was captured, and the attempt is cancelled there before the link is released: an order that
+ * is still in transit then has no effect.
  */
 export async function followUp(context: FollowUp, attempt: Attempt): Promise<void> {
   const { processor, tenant, write, log } = context;
@@ -58,32 +56,34 @@ export async function followUp(context: FollowUp, attempt: Attempt): Promise<voi
   let progress: Progress | undefined;
   try {
     progress = await processor.find(order);
-    if (attempt.status === 'OPEN' && (progress === undefined || (await hasLapsed(write, attempt, progress))))
-      progress = await processor.cancel(order);
+    if (attempt.status === 'OPEN' && progress === undefined) progress = await processor.cancel(order);
   } catch (error) {
     log.warn({ err: error, attempt: attempt.id }, 'The payment processor did not return the result of an attempt.');
   }
   if (progress === undefined) await postpone(write, attempt);
-  else await settle(write, attempt.id, progress, log);
+  else await advance(context, attempt.id, progress);
 }
 
-/** Whether an attempt waits for its payer, although the invoices of its link were paid or withdrawn meanwhile. */
-function hasLapsed(write: Write, { linkId }: Attempt, { state }: Progress): Promise<boolean> {
-  if (state !== 'action') return Promise.resolve(false);
-  return write((unit) =>
-    unit.plan((plan) => {
-      const link = plan.get(quickPaymentLink, linkId);
-      if (link === undefined) return false;
-      plan.together(
-        ...link.invoices.map(
-          ({ invoiceId }) =>
-            () =>
-              plan.get(invoice, invoiceId),
-        ),
-      );
-      return !isCovered(link, (id) => openDue(plan, id));
-    }),
-  );
+/**
+ * Records the state of an attempt at the processor, and does there what follows from it: captures an authorized card,
+ * cancels what can no longer be paid, and refunds what was captured anyway. If this is interrupted, the attempt is
+ * followed up, and what follows is decided again.
+ */
+export async function advance({ processor, tenant, write, log }: FollowUp, id: string, found: Progress): Promise<void> {
+  const done = new Set<Step>();
+  let progress = found;
+  for (;;) {
+    const { attempt, step } = await settle(write, id, progress, log);
+    // A step that did not change the state, such as a refund that is on its way, is repeated by the next check.
+    if (step === undefined || done.has(step)) return;
+    done.add(step);
+    try {
+      progress = await processor[step](orderOf(tenant.name, attempt));
+    } catch (error) {
+      log.warn({ err: error, attempt: id, step }, 'The payment processor did not return the result of a step.');
+      return;
+    }
+  }
 }
 
 function postpone(write: Write, attempt: Attempt): Promise<void> {

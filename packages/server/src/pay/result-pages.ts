@@ -95,14 +95,42 @@ const ends: Readonly<Record<'EXPIRED' | 'CANCELLED' | 'INVALIDATED', { heading: 
   },
 };
 
-export function endedPage({ orgName }: LinkPage, status: 'EXPIRED' | 'CANCELLED' | 'INVALIDATED'): string {
+/** @param own the attempt of this browser; undefined for all others */
+export function endedPage(
+  link: LinkPage,
+  status: 'EXPIRED' | 'CANCELLED' | 'INVALIDATED',
+  own: Attempt | undefined,
+): string {
   const { heading, text } = ends[status];
+  const { orgName } = link;
   return messagePage({
     title: `${heading} – ${orgName}`,
     orgName,
     heading,
-    text: html`<p>${text} Nothing was charged.</p>${askAgain(orgName)}`,
+    text: html`<p>${text}</p><p>${own === undefined ? endForOthers(link) : endForPayer(link, own)}</p>${askAgain(orgName)}`,
   });
+}
+
+function endForOthers({ payment }: LinkPage): string {
+  return payment === undefined ? 'Nothing was charged.' : 'A payment that came after that is not kept.';
+}
+
+/** What became of the payment of somebody who was paying when the link ended. */
+function endForPayer({ currency, payment }: LinkPage, { amount, status }: Attempt): string {
+  const sum = `Your payment of ${formatMoney(amount, currency)}`;
+  if (status === 'DECLINED') return `${sum} was not completed. Nothing was charged.`;
+  switch (payment?.status) {
+    case 'PENDING':
+      return `${sum} was already on its way from your bank. It will be refunded in full when it arrives.`;
+    case 'REFUNDED':
+      return `${sum} came after that and was refunded in full. Your bank can take up to ten business days to show it.`;
+    case 'FAILED':
+      return `${sum} failed at your bank. Nothing was charged.`;
+    case 'RETURNED':
+      return `${sum} was returned by your bank.`;
+    default:
+      return `${sum} came after that. It will be refunded in full.`;
+  }
 }
 
 export interface ProcessingPage {

@@ -157,7 +157,7 @@ export function paymentRoutes(service: Service): readonly Route[] {
           ? shownPage(200, receiptPage(link, link.payment, isTest))
           : shownPage(410, usedPage(link));
       default:
-        return shownPage(410, endedPage(link, link.status));
+        return shownPage(410, endedPage(link, link.status, own));
     }
   }
 
@@ -240,8 +240,6 @@ export function paymentRoutes(service: Service): readonly Route[] {
     const context = { processor, ...visit };
     if (step === 'cancel') await cancelAttempt(context, own);
     else if (processor.answerChallenge !== undefined) {
-      // Cancels the payment if its link can no longer be paid: the answer then has no effect.
-      await followUp(context, own);
       await processor.answerChallenge(own.id, fields.get('answer') === 'confirm');
       await followUp(context, own);
     }

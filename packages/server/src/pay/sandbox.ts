@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { type Decimal, formatDecimal, parseDecimal, round } from '../entity/decimal.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { PayDetails, PaymentOrder, PaymentProcessor, Progress } from './processor.ts';
@@ -49,6 +49,11 @@ const settlesAfter = 10;
 const returnedAfter = 10;
 /** How long a challenge can be answered, in seconds. */
 const challengeLasts = 900;
+/** How long an authorization can be captured, in seconds. */
+const authorizationLasts = 7 * 86_400;
+
+/** SQL that selects cards that the payer's bank has authorized. */
+const authorized = sql`(scenario = 'approved' or scenario = 'challenged' and challenge_approved)`;
 
 interface StoredPayment {
   readonly key: string;
@@ -60,9 +65,10 @@ interface StoredPayment {
   readonly submittedAt: string;
   readonly challengeApproved: boolean | null;
   readonly capturedAt: string | null;
+  readonly refundedAt: string | null;
 }
 
-/** A processor that moves no money. It stores captured payments separately, like an external processor. */
+/** A processor that moves no money. It stores payments separately, like an external processor. */
 export class SandboxProcessor implements PaymentProcessor {
   readonly name = 'sandbox';
   readonly isTest = true;
@@ -97,19 +103,42 @@ export class SandboxProcessor implements PaymentProcessor {
       await transaction.all(sql`
         update sandbox_payment set captured_at = ${now.toString()}::timestamptz
         where key = ${order.key} and scenario = 'returned' and captured_at is null
-          and submitted_at <= ${now.subtract({ seconds: settlesAfter }).toString()}::timestamptz`);
+          and submitted_at <= ${this.#ago(settlesAfter)}::timestamptz`);
       return read(transaction, order.key);
     });
     return stored === undefined ? undefined : this.#progressOf(stored, order);
+  }
+
+  async capture(order: PaymentOrder): Promise<Progress> {
+    return this.#change(
+      order,
+      sql`
+      update sandbox_payment set captured_at = ${this.#ago(0)}::timestamptz
+      where key = ${order.key} and captured_at is null and ${authorized}
+        and submitted_at > ${this.#ago(authorizationLasts)}::timestamptz`,
+    );
   }
 
   async cancel(order: PaymentOrder): Promise<Progress> {
     await this.#store.system((transaction) =>
       transaction.all(sql`
         update sandbox_payment set scenario = 'cancelled'
-        where key = ${order.key} and scenario = 'challenged' and challenge_approved is null`),
+        where key = ${order.key} and captured_at is null
+          and (${authorized} or scenario = 'challenged' and challenge_approved is null)`),
     );
     return this.#keep(order, { scenario: 'cancelled', cardBrand: null, last4: null });
+  }
+
+  async refund(order: PaymentOrder): Promise<Progress> {
+    return this.#change(
+      order,
+      sql`
+      update sandbox_payment set refunded_at = ${this.#ago(0)}::timestamptz
+      where key = ${order.key} and refunded_at is null
+        and case scenario when 'settled' then submitted_at <= ${this.#ago(settlesAfter)}::timestamptz
+          when 'returned' then captured_at > ${this.#ago(returnedAfter)}::timestamptz
+          else captured_at is not null end`,
+    );
   }
 
   async answerChallenge(key: string, isApproved: boolean): Promise<void> {
@@ -117,8 +146,18 @@ export class SandboxProcessor implements PaymentProcessor {
       transaction.all(sql`
         update sandbox_payment set challenge_approved = ${isApproved}
         where key = ${key} and scenario = 'challenged' and challenge_approved is null
-          and submitted_at > ${this.#now().subtract({ seconds: challengeLasts }).toString()}::timestamptz`),
+          and submitted_at > ${this.#ago(challengeLasts)}::timestamptz`),
     );
+  }
+
+  /** Changes a payment, and returns its state after that. */
+  async #change(order: PaymentOrder, change: RawBuilder<unknown>): Promise<Progress> {
+    const stored = await this.#store.system(async (transaction) => {
+      await transaction.all(change);
+      return read(transaction, order.key);
+    });
+    if (stored === undefined) throw new Error('The sandbox has no such payment.');
+    return this.#progressOf(stored, order);
   }
 
   /** Stores a payment, unless one with the key exists. */
@@ -138,6 +177,10 @@ export class SandboxProcessor implements PaymentProcessor {
     return this.#progressOf(stored, order);
   }
 
+  #ago(seconds: number): string {
+    return this.#now().subtract({ seconds }).toString();
+  }
+
   #secondsSince(instant: string): number {
     return this.#now().since(Temporal.Instant.from(instant)).total('seconds');
   }
@@ -146,11 +189,17 @@ export class SandboxProcessor implements PaymentProcessor {
     const { scenario, reference, cardBrand, last4, challengeApproved } = stored;
     const details = { reference, cardBrand, last4, fee: parseDecimal(stored.fee) };
     const age = this.#secondsSince(stored.submittedAt);
+    if (stored.refundedAt !== null) return { state: 'refunded', ...details };
+    const card = (): Progress => {
+      if (stored.capturedAt !== null) return { state: 'captured', ...details };
+      if (age < authorizationLasts) return { state: 'authorized', reference };
+      return declined('authorization_expired', 'The payment was not completed in time.');
+    };
     switch (scenario) {
       case 'approved':
-        return { state: 'captured', ...details };
+        return card();
       case 'challenged':
-        if (challengeApproved === true) return { state: 'captured', ...details };
+        if (challengeApproved === true) return card();
         if (challengeApproved === false)
           return declined('authentication_failed', 'The payment was not confirmed. Try again, or use another card.');
         if (age >= challengeLasts)
@@ -171,7 +220,7 @@ export class SandboxProcessor implements PaymentProcessor {
           message: 'The account holder did not authorize the debit.',
         };
       case 'cancelled':
-        return declined('cancelled', 'The payment was cancelled. Nothing was charged.');
+        return declined('cancelled', 'The payment was cancelled.');
       default:
         return declined(scenario, declines[scenario]);
     }
@@ -195,6 +244,7 @@ function feeOf({ method, amount }: PaymentOrder): Decimal {
 function read(transaction: Transaction, key: string): Promise<StoredPayment | undefined> {
   return transaction.first<StoredPayment>(sql`
     select key, reference, scenario, fee, card_brand as "cardBrand", last4, submitted_at as "submittedAt",
-      challenge_approved as "challengeApproved", captured_at as "capturedAt"
+      challenge_approved as "challengeApproved", captured_at as "capturedAt",
+      refunded_at as "refundedAt"
     from sandbox_payment where key = ${key}`);
 }

@@ -6,7 +6,16 @@ import { portOf } from '../../test/free-port.ts';
 
 interface DoubleSession {
   readonly session: Stripe.Checkout.Session;
+  readonly captureMethod: string;
   intent: Stripe.PaymentIntent | undefined;
+}
+
+interface DoubleRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly fields: URLSearchParams;
+  /** The idempotency key. */
+  readonly key: string | string[] | undefined;
 }
 
 /** Some fields of a Stripe object, by their names in its API, at any depth. */
@@ -24,8 +33,12 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
   const sessions = new Map<string, DoubleSession>();
   const responses = new Map<string, { readonly body: string; readonly status: number; readonly response: object }>();
   const disputes: Stripe.Dispute[] = [];
-  const requests: { readonly method: string; readonly path: string; readonly fields: URLSearchParams }[] = [];
+  const requests: DoubleRequest[] = [];
   let trouble: Trouble = 'none';
+  const isDown = () => trouble === 'down';
+
+  /** Work before the next request with an ending of its path. */
+  const before = new Map<string, () => Promise<unknown>>();
 
   const server = createServer((request, response) => {
     respond(request, response).catch((error: unknown) => {
@@ -36,7 +49,7 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await text(request);
-    if (trouble === 'down') return void request.socket.destroy();
+    if (isDown()) return void request.socket.destroy();
     const send = (status: number, result: object) => {
       if (trouble === 'lost') return void request.socket.destroy();
       response.writeHead(status, { 'Content-Type': 'application/json', 'Request-Id': `req_${randomUUID()}` });
@@ -44,16 +57,21 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     };
     const { pathname, searchParams } = new URL(request.url ?? '', 'http://stripe');
     const { method = 'GET' } = request;
-    requests.push({ method, path: pathname, fields: new URLSearchParams(body) });
+    const key = request.headers['idempotency-key'];
+    requests.push({ method, path: pathname, fields: new URLSearchParams(body), key });
     if (request.headers.authorization !== `Bearer ${secretKey}`)
       return send(401, fault('invalid_request_error', 'Invalid API Key provided.'));
-    const key = request.headers['idempotency-key'];
     const known = typeof key === 'string' ? responses.get(key) : undefined;
     if (known !== undefined && known.body !== body)
       return send(
         400,
         fault('idempotency_error', 'Keys for idempotent requests can only be used with the same parameters.'),
       );
+    const ending = pathname.slice(pathname.lastIndexOf('/'));
+    const work = method === 'POST' ? before.get(ending) : undefined;
+    if (work !== undefined) before.delete(ending);
+    await work?.();
+    if (isDown()) return void request.socket.destroy();
     const { status, response: result } =
       known ?? route(method, pathname, method === 'GET' ? searchParams : new URLSearchParams(body));
     // Results are only stored if the request was processed; requests with rejected parameters can be repeated.
@@ -64,8 +82,9 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
 
   function route(method: string, path: string, fields: URLSearchParams): { status: number; response: object } {
     const [, kind, id, action] =
-      /^\/v1\/(checkout\/sessions|payment_intents|disputes)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
+      /^\/v1\/(checkout\/sessions|payment_intents|disputes|refunds)(?:\/([^/]+))?(?:\/(\w+))?$/.exec(path) ?? [];
     if (method === 'POST' && kind === 'checkout/sessions' && id === undefined) return create(fields);
+    if (method === 'POST' && kind === 'refunds') return refund(fields);
     if (kind === 'disputes' && method === 'GET') {
       const data = disputes.filter(({ payment_intent: of }) => of === fields.get('payment_intent'));
       return { status: 200, response: { object: 'list', url: '/v1/disputes', has_more: false, data } };
@@ -76,8 +95,9 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
         : [...sessions.values()].find(({ intent }) => intent?.id === id);
     if (known === undefined) return rejected(404, 'resource_missing', `No such object: '${id}'`);
     if (kind === 'payment_intents') {
-      if (!fields.has('expand[0]'))
-        return rejected(400, 'parameter_missing', 'This double only expands what the service requests.');
+      if (method === 'POST') return change(known, action ?? '');
+      if (![...fields.values()].includes('latest_charge.refunds'))
+        return rejected(400, 'parameter_missing', 'This double expands everything that the service requests.');
       return { status: 200, response: known.intent ?? {} };
     }
     if (method === 'GET') return { status: 200, response: known.session };
@@ -90,6 +110,47 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
       );
     Object.assign(known.session, { status: 'expired', url: null });
     return { status: 200, response: known.session };
+  }
+
+  /** Captures or cancels the payment of a session. */
+  function change({ intent }: DoubleSession, action: string): { status: number; response: object } {
+    if (action !== 'capture' && action !== 'cancel')
+      return rejected(404, 'resource_missing', 'Unrecognized request URL.');
+    if (intent?.status !== 'requires_capture')
+      return rejected(
+        400,
+        'payment_intent_unexpected_state',
+        `This PaymentIntent could not be ${action}led because it has a status of ${intent?.status}.`,
+      );
+    const changes: Part<Stripe.PaymentIntent> =
+      action === 'cancel'
+        ? { status: 'canceled', latest_charge: null }
+        : { status: 'succeeded', latest_charge: chargeOf(intent.amount) };
+    return { status: 200, response: Object.assign(intent, changes) };
+  }
+
+  function refund(fields: URLSearchParams): { status: number; response: object } {
+    const of = [...sessions.values()].find(({ intent }) => intent?.id === fields.get('payment_intent'))?.intent;
+    if (of === undefined) return rejected(404, 'resource_missing', 'No such payment_intent.');
+    const charge = of.latest_charge as Stripe.Charge | null;
+    if (of.status !== 'succeeded' || charge === null)
+      return rejected(
+        400,
+        'payment_intent_unexpected_state',
+        'This PaymentIntent does not have a successful charge to refund.',
+      );
+    if (charge.refunded) return rejected(400, 'charge_already_refunded', 'The charge has already been refunded.');
+    const refund: Part<Stripe.Refund> = {
+      id: `re_${randomUUID().replaceAll('-', '')}`,
+      object: 'refund',
+      amount: of.amount,
+      payment_intent: of.id,
+      // A refund to a bank account takes days.
+      status: of.payment_method_types[0] === 'card' ? 'succeeded' : 'pending',
+    };
+    charge.refunds?.data.push(refund as Stripe.Refund);
+    Object.assign(charge, { refunded: true });
+    return { status: 200, response: refund };
   }
 
   function create(fields: URLSearchParams): { status: number; response: object } {
@@ -112,6 +173,9 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     const method = fields.get('allowed_payment_method_types[0]');
     if (method !== 'card' && method !== 'us_bank_account')
       return rejected(400, 'parameter_invalid', 'Invalid allowed_payment_method_types.');
+    const captureMethod = fields.get('payment_intent_data[capture_method]') ?? 'automatic_async';
+    if (captureMethod === 'manual' && method !== 'card')
+      return rejected(400, 'parameter_invalid', 'This payment method does not support manual capture.');
     const id = `cs_test_${randomUUID().replaceAll('-', '')}`;
     const created: Part<Stripe.Checkout.Session> = {
       id,
@@ -128,34 +192,38 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
       expires_at: expiresAt,
     };
     const session = created as Stripe.Checkout.Session;
-    sessions.set(id, { session, intent: undefined });
+    sessions.set(id, { session, captureMethod, intent: undefined });
     return { status: 200, response: session };
   }
 
-  /** Completes Checkout as a payer. A card is paid at once, a bank account is pending. */
+  /** Completes Checkout as a payer. A card is authorized or paid at once, a bank account is pending. */
   function complete(id: string): void {
     const known = sessions.get(id);
     if (known?.session.status !== 'open') throw new Error('The session is not open.');
+    const { captureMethod } = known;
     const isCard = known.session.payment_method_types[0] === 'card';
+    const isPaid = isCard && captureMethod !== 'manual';
     const amount = known.session.amount_total ?? 0;
     const intent: Part<Stripe.PaymentIntent> = {
       id: `pi_${randomUUID().replaceAll('-', '')}`,
       object: 'payment_intent',
       amount,
       currency: known.session.currency ?? 'usd',
-      status: isCard ? 'succeeded' : 'processing',
+      status: isPaid ? 'succeeded' : isCard ? 'requires_capture' : 'processing',
+      capture_method: captureMethod,
+      payment_method_types: known.session.payment_method_types,
       metadata: known.session.metadata,
       last_payment_error: null,
       payment_method: isCard
         ? { type: 'card', card: { brand: 'visa', last4: '4242' } }
         : { type: 'us_bank_account', us_bank_account: { last4: '6789' } },
-      latest_charge: isCard ? chargeOf(amount) : null,
+      latest_charge: isPaid ? chargeOf(amount) : null,
     };
     known.intent = intent as Stripe.PaymentIntent;
     Object.assign(known.session, {
       status: 'complete',
       url: null,
-      payment_status: isCard ? 'paid' : 'unpaid',
+      payment_status: isPaid ? 'paid' : 'unpaid',
       payment_intent: known.intent.id,
     });
   }
@@ -164,6 +232,8 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     return {
       id: `ch_${randomUUID().replaceAll('-', '')}`,
       disputed: false,
+      refunded: false,
+      refunds: { object: 'list', url: '/v1/refunds', has_more: false, data: [] },
       balance_transaction: { object: 'balance_transaction', currency: 'usd', fee: Math.round(amount * 0.029) + 30 },
     };
   }
@@ -182,6 +252,22 @@ export async function startStripeDouble(secretKey: string, webhookSecret: string
     complete,
     set trouble(value: Trouble) {
       trouble = value;
+    },
+    /** Does something before Stripe processes the next request whose path has this ending. */
+    before: (ending: string, work: () => Promise<unknown>) => void before.set(ending, work),
+    /** Forgets idempotency keys, as Stripe does after a day. */
+    forgetKeys: () => responses.clear(),
+    /** Returns the payment of a completed session. */
+    intentOf,
+    /** The firm refunds a payment in Stripe's dashboard. */
+    refundByHand: (id: string) => refund(new URLSearchParams({ payment_intent: intentOf(id).id })),
+    /** The refund of a bank account arrives, or fails. */
+    endRefund(id: string, status: 'succeeded' | 'failed'): Stripe.Refund {
+      const charge = intentOf(id).latest_charge as Stripe.Charge;
+      const refund = charge.refunds?.data.at(-1);
+      if (refund === undefined) throw new Error('The payment has no refund.');
+      Object.assign(charge, { refunded: status === 'succeeded' });
+      return Object.assign(refund, { status });
     },
     /** The bank pays a pending payment. */
     settle: (id: string) =>

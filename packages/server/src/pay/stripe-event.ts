@@ -23,13 +23,18 @@ export function readStripeEvent(event: unknown): EventSubject | undefined {
     case 'checkout.session.completed':
     case 'checkout.session.async_payment_succeeded':
     case 'checkout.session.async_payment_failed':
-    case 'checkout.session.expired': {
+    case 'checkout.session.expired':
+    case 'payment_intent.amount_capturable_updated':
+    case 'payment_intent.canceled': {
       const attempt = readMetadata(objectOf(data).metadata);
       return attempt === undefined ? undefined : { attempt };
     }
     case 'charge.dispute.created':
     case 'charge.dispute.closed':
-    case 'charge.dispute.funds_withdrawn': {
+    case 'charge.dispute.funds_withdrawn':
+    case 'charge.refunded':
+    case 'refund.updated':
+    case 'refund.failed': {
       const { payment_intent: intent } = objectOf(data);
       if (intent === undefined || intent === null) return undefined;
       const id = typeof intent === 'string' ? intent : fieldsOf(intent, 'payment_intent').id;

@@ -95,6 +95,11 @@ describe('a notification', () => {
       'charge.dispute.created',
       'charge.dispute.closed',
       'charge.dispute.funds_withdrawn',
+      'payment_intent.amount_capturable_updated',
+      'payment_intent.canceled',
+      'charge.refunded',
+      'refund.updated',
+      'refund.failed',
     );
     const odd = fc.oneof(fc.jsonValue({ maxDepth: 2 }), fc.string({ unit: 'binary' }), fc.constant(`${id}\0`));
     const part = { requiredKeys: [] };

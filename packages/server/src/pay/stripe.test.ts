@@ -1,62 +1,32 @@
-import { pino } from 'pino';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { testService } from '../../test/service.ts';
-import type { WireResponse } from '../../test/wire.ts';
-import { dueAttempts } from './attempt.ts';
-import { pageWrites } from './pay-link.ts';
-import { followUp } from './reconcile.ts';
-import { StripeProcessor } from './stripe.ts';
-import { startStripeDouble } from './stripe-double.ts';
-import { disagreements, formKeyIn, payerDetails, payingFirm, sendNotification } from './testing.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { stripeFirm, stripeKeys } from './stripe-testing.ts';
+import { formKeyIn, payerDetails } from './testing.ts';
 
-const keys = { secretKey: 'sk_test_51Double', webhookSecret: 'whsec_of_the_double' };
-const stripe = await startStripeDouble(keys.secretKey, keys.webhookSecret);
-afterAll(stripe.stop);
-
-const lines: string[] = [];
-const log = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
-const server = await testService({
-  log,
-  replace: () => ({
-    processor: new StripeProcessor(keys, log, { host: stripe.host, port: stripe.port, protocol: 'http' }),
-  }),
-});
-const { attempts, invoice, linkOf, linkStatus, newClient, owing, payer, pay, payment, payments } =
-  await payingFirm(server);
-const { service, store, tenant } = server;
+const {
+  attempts,
+  expectAgreement,
+  followUpAll,
+  invoice,
+  lines,
+  linkOf,
+  linkStatus,
+  newClient,
+  notify,
+  owing,
+  payer,
+  pay,
+  payment,
+  payments,
+  session,
+  sessionOf,
+  stripe,
+} = await stripeFirm();
 const card = { method: 'CARD', ...payerDetails };
 const bank = { method: 'ACH', ...payerDetails };
 
 beforeEach(() => {
   stripe.trouble = 'none';
 });
-
-/** Returns the ID of the Stripe session of a link's attempt. */
-async function sessionOf(linkId: string): Promise<string> {
-  const ids = new Set((await attempts(linkId)).map(({ id }) => id));
-  const found = [...stripe.sessions.values()].findLast(({ session }) => ids.has(session.client_reference_id ?? ''));
-  if (found === undefined) throw new Error('No session found.');
-  return found.session.id;
-}
-
-function notify(type: string, object: object): Promise<WireResponse> {
-  return sendNotification(server.address, stripe.notification({ type, data: { object } }));
-}
-
-const session = (id: string) => stripe.sessions.get(id)?.session ?? {};
-
-/** Runs the clock task. */
-async function followUpAll(): Promise<void> {
-  const { processor } = service;
-  if (processor === undefined) throw new Error('No processor is configured.');
-  const later = Temporal.Now.instant().add({ hours: 1 });
-  const due = await store.read(tenant.id, (one) => dueAttempts(one, tenant.id, later, 100));
-  for (const attempt of due)
-    await followUp({ processor, tenant, write: pageWrites(service, tenant, 'test'), log }, attempt);
-}
-
-const expectAgreement = async () =>
-  expect(await store.read(tenant.id, (one) => one.all(disagreements(tenant.id)))).toEqual([]);
 
 test('a payment by card: the page forwards to Stripe, and shows the receipt when the payer returns', async () => {
   const { client, invoiceId, link } = await owing('1250.00');
@@ -76,6 +46,7 @@ test('a payment by card: the page forwards to Stripe, and shows the receipt when
     'allowed_payment_method_types[0]': 'card',
     'metadata[tenant]': 'firm',
     'payment_intent_data[metadata][tenant]': 'firm',
+    'payment_intent_data[capture_method]': 'manual',
     customer_email: 'ines@example.com',
     success_url: `http://localhost:3000${link.path}`,
   });
@@ -115,6 +86,8 @@ test('a bank account: pending, then completed, then lost in a dispute', async ()
   const browser = payer();
   await browser.submit(link.path, bank);
   const id = await sessionOf(link.id);
+  const created = stripe.requests.findLast(({ method }) => method === 'POST');
+  expect(created?.fields.has('payment_intent_data[capture_method]')).toBe(false);
   stripe.complete(id);
   await notify('checkout.session.completed', session(id));
   expect(await payments(client.id)).toMatchObject([{ status: 'PENDING' }]);
@@ -125,8 +98,8 @@ test('a bank account: pending, then completed, then lost in a dispute', async ()
   await notify('charge.dispute.created', stripe.dispute(id, 'under_review'));
   expect(await payments(client.id)).toMatchObject([{ status: 'COMPLETED' }]);
   await notify('charge.dispute.closed', stripe.dispute(id, 'lost'));
-  const [created] = await payments(client.id);
-  expect(await payment(created?.id ?? '')).toMatchObject({ status: 'RETURNED', failureCode: 'debit_not_authorized' });
+  const [found] = await payments(client.id);
+  expect(await payment(found?.id ?? '')).toMatchObject({ status: 'RETURNED', failureCode: 'debit_not_authorized' });
   expect(await invoice(invoiceId)).toMatchObject({ status: 'POSTED', amountDue: '300.00' });
   expect((await browser.get(link.path)).text).toContain('The payment was returned');
   await expectAgreement();
@@ -159,14 +132,30 @@ describe('an unfinished payment', () => {
     expect(await linkStatus(link.id)).toBe('ACTIVE');
   });
 
-  test('is completed if the payer pays and cancels at the same time', async () => {
+  test('is cancelled if the payer completes it at Stripe and cancels it before it is captured', async () => {
     const { link } = await owing();
     const browser = payer();
     await browser.submit(link.path, card);
     const { text } = await browser.get(link.path);
-    stripe.complete(await sessionOf(link.id));
+    const id = await sessionOf(link.id);
+    stripe.complete(id);
+    await browser.post(`${link.path}/cancel`, { formKey: formKeyIn(text) });
+    expect(stripe.intentOf(id)).toMatchObject({ status: 'canceled' });
+    expect((await browser.get(link.path)).text).toContain('The payment was cancelled');
+    expect(await linkStatus(link.id)).toBe('ACTIVE');
+  });
+
+  test('is completed if it was captured before the payer cancels it', async () => {
+    const { link } = await owing();
+    const browser = payer();
+    await browser.submit(link.path, card);
+    const { text } = await browser.get(link.path);
+    const id = await sessionOf(link.id);
+    stripe.complete(id);
+    await notify('checkout.session.completed', session(id));
     await browser.post(`${link.path}/cancel`, { formKey: formKeyIn(text) });
     expect((await browser.get(link.path)).text).toContain('<h1>Receipt</h1>');
+    await expectAgreement();
   });
 
   test('is cancelled at Stripe if the invoice is paid otherwise', async () => {
@@ -247,7 +236,7 @@ test('amounts are in the smallest unit of their currency, as Stripe defines it',
 });
 
 test('logs contain no secrets of Stripe or of links', () => {
-  for (const secret of [keys.secretKey, keys.webhookSecret, '/pay/A', 'cs_test_'])
+  for (const secret of [stripeKeys.secretKey, stripeKeys.webhookSecret, '/pay/A', 'cs_test_'])
     expect(lines.join()).not.toContain(secret);
   expect(lines.length).toBeGreaterThan(20);
 });

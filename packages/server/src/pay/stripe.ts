@@ -62,7 +62,8 @@ export class StripeProcessor implements PaymentProcessor {
           mode: 'payment',
           client_reference_id: key,
           metadata,
-          payment_intent_data: { description, metadata },
+          // A card is captured separately, after the link is checked again. A bank account cannot be.
+          payment_intent_data: { description, metadata, ...(method === 'CARD' ? { capture_method: 'manual' } : {}) },
           allowed_payment_method_types: [methodTypes[method]],
           // Without it, a payer could wait days for two micro-deposits.
           ...(method === 'ACH'
@@ -103,31 +104,61 @@ export class StripeProcessor implements PaymentProcessor {
 
   async find({ reference }: PaymentOrder): Promise<Progress | undefined> {
     if (reference === null) return undefined;
-    if (reference.startsWith('pi_')) return this.#progressOfIntent(await this.#intent(reference));
-    const session = await this.#stripe.checkout.sessions.retrieve(reference);
-    if (session.status !== 'complete') return progressOfSession(session);
-    const id = idOf(session.payment_intent);
-    if (id === undefined) throw new Error(`The session ${reference} has no payment.`);
-    return this.#progressOfIntent(await this.#intent(id));
+    return this.#progressAt(reference);
+  }
+
+  async capture(order: PaymentOrder): Promise<Progress> {
+    const reference = referenceOf(order);
+    const found = await this.#retrieve(reference);
+    if (isAuthorized(found)) {
+      try {
+        await this.#stripe.paymentIntents.capture(found.id);
+      } catch (error) {
+        if (!(error instanceof Stripe.errors.StripeError) || !isRejection(error)) throw error;
+        this.#log.error({ attempt: order.key, code: error.code, type: error.type }, 'Stripe rejected a capture.');
+        // It was captured or cancelled just now; otherwise it never will be.
+        return this.cancel(order);
+      }
+    }
+    return this.#progressAt(reference);
   }
 
   /**
    * Without a known session, its page was never shown: whether Stripe has one or not, it cannot be paid, and expires
-   * automatically.
+   * automatically. Stripe cancels the payment of a session only while it is authorized; before that, the session expires.
    */
-  async cancel(order: PaymentOrder): Promise<Progress> {
-    if (order.reference !== null) {
-      const progress = await this.find(order);
-      if (progress?.state !== 'action') return progress ?? cancelled;
-      try {
-        await this.#stripe.checkout.sessions.expire(order.reference);
-      } catch (error) {
-        // It was paid or has expired just now.
-        if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
-        return (await this.find(order)) ?? cancelled;
-      }
+  async cancel({ reference }: PaymentOrder): Promise<Progress> {
+    if (reference === null) return cancelled;
+    const found = await this.#retrieve(reference);
+    try {
+      if (isAuthorized(found)) await this.#stripe.paymentIntents.cancel(found.id);
+      else if (found.object === 'checkout.session' && found.status === 'open')
+        await this.#stripe.checkout.sessions.expire(found.id);
+      else return await this.#progressAt(reference);
+    } catch (error) {
+      // It was paid, captured or cancelled, or has expired just now.
+      if (!(error instanceof Stripe.errors.StripeInvalidRequestError)) throw error;
+      return this.#progressAt(reference);
     }
     return cancelled;
+  }
+
+  async refund(order: PaymentOrder): Promise<Progress> {
+    const { key, tenant } = order;
+    const reference = referenceOf(order);
+    const found = await this.#retrieve(reference);
+    if (found.object === 'payment_intent' && found.status === 'succeeded' && !isRefunded(found)) {
+      try {
+        await this.#stripe.refunds.create(
+          { payment_intent: found.id, metadata: { tenant, attempt: key } },
+          { idempotencyKey: `${key}-refund` },
+        );
+      } catch (error) {
+        if (!(error instanceof Stripe.errors.StripeError) || !isRejection(error)) throw error;
+        this.#log.error({ attempt: key, code: error.code, type: error.type }, 'Stripe rejected a refund.');
+      }
+    }
+    return this.#progressAt(reference);
   }
 
   async readNotification(body: Buffer, signature: string | undefined): Promise<NotifiedAttempt | undefined> {
@@ -155,11 +186,29 @@ export class StripeProcessor implements PaymentProcessor {
 
   #intent(id: string): Promise<Stripe.PaymentIntent> {
     return this.#stripe.paymentIntents.retrieve(id, {
-      expand: ['payment_method', 'latest_charge.balance_transaction'],
+      expand: ['payment_method', 'latest_charge.balance_transaction', 'latest_charge.refunds'],
     });
   }
 
+  /** Returns the payment of an order, or its session until the payer has completed that. */
+  async #retrieve(reference: string): Promise<Stripe.PaymentIntent | Stripe.Checkout.Session> {
+    if (reference.startsWith('pi_')) return this.#intent(reference);
+    const session = await this.#stripe.checkout.sessions.retrieve(reference);
+    if (session.status !== 'complete') return session;
+    const id = idOf(session.payment_intent);
+    if (id === undefined) throw new Error(`The session ${reference} has no payment.`);
+    return this.#intent(id);
+  }
+
+  async #progressAt(reference: string): Promise<Progress> {
+    const found = await this.#retrieve(reference);
+    return found.object === 'payment_intent' ? this.#progressOfIntent(found) : progressOfSession(found);
+  }
+
   async #progressOfIntent(intent: Stripe.PaymentIntent): Promise<Progress> {
+    if (isAuthorized(intent)) return { state: 'authorized', reference: intent.id };
+    // An authorization that was cancelled, or has expired. Nothing was captured.
+    if (intent.status === 'canceled' && intent.capture_method === 'manual') return cancelled;
     const details = detailsOf(intent);
     if (intent.status === 'canceled' || intent.status === 'requires_payment_method') {
       const { code, message } = intent.last_payment_error ?? {};
@@ -172,6 +221,9 @@ export class StripeProcessor implements PaymentProcessor {
     }
     if (intent.status !== 'succeeded') return { state: 'accepted', ...details };
     const charge = expanded(intent.latest_charge);
+    if (isRefunded(intent))
+      // A refund can take days, and can fail.
+      return { state: charge?.refunds?.data.some(isUnderway) === true ? 'captured' : 'refunded', ...details };
     if (charge?.disputed === true) {
       const { data } = await this.#stripe.disputes.list({ payment_intent: intent.id, limit: 10 });
       const lost = data.find(({ status }) => status === 'lost');
@@ -190,8 +242,26 @@ export class StripeProcessor implements PaymentProcessor {
 const cancelled: Progress = {
   state: 'declined',
   code: 'cancelled',
-  message: 'The payment was cancelled. Nothing was charged.',
+  message: 'The payment was cancelled.',
 };
+
+function isAuthorized(found: Stripe.PaymentIntent | Stripe.Checkout.Session): boolean {
+  return found.object === 'payment_intent' && found.status === 'requires_capture';
+}
+
+/** Whether refunds of the whole amount have been created. Stripe no longer counts those that have failed. */
+function isRefunded(intent: Stripe.PaymentIntent): boolean {
+  return expanded(intent.latest_charge)?.refunded === true;
+}
+
+function isUnderway({ status }: Stripe.Refund): boolean {
+  return status === 'pending' || status === 'requires_action';
+}
+
+function referenceOf({ key, reference }: PaymentOrder): string {
+  if (reference === null) throw new Error(`Stripe has no payment of the attempt ${key}.`);
+  return reference;
+}
 
 /** Whether a response means that nothing was created. Others, such as 409, 429 and 5xx, leave it open. */
 function isRejection(error: InstanceType<typeof Stripe.errors.StripeError>): boolean {
@@ -207,7 +277,7 @@ function progressOfSession({ id, status, url }: Stripe.Checkout.Session): Progre
     return {
       state: 'declined',
       code: 'expired',
-      message: 'The payment was not completed in time. Nothing was charged.',
+      message: 'The payment was not completed in time.',
     };
   throw new Error(`The session ${id} is ${status}.`);
 }

@@ -5,6 +5,8 @@ import type { Tick } from '../background/clock.ts';
 import { firm } from '../resources/billing/testing.ts';
 import type { Attempt } from './attempt.ts';
 import { pageWrites } from './pay-link.ts';
+import type { PaymentOrder, PaymentProcessor, Progress } from './processor.ts';
+import { SandboxProcessor } from './sandbox.ts';
 
 export const goodCard = { method: 'CARD', cardNumber: '4242 4242 4242 4242', expiry: '12/40', securityCode: '123' };
 export const payerDetails = { payerName: 'Ines Duarte', payerEmail: 'ines@example.com' };
@@ -76,6 +78,59 @@ export function sendNotification(
   return wire(address, { method: 'POST', path: '/pay/webhook', headers, body });
 }
 
+type Step = 'submit' | 'capture' | 'cancel' | 'refund';
+
+/** A sandbox whose steps are counted, and can be preceded by other work or fail once. */
+export class WatchedSandbox extends SandboxProcessor {
+  calls: Record<Step, number> = { submit: 0, capture: 0, cancel: 0, refund: 0 };
+  readonly #before = new Map<Step, () => Promise<unknown>>();
+  readonly #failing = new Map<Step, 'before' | 'after'>();
+
+  reset(): void {
+    this.calls = { submit: 0, capture: 0, cancel: 0, refund: 0 };
+    this.#before.clear();
+    this.#failing.clear();
+  }
+
+  /** Does something before the next call of a step reaches the processor. */
+  before(step: Step, work: () => Promise<unknown>): void {
+    this.#before.set(step, work);
+  }
+
+  /** Loses the connection of the next call of a step, before or after it takes effect. */
+  fail(step: Step, when: 'before' | 'after'): void {
+    this.#failing.set(step, when);
+  }
+
+  override submit(...order: Parameters<PaymentProcessor['submit']>): Promise<Progress> {
+    return this.#watched('submit', () => super.submit(...order));
+  }
+
+  override capture(order: PaymentOrder): Promise<Progress> {
+    return this.#watched('capture', () => super.capture(order));
+  }
+
+  override cancel(order: PaymentOrder): Promise<Progress> {
+    return this.#watched('cancel', () => super.cancel(order));
+  }
+
+  override refund(order: PaymentOrder): Promise<Progress> {
+    return this.#watched('refund', () => super.refund(order));
+  }
+
+  async #watched(step: Step, call: () => Promise<Progress>): Promise<Progress> {
+    this.calls[step] += 1;
+    const [before, failing] = [this.#before.get(step), this.#failing.get(step)];
+    this.#before.delete(step);
+    this.#failing.delete(step);
+    await before?.();
+    if (failing === 'before') throw new Error('The connection was refused.');
+    const progress = await call();
+    if (failing === 'after') throw new Error('The connection was lost.');
+    return progress;
+  }
+}
+
 /** Creates a firm whose clients have invoices and links. */
 export async function payingFirm(service: TestService) {
   const base = await firm(service);
@@ -121,8 +176,8 @@ export async function payingFirm(service: TestService) {
     },
     attempts: (linkId: string) =>
       store.read(tenant.id, (session) =>
-        session.all<Pick<Attempt, 'id' | 'status' | 'failureCode' | 'paymentId'>>(sql`
-          select id, status, failure_code as "failureCode", payment_id as "paymentId" from payment_attempt
+        session.all<Pick<Attempt, 'id' | 'status' | 'failureCode' | 'paymentId' | 'toRefund'>>(sql`
+          select id, status, failure_code as "failureCode", payment_id as "paymentId", to_refund as "toRefund" from payment_attempt
           where tenant_id = ${tenant.id} and quick_payment_link_id = ${linkId} order by id`),
       ),
     payments: (clientId: string) =>
@@ -158,13 +213,15 @@ export const disagreements = (tenantId: number) => sql<{ what: string }>`
   where link.tenant_id = ${tenantId}
   group by link.id, link.status having count(p.id) <> case when link.status = 'USED' then 1 else 0 end
   union all
-  select 'payment ' || p.id || ' came through a link that is not used' from payment p
+  select 'payment ' || p.id || ' came through a link that it does not use' from payment p
   join quick_payment_link link on link.tenant_id = p.tenant_id and link.id = p.quick_payment_link_id
-  where p.tenant_id = ${tenantId} and link.status <> 'USED'
+  where p.tenant_id = ${tenantId} and p.id is distinct from link.payment_id and not exists (
+    select from payment_attempt a where a.tenant_id = p.tenant_id and a.payment_id = p.id and a.to_refund)
   union all
   select 'attempt ' || a.id || ' is ' || a.status || ' and its link ' || link.status from payment_attempt a
   join quick_payment_link link on link.tenant_id = a.tenant_id and link.id = a.quick_payment_link_id
   where a.tenant_id = ${tenantId} and ((a.status = 'OPEN') <> (link.status = 'PROCESSING') and a.status <> 'DECLINED'
+      and not a.to_refund
     or a.status = 'DECLINED' and link.status = 'PROCESSING' and not exists (select from payment_attempt other
       where other.tenant_id = a.tenant_id and other.quick_payment_link_id = link.id and other.status = 'OPEN'))
   union all

@@ -74,7 +74,7 @@ export function invalidateLinks(
 }
 
 /** Invalidates an active link if the amount due no longer covers its amount. */
-export function invalidateUncovered(
+function invalidateUncovered(
   plan: Plan,
   id: string,
   event: 'paymentApplied' | 'invoiceVoided' | 'invoiceWrittenOff',

@@ -168,6 +168,20 @@ export function recordResult(
   plan.update(payment, id, {}, { system: { ...result, ...outcomeOf(row, result.status, plan) }, event });
 }
 
+/**
+ * Records that the processor has refunded the whole amount. @returns false if the payment does not count
+ */
+export function recordRefund(plan: Plan, id: string): boolean {
+  const row = plan.getForUpdate(payment, id);
+  if (row === undefined) throw new Error(`Payment ${id} not found.`);
+  if (!counts(row.status)) return false;
+  // The firm may have recorded the refund itself.
+  if (row.status === 'REFUNDED') return true;
+  const system = { status: 'REFUNDED', refundedAmount: row.amount, refundedAt: plan.now, allocations: [] } as const;
+  plan.update(payment, id, {}, { system: { ...system, unappliedAmount: zero }, event: 'paymentRefunded' });
+  return true;
+}
+
 /** Allocates the unapplied amount. Existing allocations remain. */
 function applyMore(change: PaymentChange, plan: Plan): void {
   const { values, previous } = change;

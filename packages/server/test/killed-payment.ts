@@ -1,0 +1,62 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
+import { Directory } from '../src/auth/directory.ts';
+import { Vault } from '../src/auth/vault.ts';
+import { databaseOf, readConfig } from '../src/config.ts';
+import { transact } from '../src/entity/transact.ts';
+import { findAttempt } from '../src/pay/attempt.ts';
+import type { PaymentOrder, Progress } from '../src/pay/processor.ts';
+import { followUp } from '../src/pay/reconcile.ts';
+import { SandboxProcessor } from '../src/pay/sandbox.ts';
+import { openStore } from '../src/store/store.ts';
+
+/**
+ * Follows up an attempt to pay in a process that kills itself before or after a step at the processor:
+ * `killed-payment.ts <tenant> <attempt> <step> <before or after>`.
+ */
+const [tenantName = '', id = '', fatalStep, when] = process.argv.slice(2);
+
+class FatalSandbox extends SandboxProcessor {
+  override capture(order: PaymentOrder): Promise<Progress> {
+    return fatal('capture', () => super.capture(order));
+  }
+
+  override cancel(order: PaymentOrder): Promise<Progress> {
+    return fatal('cancel', () => super.cancel(order));
+  }
+
+  override refund(order: PaymentOrder): Promise<Progress> {
+    return fatal('refund', () => super.refund(order));
+  }
+}
+
+async function fatal(step: string, call: () => Promise<Progress>): Promise<Progress> {
+  if (step === fatalStep && when === 'before') await die();
+  const progress = await call();
+  if (step === fatalStep) await die();
+  return progress;
+}
+
+async function die(): Promise<void> {
+  process.kill(process.pid, 'SIGKILL');
+  // The signal arrives asynchronously.
+  await pause(60_000);
+}
+
+const config = readConfig(process.env);
+const store = await openStore(databaseOf(config));
+const tenant = await new Directory(store).tenant(tenantName);
+if (tenant === undefined) throw new Error(`The tenant ${tenantName} does not exist.`);
+const attempt = await store.read(tenant.id, (session) => findAttempt(session, tenant.id, id));
+if (attempt === undefined) throw new Error(`The attempt ${id} does not exist.`);
+const origin = { tenant, caller: undefined, operation: 'test', requestId: 'test', vault: new Vault(config.masterKey) };
+await followUp(
+  {
+    processor: new FatalSandbox(store),
+    tenant,
+    write: (work) => transact(store, origin, work),
+    log: pino({ level: 'silent' }),
+  },
+  attempt,
+);
+await store.close();
