@@ -98,6 +98,20 @@ describe('an attempt to pay', () => {
     expect(await store.read(tenant.id, (session) => session.all(disagreements(tenant.id)))).toEqual([]);
   });
 
+  test.each([
+    ['OPEN', 'authorized', 'capture'],
+    ['OPEN', 'action', undefined],
+    ['DECLINED', 'authorized', 'cancel'],
+    ['DECLINED', 'action', 'cancel'],
+    // As a process of an earlier version leaves it, for which an authorization was an accepted payment.
+    ['PENDING', 'authorized', 'capture'],
+    ['COMPLETED', 'captured', undefined],
+    ['REFUNDED', 'captured', undefined],
+  ] as const)('that is %s, and %s at the processor: the next step is %s', async (status, event, step) => {
+    const id = await attemptIn(status);
+    expect(await settle(write, id, progressOf(event), log)).toMatchObject({ step });
+  });
+
   test('has a machine that reaches every status, and in which an event has one result', () => {
     const { initial, transitions } = attemptMachine;
     const reached = new Set([initial]);

@@ -141,7 +141,7 @@ describe('a payment from a bank account', () => {
     await expectAgreement();
   });
 
-  test('is checked until sixty days have passed', () => {
+  test('is checked until sixty days have passed, or until it is refunded', () => {
     const attempt = {
       status: 'COMPLETED',
       method: 'ACH',
@@ -151,6 +151,9 @@ describe('a payment from a bank account', () => {
     expect(secondsToNextCheck(attempt, 0, '2026-01-01T00:01:00.000Z')).toBe(15);
     expect(secondsToNextCheck(attempt, 30, '2026-03-01T00:00:00.000Z')).toBe(86_400);
     expect(secondsToNextCheck(attempt, 90, '2026-03-02T00:00:01.000Z')).toBeNull();
+    expect(secondsToNextCheck({ ...attempt, method: 'CARD', toRefund: true }, 30, '2026-06-01T00:00:00.000Z')).toBe(
+      86_400,
+    );
     expect(secondsToNextCheck({ ...attempt, method: 'CARD' }, 0, '2026-01-01T00:00:01.000Z')).toBeNull();
   });
 });

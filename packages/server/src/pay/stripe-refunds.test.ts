@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { stripeFirm } from './stripe-testing.ts';
-import { payerDetails } from './testing.ts';
+import { payerDetails, stripeFirm } from './testing.ts';
 
 const {
   attempts,

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { stripeFirm, stripeKeys } from './stripe-testing.ts';
-import { formKeyIn, payerDetails } from './testing.ts';
+import { formKeyIn, payerDetails, stripeFirm, stripeKeys } from './testing.ts';
 
 const {
   attempts,
