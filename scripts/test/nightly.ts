@@ -51,6 +51,11 @@ const proofs: readonly Proof[] = [
     command: [...vitest, `${server}/delivery/crash.test.ts`],
     environment: { ENGINES: 'all', KILL_ROUNDS: '20' },
   },
+  {
+    name: 'payments of a server that is killed 20 times, and 200 random courses of payments that are paid otherwise',
+    command: [...vitest, `${server}/pay/kill.test.ts`, `${server}/pay/refunds.property.test.ts`],
+    environment: { ENGINES: 'all', KILL_ROUNDS: '20', REFUND_RUNS: '200' },
+  },
   { name: 'the server at other times and in other time zones', command: ['node', 'scripts/test/other-times.ts'] },
   { name: 'the contract check on every drift of its suites', command: ['node', `${check}/scripts/drifts.ts`] },
   { name: 'the contract check on drifts of other authors', command: ['node', `${check}/scripts/independent.ts`] },

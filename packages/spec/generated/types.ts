@@ -13681,7 +13681,8 @@ export interface components {
          *     - `COMPLETED`: settled and allocated.
          *     - `FAILED`: `failureCode` has the reason.
          *     - `RETURNED`: returned by the bank or the card company.
-         *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
+         *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`. The service
+         *       refunds a payment through a link by itself if the amount was no longer due when the payment was captured.
          *     - `VOIDED`: entered by mistake.
          *
          *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
@@ -13695,6 +13696,7 @@ export interface components {
          *     | `COMPLETED` | `RETURNED` | service: payment returned |  |
          *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` is more than zero and less than `amount`. |
          *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` equals `amount`. |
+         *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
          *     | `COMPLETED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
          * @enum {string}
          */
@@ -13792,7 +13794,8 @@ export interface components {
              *     - `COMPLETED`: settled and allocated.
              *     - `FAILED`: `failureCode` has the reason.
              *     - `RETURNED`: returned by the bank or the card company.
-             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
+             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`. The service
+             *       refunds a payment through a link by itself if the amount was no longer due when the payment was captured.
              *     - `VOIDED`: entered by mistake.
              *
              *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
@@ -13806,6 +13809,7 @@ export interface components {
              *     | `COMPLETED` | `RETURNED` | service: payment returned |  |
              *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` is more than zero and less than `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` equals `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
              *
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
@@ -13981,7 +13985,8 @@ export interface components {
              *     - `COMPLETED`: settled and allocated.
              *     - `FAILED`: `failureCode` has the reason.
              *     - `RETURNED`: returned by the bank or the card company.
-             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
+             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`. The service
+             *       refunds a payment through a link by itself if the amount was no longer due when the payment was captured.
              *     - `VOIDED`: entered by mistake.
              *
              *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
@@ -13995,6 +14000,7 @@ export interface components {
              *     | `COMPLETED` | `RETURNED` | service: payment returned |  |
              *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` is more than zero and less than `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` equals `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
              *
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
@@ -14036,7 +14042,8 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Payment link through which it was paid, or null.
+             * @description Payment link through which it was paid, or null. A payment that the service refunds does not use its link: `paymentId`
+             *     of the link is another payment or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             quickPaymentLinkId: string | null;
@@ -14068,9 +14075,12 @@ export interface components {
              * @example 1250.00
              */
             unappliedAmount: DecimalString;
-            /** @description Processor's code of the failure or return (`R01`, `card_declined`), or null. */
+            /**
+             * @description Processor's code of the failure or return (`R01`, `card_declined`), `amount_no_longer_due` if the service refunds the
+             *     payment because the amount of its link was no longer due, or null.
+             */
             failureCode: string | null;
-            /** @description Description of the failure or return, or null. */
+            /** @description Description of the failure, return or automatic refund, or null. */
             failureMessage: string | null;
             /**
              * Nullable instant
@@ -14336,7 +14346,8 @@ export interface components {
          *     - `PROCESSING`: a payer submitted a payment that has no result yet.
          *     - `USED`: paid, even if an ACH payment is returned later.
          *     - `EXPIRED`: `expiresAt` has passed.
-         *     - `INVALIDATED`: one of its invoices was voided, or the amount due on them no longer covers the amount of the link.
+         *     - `INVALIDATED`: one of its invoices was voided, or the amount due on them no longer covers the amount of the link. A payment
+         *       that was in progress is cancelled, or refunded if it was captured.
          *     - `CANCELLED`: deleted through the records API.
          *
          *     A new row is `ACTIVE`. Possible transitions:
@@ -14346,6 +14357,7 @@ export interface components {
          *     | `ACTIVE` | `PROCESSING` | service: payment submitted |
          *     | `PROCESSING` | `USED` | service: payment completed, payment accepted |
          *     | `PROCESSING` | `ACTIVE` | service: payment declined |
+         *     | `PROCESSING` | `INVALIDATED` | service: amount no longer due |
          *     | `ACTIVE` | `EXPIRED` | service: expired |
          *     | `ACTIVE` | `INVALIDATED` | service: invoice voided, invoice written off, payment applied |
          *     | `ACTIVE` | `CANCELLED` | `deleteRecords` |
@@ -22868,7 +22880,8 @@ export interface components {
              *     - `COMPLETED`: settled and allocated.
              *     - `FAILED`: `failureCode` has the reason.
              *     - `RETURNED`: returned by the bank or the card company.
-             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`.
+             *     - `PARTIALLY_REFUNDED`, `REFUNDED`: a part or all was paid back. You refund by increasing `refundedAmount`. The service
+             *       refunds a payment through a link by itself if the amount was no longer due when the payment was captured.
              *     - `VOIDED`: entered by mistake.
              *
              *     A new row is `COMPLETED` or `PENDING`. Possible transitions:
@@ -22882,6 +22895,7 @@ export interface components {
              *     | `COMPLETED` | `RETURNED` | service: payment returned |  |
              *     | `COMPLETED` | `PARTIALLY_REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` is more than zero and less than `amount`. |
              *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | `upsertRecords`, `updateRecords` | The `refundedAmount` equals `amount`. |
+             *     | `COMPLETED`, `PARTIALLY_REFUNDED` | `REFUNDED` | service: payment refunded |  |
              *     | `COMPLETED` | `VOIDED` | `upsertRecords`, `updateRecords` | The `source` is `MANUAL` or `IMPORT`. |
              *
              *     Default on creation: `PENDING` if the method is `ACH`, otherwise `COMPLETED`.
@@ -22923,7 +22937,8 @@ export interface components {
             /**
              * Nullable UUID
              * Format: uuid
-             * @description Payment link through which it was paid, or null.
+             * @description Payment link through which it was paid, or null. A payment that the service refunds does not use its link: `paymentId`
+             *     of the link is another payment or null.
              * @example 0199a1c2-0c01-7c01-8a4f-5d2e9b60f101
              */
             quickPaymentLinkId: string | null;
@@ -22955,9 +22970,12 @@ export interface components {
              * @example 1250.00
              */
             unappliedAmount: DecimalString;
-            /** @description Processor's code of the failure or return (`R01`, `card_declined`), or null. */
+            /**
+             * @description Processor's code of the failure or return (`R01`, `card_declined`), `amount_no_longer_due` if the service refunds the
+             *     payment because the amount of its link was no longer due, or null.
+             */
             failureCode: string | null;
-            /** @description Description of the failure or return, or null. */
+            /** @description Description of the failure, return or automatic refund, or null. */
             failureMessage: string | null;
             /**
              * Nullable instant
