@@ -1,36 +1,38 @@
-import { expect, test } from 'vitest';
-import { testService } from '../../test/service.ts';
+import { sql } from 'kysely';
+import { describe, expect, test } from 'vitest';
+import { onlyRequired } from '../../test/bounds/bodies.ts';
+import { type Door, rowDoors } from '../../test/bounds/doors.ts';
+import { World } from '../../test/bounds/world.ts';
+import { type HttpResponse, testService } from '../../test/service.ts';
+import { typesWith } from '../bulk/standard-types.ts';
+import { recordsOf } from '../resources/records/testing.ts';
 
-const { call } = await testService();
-
-/** Attributes of a new row of each type, with values that are unique in the tenant. */
-const types: Readonly<Record<string, (name: string) => object>> = {
-  Industry: (name) => ({ name }),
-  ServiceLine: (name) => ({ name, code: name }),
-  ClientGroup: (name) => ({ name }),
-  ClientType: (name) => ({ name, code: name }),
-  Department: (name) => ({ name, code: name }),
-  ClientBusinessEntity: (name) => ({ name, code: name }),
-  Contact: (name) => ({ lastName: name, pmsRef: name }),
-  Client: (name) => ({ name, clientRef: name, pmsRef: name }),
-};
+// Enough connections for 20 requests of one API user at a time.
+const service = await testService({ config: { poolSize: 54 } });
+const { call, store, tenant } = service;
+const world = await World.create(service);
+/** All types that can be created as records, codes and entries. */
+const doors = rowDoors(world, service);
+const { make, define } = recordsOf(service);
 
 interface Upserted {
-  readonly records: readonly { readonly status: string; readonly error: { readonly detail: string } | null }[];
+  readonly records: readonly { readonly status: string; readonly error: object | null }[];
 }
 
-/** Upserts the rows by 20 callers, each in another order. @returns the statuses of each row, and the errors. */
-async function upsertByMany(refs: readonly string[], typeOf: (index: number) => string) {
-  const items = refs.map((systemRef, index) => {
-    const type = typeOf(index);
-    return { type, systemRef, attributes: types[type]?.(systemRef) };
+function pathOf({ name }: Door): string {
+  if (typesWith('x-code-type').has(name)) return '/api/v1/codes';
+  return typesWith('x-entry-type').has(name) ? '/api/v1/entries' : '/api/v1/records';
+}
+
+const byMany = <Body>(work: (caller: number) => Promise<HttpResponse<Body>>) =>
+  Promise.all(Array.from({ length: 20 }, (_, caller) => work(caller)));
+
+/** Upserts the items by 20 callers, each in another order. @returns the number of created rows, and the errors. */
+async function upsertByMany(path: string, items: readonly unknown[]) {
+  const responses = await byMany((caller) => {
+    const first = caller % items.length;
+    return call<Upserted>('POST', path, { records: [...items.slice(first), ...items.slice(0, first)] });
   });
-  const responses = await Promise.all(
-    Array.from({ length: 20 }, (_, caller) => {
-      const records = [...items.slice(caller % items.length), ...items.slice(0, caller % items.length)];
-      return call<Upserted>('POST', '/api/v1/records', { records });
-    }),
-  );
   expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 200));
   const results = responses.flatMap(({ body }) => body.records);
   return {
@@ -39,16 +41,115 @@ async function upsertByMany(refs: readonly string[], typeOf: (index: number) => 
   };
 }
 
-test.each(Object.keys(types))('upsertRecords › of 20 calls with the same new %s, one creates it', async (type) => {
-  for (let round = 0; round < 6; round += 1) {
-    const ref = `${type}-${round}`;
-    expect(await upsertByMany([ref], () => type)).toEqual({ created: 1, errors: [] });
-  }
+test.each(doors)('upsert › of 20 calls with the same new $name, one creates it', async (door) => {
+  for (let round = 0; round < 3; round += 1)
+    expect(await upsertByMany(pathOf(door), [door.body(onlyRequired)])).toEqual({ created: 1, errors: [] });
 });
 
-test('upsertRecords › of 20 calls with the same new rows of all types in different orders, one creates each', async () => {
-  const names = Object.keys(types);
-  const refs = Array.from({ length: names.length * 2 }, (_, index) => `mixed-${index}`);
-  const written = await upsertByMany(refs, (index) => names[index % names.length] ?? '');
-  expect(written).toEqual({ created: refs.length, errors: [] });
+test.each(['/api/v1/records', '/api/v1/codes', '/api/v1/entries'])(
+  '%s › of 20 calls with the same new rows of all types in different orders, one creates each',
+  async (path) => {
+    const items = doors.filter((door) => pathOf(door) === path);
+    const written = await upsertByMany(
+      path,
+      items.map((door) => door.body(onlyRequired)),
+    );
+    expect(written).toEqual({ created: items.length, errors: [] });
+  },
+);
+
+describe('upsertRecords › custom types', () => {
+  test('of 20 calls with the same new record and its unique values, one creates it', async () => {
+    await define('Keyed', [{ name: 'number', type: 'STRING', unique: true }]);
+    for (let round = 0; round < 3; round += 1) {
+      const items = [1, 2, 3].map((index) => ({
+        type: 'Keyed',
+        systemRef: `keyed-${round}-${index}`,
+        attributes: { number: `${round}-${index}` },
+      }));
+      expect(await upsertByMany('/api/v1/records', items)).toEqual({ created: 3, errors: [] });
+    }
+  });
+
+  test('of 20 records with one unique value, one is created, and the others are duplicates of its field', async () => {
+    await define('Single', [{ name: 'number', type: 'STRING', unique: true }]);
+    const responses = await byMany((caller) =>
+      call<Upserted>('POST', '/api/v1/records', {
+        records: [{ type: 'Single', systemRef: `single-${caller}`, attributes: { number: 'one' } }],
+      }),
+    );
+    const errors = responses
+      .flatMap(({ body }) => body.records)
+      .flatMap(({ error }) => (error === null ? [] : [error]));
+    const duplicate = { code: 'DUPLICATE_REF', pointer: '/records/0/attributes/number' };
+    expect(errors).toEqual(Array.from({ length: 19 }, () => expect.objectContaining(duplicate)));
+  });
 });
+
+test('upsertContacts › of 20 calls that link the same contact and client, one creates the link', async () => {
+  const { id: contactId, attributes } = await make('Contact', { lastName: 'Linked' });
+  const { id: clientId, attributes: client } = await make('Client', { name: 'Linked', orgId: world.idOf('Org') });
+  const contacts = [{ pmsRef: attributes?.pmsRef, clients: [{ clientRef: client?.clientRef, roles: ['PREFERRED'] }] }];
+  const responses = await byMany(() =>
+    call<{ failed: readonly object[] }>('POST', '/api/v1/contacts/upsert', { contacts }),
+  );
+  expect(responses.flatMap(({ body }) => body.failed)).toEqual([]);
+  expect(await countOf(sql`contact_client where contact_id = ${contactId} and client_id = ${clientId}`)).toBe(1);
+});
+
+test('upsertRecords › of 20 links with their own keys between the same contact and client, one is created', async () => {
+  const { id: contactId } = await make('Contact', { lastName: 'Paired' });
+  const attributes = { contactId, clientId: world.idOf('Client') };
+  const responses = await byMany((caller) =>
+    call<Upserted>('POST', '/api/v1/records', {
+      records: [{ type: 'ContactClient', systemRef: `pair-${caller}`, attributes }],
+    }),
+  );
+  const errors = responses.flatMap(({ body }) => body.records).flatMap(({ error }) => (error === null ? [] : [error]));
+  expect(errors).toEqual(Array.from({ length: 19 }, () => expect.objectContaining({ code: 'DUPLICATE_REF' })));
+  expect(await countOf(sql`contact_client where contact_id = ${contactId}`)).toBe(1);
+});
+
+test('onboardClient › of 20 calls with the same new email addresses, one creates each contact', async () => {
+  const emails = ['ada@parallel.example', 'Ines@Parallel.example'];
+  const responses = await byMany((caller) => {
+    const [preferred, billing] = caller % 2 === 0 ? emails : emails.toReversed();
+    return call<{ contacts: readonly { contactId: string; created: boolean }[] }>(
+      'POST',
+      '/api/v1/clients/v1/onboard',
+      {
+        name: 'Parallel',
+        orgId: world.idOf('Org'),
+        address: {},
+        preferredContact: { lastName: 'Preferred', email: preferred },
+        billingContact: { lastName: 'Billing', email: billing },
+      },
+    );
+  });
+  expect(responses.map(({ status }) => status)).toEqual(responses.map(() => 201));
+  const contacts = responses.flatMap(({ body }) => body.contacts);
+  expect(contacts.filter(({ created }) => created)).toHaveLength(2);
+  expect(new Set(contacts.map(({ contactId }) => contactId)).size).toBe(2);
+});
+
+test('assignStaff › of 20 calls with the same new assignments, one creates each', async () => {
+  const [jobId, taskId, staffId] = [world.idOf('Job'), world.idOf('Task'), world.idOf('Staff')];
+  const body = {
+    staffJobAssignments: [{ jobId, staffId, role: 'REVIEWER' }],
+    staffTaskAssignments: [{ taskId, staffId }],
+  };
+  const responses = await byMany(() => call('POST', '/api/v1/projects/assign_staff', body));
+  expect(responses.map(({ status, body: problem }) => (status === 200 ? 200 : problem))).toEqual(
+    responses.map(() => 200),
+  );
+  expect(await countOf(sql`staff_job_assignment where job_id = ${jobId} and role = 'REVIEWER'`)).toBe(1);
+  expect(await countOf(sql`staff_task_assignment where task_id = ${taskId}`)).toBe(1);
+});
+
+/** Counts rows of the tenant. */
+async function countOf(rows: ReturnType<typeof sql>): Promise<number | undefined> {
+  const found = await store.read(tenant.id, (session) =>
+    session.first<{ count: number }>(sql`select count(*)::integer as count from ${rows}`),
+  );
+  return found?.count;
+}

@@ -6,7 +6,7 @@ import { Violation } from '../../entity/violation.ts';
 import { entityTag } from '../../query/entity-tag.ts';
 import { contact } from '../contacts/contact.ts';
 import { contactClient } from '../contacts/contact-client.ts';
-import { findByEmail } from '../contacts/find-contact.ts';
+import { findByEmail, lockEmails } from '../contacts/find-contact.ts';
 import { client } from './client.ts';
 import { contactInfo } from './contact-info.ts';
 
@@ -31,6 +31,10 @@ export const onboardClient: Handler<'onboardClient'> = (context, { body }) =>
 
 function onboard(plan: Plan, body: Body) {
   const { systemRef, address, billingAddress, preferredContact, billingContact, secondaryContact, ...fields } = body;
+  lockEmails(
+    plan,
+    contactRoles.flatMap(([, property]) => emailToFind(body[property]) ?? []),
+  );
   const { row } = plan.create(client, { onboardedAt: plan.now, ...fields }, { systemRef });
   const clientId = row.id;
   const clientContactInfoId = addInfo(plan, clientId, 'PRIMARY', address, '/address');
@@ -59,7 +63,13 @@ function findOrCreateContact(plan: Plan, input: ContactInput): { contactId: stri
     if (known?.active === true) return { contactId: known.id, created: false };
     throw new Violation('REFERENCE_NOT_FOUND', 'No active contact with this pmsRef exists.', '/pmsRef');
   }
-  const known = typeof input.email === 'string' ? findByEmail(plan, input.email) : undefined;
+  const email = emailToFind(input);
+  const known = email === undefined ? undefined : findByEmail(plan, email);
   if (known !== undefined) return { contactId: known, created: false };
   return { contactId: plan.create(contact, input).row.id, created: true };
+}
+
+/** The email address by which a contact is found. */
+function emailToFind(input: ContactInput | undefined): string | undefined {
+  return input?.pmsRef === undefined ? (input?.email ?? undefined) : undefined;
 }

@@ -1,0 +1,103 @@
+import { sql } from 'kysely';
+import { typesWith } from '../../src/bulk/standard-types.ts';
+import { allOperations, contract, type Operation, type Schema } from '../../src/contract/contract.ts';
+import { resolved } from '../../src/contract/fields.ts';
+import type { Random } from '../../src/demo-data/profiles/random.ts';
+import { entityOf } from '../../src/entity/registry.ts';
+import type { TestService } from '../service.ts';
+import type { World } from './world.ts';
+
+interface Page {
+  readonly hasMore: boolean;
+  readonly data: readonly unknown[];
+}
+
+/** The types of rows in a path parameter. */
+const typeOfPath: Readonly<Record<string, string>> = {
+  listContactsByClient: 'Client',
+  listEngagementDocuments: 'Engagement',
+  getEngagementBatchStatus: 'EngagementBatch',
+  listDeliveries: 'EventSubscription',
+};
+
+/** Reads every list and search, and rows by ID: those that the other reads return are the same rows. */
+export class Reads {
+  readonly #service: TestService;
+  readonly #world: World;
+  readonly #random: Random;
+
+  constructor(service: TestService, world: World, random: Random) {
+    this.#service = service;
+    this.#world = world;
+    this.#random = random;
+  }
+
+  /**
+   * @param most number of rows that each read by ID returns
+   * @returns the statuses other than 200, and the number of reads
+   */
+  async readAll(most: number): Promise<{ readonly wrong: readonly string[]; readonly reads: number }> {
+    const wrong: string[] = [];
+    let reads = 0;
+    const read = async (method: string, path: string, body?: object) => {
+      const response = await this.#service.call<Page>(method, path, body);
+      reads += 1;
+      if (response.status !== 200) wrong.push(`${method} ${path}: ${response.status} ${JSON.stringify(response.body)}`);
+      return response.body;
+    };
+    for (const operation of allOperations.filter(({ id }) => /^(list|search|lookup|get)/.test(id)))
+      for (const path of await this.#paths(operation, most))
+        if (operation.method === 'GET') await read('GET', path);
+        else await readPages(path, operation.paging, read);
+    return { wrong, reads };
+  }
+
+  /** The paths of an operation, with each parameter that a row has. */
+  async #paths({ id, path }: Operation, most: number): Promise<readonly string[]> {
+    if (path.includes('{type}')) return typesFor(path).map((type) => path.replace('{type}', type));
+    if (path.includes('{name}')) return [path.replace('{name}', String(this.#world.home('CustomRecordType').name))];
+    if (id === 'listUnpaidInvoices') return [`${path}?clientRef=${this.#world.home('Client').clientRef}`];
+    if (!path.includes('{')) return [path];
+    const ids = await this.#idsOf(typeOfPath[id] ?? typeOfResponse(path));
+    const chosen = ids.length <= most ? ids : ids.filter(() => this.#random.chance(most / ids.length));
+    return chosen.map((one) => path.replace(/\{[^}]+\}/, one));
+  }
+
+  async #idsOf(type: string): Promise<readonly string[]> {
+    const entity = entityOf(type);
+    if (entity === undefined) throw new Error(`There are no rows of ${type}.`);
+    const { id } = this.#service.tenant;
+    const rows = await this.#service.store.read(id, (session) =>
+      session.all<{ id: string }>(sql`
+        select e.id from ${sql.table(entity.table)} e where ${entity.within('e', id)} order by e.id`),
+    );
+    return rows.map((row) => row.id);
+  }
+}
+
+async function readPages(
+  path: string,
+  paging: Operation['paging'],
+  read: (method: string, path: string, body: object) => Promise<Page>,
+): Promise<void> {
+  const pageSize = paging === 'offset' ? 1000 : 100;
+  for (let page = 0; ; page += 1) {
+    const body = paging === null ? {} : { page: paging === 'offset' ? page * pageSize : page, pageSize };
+    const { hasMore } = await read('POST', path, body);
+    if (hasMore !== true) return;
+  }
+}
+
+function typesFor(path: string): readonly string[] {
+  const extension = path.includes('/codes/') ? 'x-code-type' : path.includes('/entries/') ? 'x-entry-type' : 'x-record';
+  return [...typesWith(extension).keys()];
+}
+
+/** The type of the row that an operation returns. */
+function typeOfResponse(path: string): string {
+  const { get }: { get?: { responses?: Readonly<Record<string, unknown>> } } = Object(contract.paths[path]);
+  const response: { content?: Readonly<Record<string, { schema: Schema }>> } = Object(get?.responses?.['200']);
+  const schema = response.content?.['application/json']?.schema;
+  const name = schema?.$ref?.split('/').at(-1) ?? '';
+  return (schema === undefined ? undefined : resolved(schema)['x-type']) ?? name;
+}
