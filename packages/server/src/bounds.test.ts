@@ -11,7 +11,7 @@ import { newId } from './store/new-id.ts';
 const lines: Record<string, unknown>[] = [];
 const log = pino({ level: 'error' }, { write: (line: string) => lines.push(JSON.parse(line)) });
 const service = await testService({ log, exceedsBounds: true });
-const { newClient, preparer, records } = await firm(service);
+const { approving, newClient, newJob, preparer, records, staffId } = await firm(service);
 
 const most = '9999999999999.99';
 const bound = (field: string) => `${field} must be between 0 and ${most}.`;
@@ -83,6 +83,71 @@ describe('upsertRecords › rejects what a response cannot hold', () => {
     expect(await write(...items)).toEqual(['CREATED', ...Array.from({ length: 10 }, () => rejected)]);
     await readAll();
   });
+});
+
+test('updateRecords › names the sum that a draft invoice would exceed, however far', async () => {
+  const { id: clientId } = await newClient();
+  const jobs = [await newJob(clientId), await newJob(clientId)];
+  const wip = (jobId: string | undefined, amount: string) => ({
+    type: 'WipEntry',
+    attributes: { wipType: 'ADJUSTMENT', clientId, jobId, workDate: '2026-01-05', amount },
+  });
+  // What is billed of one job offsets what is billed of the other, so that only the sums of the jobs are large.
+  const amounts = ['9000000000000.00', '-9000000000000.00'];
+  const made = await records.upsert(
+    Array.from({ length: 12 }, () => jobs.flatMap((jobId) => amounts.map((amount) => wip(jobId, amount)))).flat(),
+  );
+  const billed = made.filter((_, index) => index % 4 === 0 || index % 4 === 3);
+  const lines = billed.map((item, index) =>
+    line(index % 2 === 0 ? '90000000000.00' : '-90000000000.00', { quantity: '100', wipIds: [item.id] }),
+  );
+  const dates = { billThroughDate: '2026-12-31', proposedInvoiceDate: '2026-01-31', dueDate: '2026-03-02' };
+  const { systemRef } = await records.make('DraftInvoice', { clientId, ...dates, lines });
+  const move = async (caller: typeof records, status: string) =>
+    (await caller.update([{ type: 'DraftInvoice', systemRef, attributes: { status } }])).map(
+      (item) => item.error ?? item.status,
+    );
+  expect(await move(records, 'IN_REVIEW')).toEqual(['UPDATED']);
+  const detail = `billedAmount of the Project must be between -${most} and ${most}.`;
+  expect(await move(approving, 'APPROVED')).toEqual([{ code: 'VALIDATION_ERROR', detail, pointer: null }]);
+  await readAll();
+});
+
+test('upsertRecords and updateEngagement › reject the 1,001st job of an engagement', async () => {
+  const { id: clientId } = await newClient();
+  const { body: engagement } = await preparer.call<{ id: string }>('POST', '/api/v1/engagements/create', {
+    clientId,
+    fiscalYear: 2026,
+    partnerId: staffId,
+  });
+  const first = await newJob(clientId);
+  const ids = Array.from({ length: 999 }, () => newId());
+  await service.store.write(service.tenant.id, async (transaction) => {
+    await transaction.all(sql`
+      insert into job select (jsonb_populate_record(j, jsonb_build_object('id', id, 'system_ref', id, 'pms_ref', id,
+        'job_ref', id, 'engagement_id', ${engagement.id}::text))).*
+      from job j, unnest(${ids}::uuid[]) id where j.id = ${first}`);
+    await transaction.all(sql`
+      insert into engagement_job (tenant_id, engagement_id, position, id, is_active)
+      select ${service.tenant.id}, ${engagement.id}, n, id, true
+      from unnest(${ids}::uuid[]) with ordinality r (id, n)`);
+  });
+  const job = (more: object = {}) => {
+    const fields = { name: 'Return', clientId, billingType: 'TIME_AND_MATERIALS' };
+    return { type: 'Job', attributes: { ...fields, ...more } };
+  };
+  const detail = 'jobs of the Engagement must have at most 1000 items.';
+  const added = job({ engagementId: engagement.id });
+  expect(await write(added, added)).toEqual([
+    'CREATED',
+    { code: 'VALIDATION_ERROR', detail, pointer: '/records/1/attributes/engagementId' },
+  ]);
+  const patch = (jobIds: readonly (string | null)[]) =>
+    preparer.call('PATCH', `/api/v1/engagements/${engagement.id}`, { jobIds });
+  // Former jobs remain in the list.
+  expect(await patch([first])).toMatchObject({ status: 400, body: { errors: [{ pointer: '/jobIds', detail }] } });
+  expect(await patch(ids)).toMatchObject({ status: 200 });
+  await readAll();
 });
 
 test('createQuickPaymentLink › rejects an amount that a response cannot hold, and stores nothing', async () => {

@@ -1,6 +1,6 @@
 import { type RawBuilder, sql } from 'kysely';
 import { type Field, membersOf } from '../contract/fields.ts';
-import { CheckViolation, ForeignKeyViolation, NumericOverflow, UniqueViolation } from '../store/errors.ts';
+import { CheckViolation, ForeignKeyViolation, UniqueViolation } from '../store/errors.ts';
 import type { Transaction } from '../store/store.ts';
 import { type ConstraintError, explain } from './constraints.ts';
 import { membersShown } from './embed.ts';
@@ -326,5 +326,5 @@ function objectsIn(value: unknown): readonly Columns[] {
 }
 
 function isConstraintError(error: unknown): error is ConstraintError {
-  return [UniqueViolation, CheckViolation, ForeignKeyViolation, NumericOverflow].some((kind) => error instanceof kind);
+  return [UniqueViolation, CheckViolation, ForeignKeyViolation].some((kind) => error instanceof kind);
 }

@@ -1,10 +1,10 @@
-import { type CheckViolation, ForeignKeyViolation, NumericOverflow, UniqueViolation } from '../store/errors.ts';
+import { type CheckViolation, ForeignKeyViolation, UniqueViolation } from '../store/errors.ts';
 import type { AnyEntity } from './model.ts';
 import { describeRange } from './row-bounds.ts';
 import { rulesOf } from './rules.ts';
 import { Violation } from './violation.ts';
 
-export type ConstraintError = UniqueViolation | CheckViolation | ForeignKeyViolation | NumericOverflow;
+export type ConstraintError = UniqueViolation | CheckViolation | ForeignKeyViolation;
 
 /** Meanings of the last word of a check constraint's name. */
 const meanings: Readonly<Record<string, string>> = {
@@ -21,8 +21,6 @@ const meanings: Readonly<Record<string, string>> = {
 export function explain(entity: AnyEntity, error: ConstraintError): Violation {
   const known = rulesOf(entity).constraints?.[error.constraint];
   if (known !== undefined) return new Violation(known.code, known.detail, `/${known.field}`);
-  if (error instanceof NumericOverflow)
-    return new Violation('VALIDATION_ERROR', 'The sum of these values exceeds the range of the contract.');
   const exceeded = rangeOfColumn(error);
   if (exceeded !== undefined) return new Violation('VALIDATION_ERROR', exceeded);
   const name = fieldOf(entity, error.constraint);

@@ -26,7 +26,7 @@ export function checkBounds(entity: AnyEntity, values: AnyRow, previous: AnyRow 
 }
 
 /** Checks a value before it is written, so that the violation can point at the part of the request that it follows from. */
-export function checkBound(entity: AnyEntity, name: string, value: unknown, pointer: string): void {
+export function checkBound(entity: AnyEntity, name: string, value: unknown, pointer: string | undefined): void {
   const field = entity.fields.get(name);
   if (field !== undefined) checkValue(entity, field, value, pointer);
 }
@@ -55,7 +55,8 @@ function checkValue(entity: AnyEntity, field: Field, value: unknown, pointer: st
   }
   if (members.length === 0) return;
   for (const [index, one] of value.entries())
-    checkMembers(entity, members, one, pointer === undefined ? undefined : `${pointer}/${index}`);
+    if (typeof one === 'object' && one !== null)
+      checkMembers(entity, members, one, pointer === undefined ? undefined : `${pointer}/${index}`);
 }
 
 function checkMembers(entity: AnyEntity, members: readonly Field[], object: object, pointer: string | undefined): void {

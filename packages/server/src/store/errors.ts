@@ -88,11 +88,6 @@ export class CheckViolation extends ConstraintViolation {
   override readonly name = 'CheckViolation';
 }
 
-/** A number exceeds its column, in a sum of several rows. Checks of the range name the column when one row is added. */
-export class NumericOverflow extends ConstraintViolation {
-  override readonly name = 'NumericOverflow';
-}
-
 /** The relevant fields of an ErrorResponse; PGlite and `pg` each have their own class for it. */
 interface ServerError {
   message: string;
@@ -142,7 +137,6 @@ function translateServerError(error: ServerError): DatabaseError {
   if (code === '23505' || code === '23P01') return new UniqueViolation(broken, code, constraint, table);
   if (code === '23503') return new ForeignKeyViolation(broken, code, constraint, table);
   if (code === '23514') return new CheckViolation(broken, code, constraint, table);
-  if (code === '22003') return new NumericOverflow('A number exceeds its column.', code, constraint, table);
   if (transactionConflict.test(code)) return new TransactionConflict('Concurrent transactions conflict.', code);
   if (connectionIsLost.test(code) || databaseIsBusy.test(code)) return unavailableBecause(code);
   // Messages about an invalid value quote it; the SQLSTATE alone identifies the kind of error.

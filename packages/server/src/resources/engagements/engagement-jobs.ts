@@ -1,6 +1,7 @@
 import type { Plan } from '../../entity/plan.ts';
 import { entityNamed } from '../../entity/registry.ts';
 import type { Row } from '../../entity/row.ts';
+import { checkBound } from '../../entity/row-bounds.ts';
 import type { PendingChange } from '../../entity/rules.ts';
 import { invalidField } from '../../entity/violation.ts';
 
@@ -18,12 +19,13 @@ export function checkEngagement({ values, previous }: PendingChange<'Job'>, plan
 }
 
 /** Updates the engagement's list of current and former jobs, and its status from their progress. */
-export function followJob({ values, previous }: PendingChange<'Job'>, plan: Plan): void {
+export function followJob({ values, previous, input }: PendingChange<'Job'>, plan: Plan): void {
   const before = previous?.engagementId ?? null;
   const isLinkChanged = values.engagementId !== before;
-  if (isLinkChanged && before !== null) setLink(plan, before, values.id, false);
+  if (isLinkChanged && before !== null) setLink(plan, before, { id: values.id, isActive: false }, undefined);
   if (values.engagementId === null) return;
-  if (isLinkChanged) setLink(plan, values.engagementId, values.id, true);
+  const pointer = input.engagementId === undefined ? undefined : '/engagementId';
+  if (isLinkChanged) setLink(plan, values.engagementId, { id: values.id, isActive: true }, pointer);
   if (isLinkChanged || values.status !== previous?.status) startWork(plan, values.engagementId);
   if (values.status === 'CLOSED' && previous?.status !== 'CLOSED') completeWork(plan, values.engagementId);
 }
@@ -51,10 +53,17 @@ function jobsOf(plan: Plan, engagementId: string): readonly Row<'Job'>[] {
   return plan.all(entityNamed('Job'), 'engagementId', engagementId).filter(({ active }) => active);
 }
 
-function setLink(plan: Plan, engagementId: string, jobId: string, isActive: boolean): void {
+/** @param pointer the field of the job that the caller has set, if any */
+function setLink(
+  plan: Plan,
+  engagementId: string,
+  link: { readonly id: string; readonly isActive: boolean },
+  pointer: string | undefined,
+): void {
   const engagement = entityNamed('Engagement');
   const { jobs = [] } = plan.getForUpdate(engagement, engagementId) ?? {};
-  const isKnown = jobs.some(({ id }) => id === jobId);
-  const links = jobs.map((link) => (link.id === jobId ? { ...link, isActive } : link));
-  plan.setSystemFields(engagement, engagementId, { jobs: isKnown ? links : [...links, { id: jobId, isActive }] });
+  const isKnown = jobs.some(({ id }) => id === link.id);
+  const links = isKnown ? jobs.map((one) => (one.id === link.id ? { ...one, ...link } : one)) : [...jobs, link];
+  checkBound(engagement, 'jobs', links, pointer);
+  plan.setSystemFields(engagement, engagementId, { jobs: links });
 }

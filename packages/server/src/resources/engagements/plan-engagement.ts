@@ -1,5 +1,6 @@
 import type { Input } from '../../contract/handler.ts';
 import type { Plan } from '../../entity/plan.ts';
+import { checkBound } from '../../entity/row-bounds.ts';
 import { Violation } from '../../entity/violation.ts';
 import { Problem } from '../../http/problem.ts';
 import { activeClient } from '../clients/active-client.ts';
@@ -72,6 +73,9 @@ export function linkJobs(plan: Plan, engagementId: string, clientId: string, job
     const detail = 'The job is linked to another engagement. Unlink it there first.';
     throw new Problem('CONFLICT', detail, { errors: [{ in: 'body', pointer, code: 'CONFLICT', detail }] });
   });
+  const { jobs = [] } = plan.getForUpdate(engagement, engagementId) ?? {};
+  const known = new Set(jobs.map(({ id }) => id));
+  checkBound(engagement, 'jobs', [...jobs, ...added.filter((id) => !known.has(id))], '/jobIds');
   for (const { id } of linked) if (!jobIds.includes(id)) plan.setSystemFields(job, id, { engagementId: null });
   for (const id of added) plan.setSystemFields(job, id, { engagementId });
 }

@@ -96,6 +96,8 @@ function blameTemplate<Result>({ name }: Row<'JobTemplate'>, work: () => Result)
     if (!(error instanceof Violation)) throw error;
     const { code, message, pointer = '' } = error;
     if (entryFields.has(pointer.slice(1))) throw error;
+    // All entries have the same engagement.
+    if (pointer === '/engagementId') throw new Violation(code, message);
     // The job gets it from its jobRef.
     if (pointer === '/pmsRef') throw new Violation(code, message, '/jobRef');
     throw new Violation(code, `The template ${name} cannot be used. ${message}`, '/jobTemplateId');
