@@ -22,6 +22,7 @@ const databaseTests = 'packages/server/{src,test}/**/*.test.ts';
 const engineTests = [
   'packages/server/src/{store,query,entity,background}/**/*.test.ts',
   'packages/server/src/resources/**/*{concurrency,property}.test.ts',
+  'packages/server/src/bounds.property.test.ts',
   'packages/server/src/delivery/delivery.test.ts',
   // How a server starts, and what it says if it cannot, also depends on where its data is.
   'packages/server/src/{main,bad-start}.test.ts',

@@ -47,6 +47,11 @@ const proofs: readonly Proof[] = [
     environment: { AGGREGATE_RUNS: '300' },
   },
   {
+    name: 'values at all bounds of the contract, and 20,000 random rows',
+    command: [...vitest, `${server}/bounds.property.test.ts`],
+    environment: { ENGINES: 'all', BOUND_WRITES: '20000' },
+  },
+  {
     name: 'deliveries of a server that is killed 20 times',
     command: [...vitest, `${server}/delivery/crash.test.ts`],
     environment: { ENGINES: 'all', KILL_ROUNDS: '20' },
