@@ -124,9 +124,9 @@ test('upsertRecords and updateEngagement › reject the 1,001st job of an engage
   const ids = Array.from({ length: 999 }, () => newId());
   await service.store.write(service.tenant.id, async (transaction) => {
     await transaction.all(sql`
-      insert into job select (jsonb_populate_record(j, jsonb_build_object('id', id, 'system_ref', id, 'pms_ref', id,
-        'job_ref', id, 'engagement_id', ${engagement.id}::text))).*
-      from job j, unnest(${ids}::uuid[]) id where j.id = ${first}`);
+      insert into job select (jsonb_populate_record(j, jsonb_build_object('id', r.id, 'system_ref', r.id,
+        'pms_ref', r.id, 'job_ref', r.id, 'engagement_id', ${engagement.id}::text))).*
+      from job j, unnest(${ids}::uuid[]) r (id) where j.id = ${first}`);
     await transaction.all(sql`
       insert into engagement_job (tenant_id, engagement_id, position, id, is_active)
       select ${service.tenant.id}, ${engagement.id}, n, id, true
