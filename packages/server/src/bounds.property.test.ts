@@ -114,6 +114,7 @@ const anyValues: Choices = {
     if (schema.enum !== undefined)
       return random.chance(0.3) ? schema.enum[random.below(schema.enum.length)] : undefined;
     if (schema.format === 'decimal') {
+      if (random.chance(0.4)) return undefined;
       const usual = ['1', '2', '100', '101', '1.00', '100.00', '24.00'];
       const values = [...decimalsAccepted(schema), ...usual.filter((text) => isAccepted(schema, text))];
       return values[random.below(values.length)];
@@ -153,10 +154,13 @@ async function writeAny(): Promise<void> {
   }
 }
 
-test('sums and products of random values, many of them at their bounds, are rejected or can be read', async () => {
-  accepted.clear();
-  for (let count = 0; count < writes; count += 1) await writeAny();
+test.skipIf(isSample)(
+  'sums and products of random values, many of them at their bounds, are rejected or can be read',
+  async () => {
+    accepted.clear();
+    for (let count = 0; count < writes; count += 1) await writeAny();
 
-  for (const name of money) expect(accepted.get(name) ?? 0, name).toBeGreaterThan(0);
-  await readAll();
-});
+    for (const name of money) expect(accepted.get(name) ?? 0, name).toBeGreaterThan(0);
+    await readAll();
+  },
+);
