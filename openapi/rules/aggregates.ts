@@ -112,9 +112,7 @@ function groupBy(type: string, columns: readonly Column[], common: JsonObject, a
       ...common,
       properties: { column: enumOf(column, own), ...Object.fromEntries(ranges) },
       ...(kind === 'day' && {
-        // Days have both kinds of ranges, one at a time.
         dependentRequired: { boundaries: ['daysBefore'], daysBefore: ['boundaries'] },
-        not: { required: ['by', 'daysBefore'], properties: { by: { type: 'string' }, daysBefore: { type: 'string' } } },
       }),
     };
     return { own, member: add(`${type}GroupBy${titleOf[kind]}`, schema) };

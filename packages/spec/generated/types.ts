@@ -27957,7 +27957,8 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
              * @example 2026-09-30
              */
             daysBefore?: string;
@@ -28101,7 +28102,8 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
              * @example 2026-09-30
              */
             daysBefore?: string;
@@ -28245,7 +28247,8 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
              * @example 2026-09-30
              */
             daysBefore?: string;
@@ -28389,7 +28392,8 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
              * @example 2026-09-30
              */
             daysBefore?: string;
@@ -28533,7 +28537,8 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
              * @example 2026-09-30
              */
             daysBefore?: string;
@@ -28677,7 +28682,8 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
              * @example 2026-09-30
              */
             daysBefore?: string;
@@ -28821,7 +28827,8 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
              * @example 2026-09-30
              */
             daysBefore?: string;
@@ -28965,7 +28972,8 @@ export interface components {
             /**
              * Business date
              * Format: date
-             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days.
+             * @description Day from which the days since the value of the column are counted. It requires `boundaries`, which are numbers of days, and
+             *     cannot be combined with `by`.
              * @example 2026-09-30
              */
             daysBefore?: string;

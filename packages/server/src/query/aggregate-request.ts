@@ -47,10 +47,12 @@ export function checkAggregate(
   { groupBy = [], measures, orderBy = [] }: AggregateRequest,
 ): void {
   const grouped = new Set<string>();
-  for (const [index, { column, boundaries = [] }] of groupBy.entries()) {
+  for (const [index, { column, by, boundaries = [] }] of groupBy.entries()) {
     const pointer = `/groupBy/${index}`;
     if (grouped.has(column)) throw invalid(`${pointer}/column`, 'DUPLICATE', 'The column is grouped by twice.');
     grouped.add(column);
+    if (by !== undefined && boundaries.length > 0)
+      throw invalid(`${pointer}/by`, 'EXCLUSIVE', 'Send either by or boundaries.');
     checkAscending(boundaries, `${pointer}/boundaries`);
     checkVisible(column, `${pointer}/column`);
   }

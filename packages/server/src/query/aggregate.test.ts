@@ -119,6 +119,11 @@ describe('aggregateTimeEntries', () => {
       { groupBy: [{ column: 'workDate', boundaries: [1] }], measures: count },
       'DEPENDENT_REQUIRED /groupBy/0/daysBefore',
     ],
+    [
+      'periods and ranges of one column',
+      { groupBy: [{ column: 'workDate', by: 'DAY', boundaries: [1], daysBefore: '2026-01-01' }], measures: count },
+      'EXCLUSIVE /groupBy/0/by',
+    ],
     ['the sum of a text', { measures: { x: { function: 'SUM', column: 'status' } } }, 'ENUM /measures/x/column'],
     ['the sum of days', { measures: { x: { function: 'SUM', column: 'workDate' } } }, 'ENUM /measures/x/column'],
     ['the greatest flag', { measures: { x: { function: 'MAX', column: 'isBillable' } } }, 'ENUM /measures/x/column'],
