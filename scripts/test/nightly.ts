@@ -52,8 +52,8 @@ const proofs: readonly Proof[] = [
     environment: { ENGINES: 'all', BOUND_WRITES: '20000' },
   },
   {
-    name: 'deliveries of a server that is killed 20 times',
-    command: [...vitest, `${server}/delivery/crash.test.ts`],
+    name: 'processes that are killed 20 times during writes, payments and deliveries',
+    command: [...vitest, 'kill.test.ts', 'delivery/crash.test.ts', 'store/pglite.pglite.test.ts'],
     environment: { ENGINES: 'all', KILL_ROUNDS: '20' },
   },
   {

@@ -17,8 +17,9 @@ import { checkpointIfDue, openPglite } from './pglite.ts';
 import { serviceRole } from './role.ts';
 import { openStore } from './store.ts';
 
-const kills = 10;
-const threadEnds = 15;
+/** The nightly run has 20. */
+const kills = Number(process.env.KILL_ROUNDS ?? 3);
+const threadEnds = 2 * kills;
 const tenantId = 1;
 const { dataDir = '' } = await testDatabase();
 const emptyDir = await mkdtemp(join(tmpdir(), 'financial-automation-first-start-'));
