@@ -10,6 +10,7 @@ keepTemporaryFilesInMemory();
  * for what hangs; what is only slow, on a machine with other work, has not failed.
  */
 const shared = { isolate: false, testTimeout: 600_000, hookTimeout: 600_000, expect: { poll: { timeout: 60_000 } } };
+const withPglite = { globalSetup: 'packages/server/test/pglite-setup.ts' };
 const unitTests = '**/*.unit.test.ts';
 /** Only `pnpm test:nightly` runs these. */
 const nightlyTests = '{packages,openapi,scripts}/**/*.nightly.test.ts';
@@ -36,7 +37,7 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     projects: [
       {
-        test: { ...shared, name: 'contract-check', include: ['packages/contract-check/**/*.test.ts'] },
+        test: { ...shared, ...withPglite, name: 'contract-check', include: ['packages/contract-check/**/*.test.ts'] },
       },
       {
         test: {
@@ -52,11 +53,11 @@ export default defineConfig({
           deps: { interopDefault: false },
         },
       },
-      { test: { ...shared, name: 'reference', include: ['scripts/reference/**/*.test.ts'] } },
+      { test: { ...shared, ...withPglite, name: 'reference', include: ['scripts/reference/**/*.test.ts'] } },
       { test: { ...shared, name: 'breaking-changes', include: ['scripts/breaking/**/*.test.ts'] } },
       { test: { ...shared, name: 'dependencies', include: ['scripts/dependencies/**/*.test.ts'] } },
-      { test: { ...shared, name: 'mock', include: ['packages/mock/test/**/*.test.ts'] } },
-      { test: { ...shared, name: 'mcp', include: ['packages/mcp/test/**/*.test.ts'] } },
+      { test: { ...shared, name: 'mock', include: ['packages/mock/test/**/*.test.ts'], exclude: [nightlyTests] } },
+      { test: { ...shared, ...withPglite, name: 'mcp', include: ['packages/mcp/test/**/*.test.ts'] } },
       {
         test: {
           ...shared,
@@ -73,10 +74,10 @@ export default defineConfig({
       {
         test: {
           ...shared,
+          ...withPglite,
           name: 'server-pglite',
           include: process.env.ENGINES === 'all' ? [databaseTests] : engineTests,
           exclude: [unitTests, '**/*.postgres.test.ts'],
-          globalSetup: 'packages/server/test/pglite-setup.ts',
         },
       },
       {

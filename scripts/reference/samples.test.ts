@@ -11,6 +11,7 @@ import { operationsOf, readContract } from '../../packages/mock/src/contract.ts'
 import { startMock } from '../../packages/mock/src/server.ts';
 import { createDemoKey, createDemoTenant } from '../../packages/server/src/demo-data/demo.ts';
 import { type Running, serve } from '../../packages/server/src/main.ts';
+import { createDataDir } from '../../packages/server/test/database.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
 import { literal } from './literal.ts';
 import { clientSample, curlSample, sampleServer } from './samples.ts';
@@ -57,7 +58,7 @@ describe('the samples, in the demo tenant', () => {
   let seeded: string;
   let apiKey: string;
   beforeAll(async () => {
-    seeded = await mkdtemp(join(tmpdir(), 'samples-demo-'));
+    seeded = await createDataDir();
     await withServer(seeded, async ({ service }) => {
       await createDemoTenant({ service });
       apiKey = await createDemoKey({ service });

@@ -1,9 +1,7 @@
 /// <reference path="../../packages/server/src/resources/clients/provinces.d.ts" />
 /** The files next to the reference, as the running server serves them: Markdown pages, and the Postman collection. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import postman from 'postman-collection';
@@ -13,6 +11,7 @@ import { createDemoKey } from '../../packages/server/src/demo-data/demo.ts';
 import { seedDemoData } from '../../packages/server/src/demo-data/demo-data.ts';
 import { type Running, serve } from '../../packages/server/src/main.ts';
 import { createTenant } from '../../packages/server/src/operator/tenants.ts';
+import { createDataDir } from '../../packages/server/test/database.ts';
 import { freePort } from '../../packages/server/test/free-port.ts';
 import { startBrowser } from './browser.ts';
 
@@ -24,7 +23,7 @@ let apiKey: string;
 beforeAll(async () => {
   const script = fileURLToPath(new URL('../reference.ts', import.meta.url));
   await promisify(execFile)(process.execPath, [script, '--if-stale']);
-  dataDir = await mkdtemp(join(tmpdir(), 'served-reference-'));
+  dataDir = await createDataDir();
   const port = String(await freePort());
   running = await serve({
     DATA_DIR: dataDir,

@@ -21,7 +21,7 @@ export interface Done {
 }
 
 if (process.argv[2] === 'workshop') await work(workshopDrifts, await openWorkshopStage());
-else await work(serviceDrifts, await openServiceStage(process.env.DRIFTS_DATABASE_URL));
+else await work(serviceDrifts, await openServiceStage({ databaseUrl: process.env.DRIFTS_DATABASE_URL }));
 
 async function work<World>(drifts: readonly Drift<World>[], stage: OpenStage<World>): Promise<void> {
   process.on('message', async (job: Job) => {

@@ -1,9 +1,7 @@
 /// <reference path="../../server/src/resources/clients/provinces.d.ts" />
 /** The command, started and called over standard input and output by the SDK's own client, in front of a running service. */
 import { execFile, spawnSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
@@ -13,6 +11,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type Running, serve } from '../../server/src/main.ts';
 import { createApiKey } from '../../server/src/operator/api-keys.ts';
 import { createTenant } from '../../server/src/operator/tenants.ts';
+import { createDataDir } from '../../server/test/database.ts';
 import { freePort } from '../../server/test/free-port.ts';
 import { readContract } from '../src/contract.ts';
 import { reasonAgainst, toolOf } from '../src/tools.ts';
@@ -26,7 +25,7 @@ let dataDir: string;
 let running: Running;
 
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'mcp-'));
+  dataDir = await createDataDir();
   const port = String(await freePort());
   running = await serve({
     DATA_DIR: dataDir,

@@ -57,6 +57,15 @@ export async function testDatabase(state: 'migrated' | 'empty' = 'migrated'): Pr
   return { databaseUrl: databaseUrl(serverUrl, name) };
 }
 
+/** Creates the data directory of a process with a migrated PGlite. The caller removes it. */
+export async function createDataDir(): Promise<string> {
+  const databases = inject('databases');
+  if (databases.engine !== 'pglite') throw new Error('This project of tests does not have PGlite.');
+  const dataDir = await mkdtemp(join(tmpdir(), 'financial-automation-data-'));
+  await cp(databases.migrated, join(dataDir, 'database'), { recursive: true });
+  return dataDir;
+}
+
 /** Opens the engine of a store, for tests that require a connection of the owner. It is closed after the file. */
 export async function testEngine(options: StoreOptions): Promise<Engine> {
   const log = { info() {}, warn() {} };

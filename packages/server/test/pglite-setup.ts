@@ -1,6 +1,7 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { createHash } from 'node:crypto';
+import { cp, glob, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { ensureBundle } from '../scripts/bundle.ts';
 import { openPglite } from '../src/store/pglite.ts';
@@ -8,23 +9,42 @@ import { openStore } from '../src/store/store.ts';
 import { patientLimits } from './patient-limits.ts';
 import './provided.ts';
 
-/** Creates one empty and one migrated data directory; creating them is slow, copying is not. */
-export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
+const root = fileURLToPath(new URL('../../..', import.meta.url));
+const cache = join(root, 'node_modules/.cache/pglite');
+
+/**
+ * Provides one empty and one migrated data directory to copy. Creating them is slow, so they are kept until the sources that
+ * create them change.
+ */
+export default async function setUp(project: TestProject): Promise<void> {
   await ensureBundle();
-  const folder = await mkdtemp(join(tmpdir(), 'financial-automation-pglite-'));
-  const tearDown = () => rm(folder, { recursive: true, force: true });
-  const empty = join(folder, 'empty');
-  const migrated = join(folder, 'migrated');
-  try {
-    const engine = await openPglite(empty, patientLimits, { info() {}, warn() {} });
-    await engine.close();
-    await cp(empty, migrated, { recursive: true });
-    const store = await openStore({ dataDir: migrated, limits: patientLimits });
-    await store.close();
-  } catch (error) {
-    await tearDown();
-    throw error;
-  }
-  project.provide('databases', { engine: 'pglite', empty, migrated });
-  return tearDown;
+  const folder = join(cache, await markOfSources());
+  const databases = { engine: 'pglite', empty: join(folder, 'empty'), migrated: join(folder, 'migrated') } as const;
+  if ((await readFile(join(folder, 'complete'), 'utf8').catch(() => '')) === '') await create(folder);
+  project.provide('databases', databases);
+}
+
+async function create(folder: string): Promise<void> {
+  // Another run may create the same: each writes its own, and the first that is complete remains.
+  const unfinished = `${folder}.${process.pid}`;
+  const [empty, migrated] = [join(unfinished, 'empty'), join(unfinished, 'migrated')];
+  await mkdir(empty, { recursive: true });
+  const engine = await openPglite(empty, patientLimits, { info() {}, warn() {} });
+  await engine.close();
+  await cp(empty, migrated, { recursive: true });
+  const store = await openStore({ dataDir: migrated, limits: patientLimits });
+  await store.close();
+  await writeFile(join(unfinished, 'complete'), 'yes');
+  for (const other of await readdir(cache))
+    if (!other.includes('.')) await rm(join(cache, other), { recursive: true, force: true });
+  await rename(unfinished, folder).catch(() => rm(unfinished, { recursive: true, force: true }));
+}
+
+async function markOfSources(): Promise<string> {
+  const hash = createHash('sha256');
+  const sources = ['packages/server/src/store/**/*.{ts,sql}', 'packages/server/test/pglite-setup.ts', 'pnpm-lock.yaml'];
+  const files: string[] = [];
+  for await (const file of glob(sources, { cwd: root })) if (!file.endsWith('.test.ts')) files.push(file);
+  for (const file of files.sort()) hash.update(file).update(await readFile(join(root, file)));
+  return hash.digest('hex').slice(0, 16);
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createDataDir } from '../../../server/test/database.ts';
 import { sampleOf } from '../sample.ts';
 import type { Drift } from './drift.ts';
 import { prove } from './prove.ts';
@@ -28,7 +29,7 @@ const workshopSample = [
 let stage: OpenStage<World>;
 let world: World;
 beforeAll(async () => {
-  stage = await openServiceStage();
+  stage = await openServiceStage({ data: await createDataDir() });
   world = await stage.createWorld();
 });
 afterAll(() => stage?.close());

@@ -3,7 +3,7 @@ import { operationsOf } from '../../src/document/operation.ts';
 import { start } from '../servers/workshop/server.ts';
 import { openProxy } from './front.ts';
 import type { Stage } from './run.ts';
-import { specFile, startRealServer, type World } from './service/world.ts';
+import { type Place, specFile, startRealServer, type World } from './service/world.ts';
 import type { Shop } from './workshop/samples.ts';
 
 /** A stage that must be closed. */
@@ -12,8 +12,8 @@ export interface OpenStage<World> extends Stage<World> {
 }
 
 /** The service behind a proxy. */
-export async function openServiceStage(databaseUrl?: string): Promise<OpenStage<World>> {
-  const server = await startRealServer(databaseUrl);
+export async function openServiceStage(place?: Place): Promise<OpenStage<World>> {
+  const server = await startRealServer(place);
   const proxy = await openProxy(server.address, server.operations);
   return {
     spec: specFile,

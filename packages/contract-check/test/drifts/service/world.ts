@@ -49,9 +49,16 @@ export interface World {
   unique(): string;
 }
 
+/** Where the server keeps its data: in a new directory by default. */
+export interface Place {
+  readonly databaseUrl?: string | undefined;
+  /** A directory with a migrated database, which is removed in the end. */
+  readonly data?: string;
+}
+
 /** The whole service on a separate embedded database, or on an empty database of a PostgreSQL server. */
-export async function startRealServer(databaseUrl?: string): Promise<RealServer> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'contract-check-drifts-'));
+export async function startRealServer({ databaseUrl, data }: Place = {}): Promise<RealServer> {
+  const dataDir = data ?? (await mkdtemp(join(tmpdir(), 'contract-check-drifts-')));
   const { service, address, stop } = await serve({
     DATA_DIR: dataDir,
     PORT: String(await freePort()),
@@ -75,13 +82,13 @@ export async function startRealServer(databaseUrl?: string): Promise<RealServer>
   };
 }
 
-interface Place {
+interface Server {
   readonly service: Service;
   readonly address: string;
   readonly operations: readonly Operation[];
 }
 
-async function createWorld({ service, address, operations }: Place, suffix: string): Promise<World> {
+async function createWorld({ service, address, operations }: Server, suffix: string): Promise<World> {
   const place = { currency: 'USD', timeZone: 'America/Los_Angeles', country: 'US' };
   const [name, otherName] = [`firm_${suffix}`, `other_${suffix}`];
   for (const tenant of [name, otherName])

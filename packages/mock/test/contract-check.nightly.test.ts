@@ -1,0 +1,3 @@
+import { describeMock } from './contract-check.ts';
+
+await describeMock();
