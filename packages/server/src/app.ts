@@ -60,6 +60,7 @@ function serve(service: Service, findRoute: FindRoute): RequestListener {
     const started = process.hrtime.bigint();
     const exchange = new Exchange(service, request, response);
     const { route, result } = await respond(exchange);
+    if (result.status === 429) await service.rejectionDelay.before(exchange.address);
     const sent = await sendTo(response, exchange, route, result);
     const seconds = Number(process.hrtime.bigint() - started) / 1e9;
     service.metrics.responded(route?.name ?? 'none', sent.status, seconds);

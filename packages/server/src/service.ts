@@ -9,6 +9,7 @@ import { DeliveryAddresses } from './delivery/addresses.ts';
 import { createFailureLimit, type FailureLimit } from './http/failure-limit.ts';
 import { LargeBodyChecks } from './http/large-bodies.ts';
 import { createRateLimit, type RateLimit } from './http/rate-limit.ts';
+import { RejectionDelay } from './http/rejection-delay.ts';
 import { measuredCostlySearches, measuredLargeBodies, measuredShares } from './http/share-metrics.ts';
 import { type Shares, shareLimits, standardWait } from './http/shares.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
@@ -31,6 +32,8 @@ export interface Service {
   readonly validator: ContractValidator;
   readonly rateLimit: RateLimit;
   readonly failureLimit: FailureLimit;
+  /** Slows down callers who ignore rejections. */
+  readonly rejectionDelay: RejectionDelay;
   readonly shares: Shares;
   /** Limits how many costly searches run at the same time. */
   readonly costlySearches: Shares;
@@ -73,6 +76,7 @@ export async function createService(
     shares: measuredShares({ ...shareLimits(connections), wait }, metrics.registry),
     costlySearches: measuredCostlySearches(connections, wait, metrics.registry),
     largeBodies: measuredLargeBodies(wait, metrics.registry),
+    rejectionDelay: new RejectionDelay(config.rateLimitFactor),
     largeBodyChecks: new LargeBodyChecks(metrics.registry, log),
     metrics,
     deliveryAddresses: new DeliveryAddresses({ allowLoopback: config.webhookAllowLoopback }),

@@ -2,8 +2,8 @@ import type { IncomingMessage, RequestListener } from 'node:http';
 
 /** Number of bodies that are read in one turn; each read is a chunk of at most 64 KiB. */
 const readsPerTurn = 8;
-/** Time between two turns of discarded bodies, in milliseconds: no request waits for them, so they are read at 100 MB/s at most. */
-const discardEvery = 5;
+/** Time between two turns of discarded bodies, in milliseconds: no request waits for them, so they are read at 20 MB/s at most. */
+const discardEvery = 25;
 
 /** Lets bodies continue, a few at a time, in the order in which they paused. */
 class Turns {
