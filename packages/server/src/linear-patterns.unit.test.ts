@@ -12,10 +12,7 @@ const harmless = new Map([
   ['/\\{[^}]+\\}/g', 'paths of the contract, once at start'],
   ['/\\/+$/', 'a setting of the operator'],
   ['/"(?:[^"\\\\]|\\\\.)*"|[{}[\\],:]|[^\\s{}[\\],:"]+/g', 'valid JSON: every quotation mark has its end'],
-  [
-    '/"[^"\\\\]*(?:\\\\.[^"\\\\]*)*"|[{}[\\],:]|[^\\s{}[\\],:"]+/gs',
-    'JSON up to a value: every quotation mark has its end',
-  ],
+  ['/"[^"\\\\]*(?:\\\\.[^"\\\\]*)*"|[{}[\\],]/gs', 'valid JSON: every quotation mark has its end'],
 ]);
 
 /** All patterns of the sources that run in a service or a client, and of the contract, with the place of one use. */

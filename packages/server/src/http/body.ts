@@ -1,5 +1,5 @@
 import { contract } from '../contract/contract.ts';
-import { duplicateOrEnd, scanJson } from './json-scan.ts';
+import { findDuplicate, pointerAt, scanJson } from './json-scan.ts';
 import { escapePointer } from './pointer.ts';
 import { Problem } from './problem.ts';
 
@@ -54,7 +54,7 @@ export function parseBody(bytes: Uint8Array): unknown {
   const { names, isPlain, mayBeInexact, excess } = scanJson(bytes);
   if (excess !== undefined) {
     const { code, detail, offset } = excess;
-    throw malformed(detail, { pointer: duplicateOrEnd(utf8.decode(bytes.subarray(0, offset))), code, detail });
+    throw malformed(detail, { pointer: pointerAt(bytes, offset), code, detail });
   }
   let value: unknown;
   try {
@@ -67,7 +67,7 @@ export function parseBody(bytes: Uint8Array): unknown {
   const reader = new Reader(!isPlain);
   const read = isPlain && !text.includes('"__proto__"') ? reader.check(value) : reader.clean(value);
   // JSON.parse keeps the last of several properties with the same name.
-  if (reader.names !== names) throw duplicate(duplicateOrEnd(text));
+  if (reader.names !== names) throw duplicate(findDuplicate(text) ?? '');
   return read;
 }
 

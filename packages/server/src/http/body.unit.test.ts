@@ -101,6 +101,11 @@ test.each([
   expect(problemOf(json)).toMatchObject(rejected('DUPLICATE_KEY', pointer));
 });
 
+test('points at the value beyond a limit, whatever comes before it', () => {
+  const before = '{"a":1,"a":["}",{"b\\"/":[],"é":[0,{';
+  expect(problemOf(`${before}"x\\u0041~":1${'0'.repeat(100)}}]}]}`)).toMatchObject(rejected('DIGITS', '/a/1/é/1/xA~0'));
+});
+
 test('finds the duplicate in any JSON, and none where there is none', () => {
   const name = fc.constantFrom('a', 'b', '"', '\\', '{', 'é', 'e\u0301', '~/');
   const { tree } = fc.letrec((tie) => ({

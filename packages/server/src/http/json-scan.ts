@@ -102,32 +102,53 @@ function isLetter(byte: number): boolean {
   return byte >= 0x61 && byte <= 0x7a;
 }
 
-const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/gs;
-
-/**
- * Returns the JSON Pointer of the first property whose name its object already has, or of the end of the text if there is
- * none. It is slow and only serves to point at what was found to be wrong.
- *
- * @param json valid JSON, or the start of it, up to a value.
- */
-export function duplicateOrEnd(json: string): string {
-  const levels: { names?: Set<string>; name?: string | undefined; index: number }[] = [];
-  const pointer = () =>
-    levels.map(({ names, name, index }) => `/${names === undefined ? index : escapePointer(name ?? '')}`).join('');
-  for (const [token] of json.matchAll(tokens)) {
+/** Returns the JSON Pointer of the value that starts at an offset of a JSON text. What follows is not read. */
+export function pointerAt(bytes: Uint8Array, offset: number): string {
+  // Of each level, the index of its current item, and the start and end of its current name; -1 while there is none.
+  const levels: { readonly isObject: boolean; index: number; start: number; end: number }[] = [];
+  for (let at = 0; at < offset; at++) {
+    const byte = bytes[at] ?? 0;
     const level = levels.at(-1);
-    if (token === '{') levels.push({ names: new Set(), index: 0 });
-    else if (token === '[') levels.push({ index: 0 });
-    else if (token === '}' || token === ']') levels.pop();
-    else if (token === ',' && level !== undefined) {
+    if (byte === quote) {
+      const start = at;
+      for (at += 1; at < offset && bytes[at] !== quote; at++) if (bytes[at] === backslash) at += 1;
+      if (level?.isObject === true && level.start < 0) [level.start, level.end] = [start, at + 1];
+    } else if (byte === openObject || byte === openArray)
+      levels.push({ isObject: byte === openObject, index: 0, start: -1, end: -1 });
+    else if (byte === closeObject || byte === closeArray) levels.pop();
+    else if (byte === comma && level !== undefined) {
       level.index += 1;
-      level.name = undefined;
-    } else if (level?.names !== undefined && level.name === undefined && token.startsWith('"')) {
-      const name = String(JSON.parse(token));
-      level.name = name;
-      if (level.names.has(name)) return pointer();
-      level.names.add(name);
+      level.start = -1;
     }
   }
-  return pointer();
+  const steps = levels.map(({ isObject, index, start, end }) => {
+    if (!isObject) return `/${index}`;
+    return `/${start < 0 ? '' : escapePointer(String(JSON.parse(utf8.decode(bytes.subarray(start, end)))))}`;
+  });
+  return steps.join('');
+}
+
+const utf8 = new TextDecoder();
+const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],]/gs;
+
+/** Returns the JSON Pointer of the first property of a JSON text whose name its object already has, if there is one. */
+export function findDuplicate(json: string): string | undefined {
+  const levels: { readonly names: Set<string> | undefined; name: string | undefined; index: number }[] = [];
+  for (const [token] of json.matchAll(tokens)) {
+    const level = levels.at(-1);
+    if (token === '{') levels.push({ names: new Set(), name: undefined, index: 0 });
+    else if (token === '[') levels.push({ names: undefined, name: undefined, index: 0 });
+    else if (token === '}' || token === ']') levels.pop();
+    else if (level === undefined) continue;
+    else if (token === ',') {
+      level.index += 1;
+      level.name = undefined;
+    } else if (level.names !== undefined && level.name === undefined) {
+      level.name = token.includes('\\') ? String(JSON.parse(token)) : token.slice(1, -1);
+      if (level.names.has(level.name))
+        return levels.map(({ name, index }) => `/${name === undefined ? index : escapePointer(name)}`).join('');
+      level.names.add(level.name);
+    }
+  }
+  return undefined;
 }
