@@ -142,6 +142,42 @@ export const attacks: readonly Attack[] = [
   },
   {
     kind: 'requests',
+    name: 'duplicate keys',
+    connections: 4,
+    role: 'API_ADMIN',
+    path: contactUpsert,
+    // The last of many names occurs twice.
+    body: fixed(() => {
+      const names = Array.from({ length: 49_000 }, (_, index) => `"name ${index}":1`);
+      return `{${names.join(',')},${names.at(-1)}}`;
+    }),
+  },
+  {
+    kind: 'requests',
+    name: 'deep nesting',
+    connections: 4,
+    role: 'API_ADMIN',
+    path: contactUpsert,
+    body: fixed(() => padded('{"contacts":[', `${'['.repeat(98)}${']'.repeat(98)}`, `,${'['.repeat(200)}`)),
+  },
+  {
+    kind: 'requests',
+    name: 'list of different objects where items are unique',
+    connections: 4,
+    role: 'API_ADMIN',
+    path: '/api/v1/engagements/create',
+    body: fixed(() => JSON.stringify({ jobIds: Array.from({ length: 1_200 }, (_, index) => ({ index })) })),
+  },
+  {
+    kind: 'requests',
+    name: 'failed exchanges of API keys',
+    connections: 50,
+    role: 'API_ADMIN',
+    path: '/v1/auth/token',
+    body: fixed(() => JSON.stringify({ apiKey: 'x'.repeat(15_000) })),
+  },
+  {
+    kind: 'requests',
     name: 'forged notifications of payments',
     connections: 50,
     role: 'API_ADMIN',
@@ -232,6 +268,10 @@ export const attacks: readonly Attack[] = [
       'idle connections',
       'number with 120,000 zeros',
       'unsorted combining marks',
+      'duplicate keys',
+      'deep nesting',
+      'list of different objects where items are unique',
+      'failed exchanges of API keys',
       'forged notifications of payments',
     ],
   },
