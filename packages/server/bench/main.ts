@@ -10,6 +10,7 @@ const others = [
   'reads',
   'aggregates',
   'validation',
+  'growth',
 ];
 const wanted = others.find((name) => process.argv.includes(`--${name}`)) ?? 'overhead';
 await import(`./${wanted}.ts`);

@@ -10,7 +10,7 @@ export interface BrokenBody {
 }
 
 /** A keyword of JSON Schema that the server itself does not read. */
-interface FullSchema extends Schema {
+export interface FullSchema extends Schema {
   readonly additionalProperties?: unknown;
   readonly minItems?: number;
   readonly maxItems?: number;
@@ -168,20 +168,20 @@ function validText({ type, enum: values, minimum = 1, items, format }: FullSchem
 }
 
 /** Returns the operation as the bundle declares it, with the parameters of its path. */
-function declaredOf({ path, method }: Operation): Declared {
+export function declaredOf({ path, method }: Operation): Declared {
   const item = bundle.paths[path] as Readonly<Record<string, Declared>> & Declared;
   const declared = item[method.toLowerCase()] ?? {};
   return { ...declared, parameters: [...(item.parameters ?? []), ...(declared.parameters ?? [])] };
 }
 
-function resolve<Node extends { readonly $ref?: string }>(node: Node): Node {
+export function resolve<Node extends { readonly $ref?: string }>(node: Node): Node {
   if (node.$ref === undefined) return node;
   const names = node.$ref.split('/').slice(1);
   const found = names.reduce((above: unknown, name) => objectOf(above)[name], bundle);
   return resolve(found as Node);
 }
 
-function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? (value as Readonly<Record<string, unknown>>)
     : {};
