@@ -3,9 +3,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
 
+const server = fileURLToPath(new URL('cli.ts', import.meta.url));
+const demoData = fileURLToPath(new URL('demo-data/cli.ts', import.meta.url));
+
 async function help(program: string, ...command: string[]): Promise<string> {
-  const cli = fileURLToPath(new URL(program, import.meta.url));
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, [cli, ...command, '--help']);
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [program, ...command, '--help']);
   expect(stderr).toBe('');
   return stdout;
 }
@@ -33,7 +35,7 @@ async function commandsOf(program: string): Promise<string[]> {
 }
 
 test('every command has a help text with its purpose and its arguments', async () => {
-  expect(await commandsOf('cli.ts')).toEqual([
+  expect(await commandsOf(server)).toEqual([
     'api-key create',
     'api-key list',
     'api-key revoke',
@@ -58,5 +60,5 @@ test('every command has a help text with its purpose and its arguments', async (
 });
 
 test('every command of demo data has a help text with its purpose and its arguments', async () => {
-  expect(await commandsOf('demo-data/cli.ts')).toEqual(['create', 'serve']);
+  expect(await commandsOf(demoData)).toEqual(['create', 'serve']);
 });
