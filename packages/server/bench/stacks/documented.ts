@@ -1,11 +1,12 @@
 import express, { type Express, type NextFunction, type Request, type Response } from 'express';
 import * as openApiValidator from 'express-openapi-validator';
-import type { OpenAPIV3 } from 'express-openapi-validator/dist/framework/types.js';
 import { authorize } from '../../src/auth/roles.ts';
 import type { Context } from '../../src/context.ts';
 import { allOperations, contract, type Operation } from '../../src/contract/contract.ts';
 import type { Service } from '../../src/service.ts';
 import { failureOf, handle, openCall, pattern, signInTo } from './shared.ts';
+
+type Document = Exclude<Parameters<typeof openApiValidator.middleware>[0]['apiSpec'], string>;
 
 const contexts = new WeakMap<object, Context>();
 
@@ -15,7 +16,7 @@ export function documentedValidator(service: Service): Express {
   app.use(express.json({ limit: '1mb' }));
   app.use(
     openApiValidator.middleware({
-      apiSpec: structuredClone(contract) as unknown as OpenAPIV3.DocumentV3_1,
+      apiSpec: structuredClone(contract) as unknown as Document,
       validateRequests: true,
       validateResponses: true,
       validateFormats: true,

@@ -52,9 +52,8 @@ export function rowsBeyondBounds(findings: readonly Finding[], body: unknown): R
 }
 
 /** Whether the finding is a value beyond its bound, and not a malformed one, such as an ID. */
-function isBound({ keyword, message }: Finding, value: unknown): boolean {
-  if (keyword !== 'pattern') return bounds.has(keyword);
-  const [, pattern = ''] = /^must match pattern "(.*)"$/.exec(message) ?? [];
+function isBound({ keyword, pattern }: Finding, value: unknown): boolean {
+  if (pattern === undefined) return bounds.has(keyword);
   return decimalPatterns.has(pattern) && typeof value === 'string' && decimal.test(value);
 }
 

@@ -1,11 +1,9 @@
 import { withOpenItems } from '@financial-automation/spec/open-items';
-import { Ajv2020, type ErrorObject, type Options, type ValidateFunction } from 'ajv/dist/2020.js';
-import addFormats from 'ajv-formats';
-import { contract, type Operation, type Schema } from './contract.ts';
+import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js';
+import type { Operation } from './contract.ts';
+import { contractAjv } from './contract-ajv.ts';
 import type { OperationId } from './handler.ts';
 import { converted, declarationsOf, type Parameters, parametersOf, referred } from './parameters.ts';
-import { membersKeyword, withMembers } from './unions.ts';
-import { addUniqueItems } from './unique-items.ts';
 import { distinct, nearest } from './wording.ts';
 
 /** One value that violates the contract. `path` starts with the part, such as `/body/name`; names are not escaped. */
@@ -13,6 +11,8 @@ export interface Finding {
   readonly path: string;
   readonly keyword: string;
   readonly message: string;
+  /** The pattern that a text does not match. */
+  readonly pattern?: string;
 }
 
 /** The parts of a request that the contract describes. */
@@ -46,11 +46,17 @@ export function contractValidator(): Promise<ContractValidator> {
   return ofProcess;
 }
 
-/** Creates a validator of plain values. Each part of an operation is compiled when its first value is validated. */
-export async function createContractValidator(): Promise<ContractValidator> {
-  const all = lazily(() => createAjv({ allErrors: true, useDefaults: true, verbose: true }));
-  const first = lazily(() => createAjv({ allErrors: false, useDefaults: true, verbose: true }));
-  const responses = lazily(() => createAjv({ allErrors: true, useDefaults: false, verbose: false }));
+/**
+ * Creates a validator of plain values. Each part of an operation is compiled when its first value is validated.
+ *
+ * @param compile compiles a schema of the contract, or a part of an operation
+ */
+export async function createContractValidator(
+  compile: (ajv: Ajv2020, schema: object) => ValidateFunction = (ajv, schema) => ajv.compile(schema),
+): Promise<ContractValidator> {
+  const all = lazily(() => contractAjv({ allErrors: true, useDefaults: true, verbose: true }));
+  const first = lazily(() => contractAjv({ allErrors: false, useDefaults: true, verbose: true }));
+  const responses = lazily(() => contractAjv({ allErrors: true, useDefaults: false, verbose: false }));
   const parameters = new Map<OperationId, { readonly declared: Parameters; readonly validate: ValidateFunction }>();
   const bodies = { all: new Map<OperationId, ValidateFunction>(), first: new Map<OperationId, ValidateFunction>() };
   const ofResponses = new Map<string, ValidateFunction>();
@@ -58,16 +64,15 @@ export async function createContractValidator(): Promise<ContractValidator> {
   const parametersFor = (operation: Operation) =>
     cached(parameters, operation.id, () => {
       const declared = parametersOf(declarationsOf(operation));
-      return { declared, validate: all().compile(declared.schema) };
+      return { declared, validate: compile(all(), declared.schema) };
     });
   const validateBody = (operation: Operation, body: unknown, which: 'all' | 'first'): Finding[] => {
     if (operation.bodyLimit === null) return [];
     if (body === undefined) return [{ path: '/body', keyword: 'required', message: 'The body is missing.' }];
     const validate = cached(bodies[which], operation.id, () => {
       const [, own] = declarationsOf(operation);
-      return (which === 'all' ? all : first)().compile(
-        withOpenItems(own?.requestBody?.content['application/json']?.schema ?? {}),
-      );
+      const schema = withOpenItems(own?.requestBody?.content['application/json']?.schema ?? {});
+      return compile(which === 'all' ? all() : first(), schema);
     });
     return described(validate, body, '/body');
   };
@@ -95,25 +100,11 @@ export async function createContractValidator(): Promise<ContractValidator> {
           { path: '/response', keyword: '', message: `The contract declares no ${contentType} with status ${status}.` },
         ];
       const key = schema.$ref ?? `${operation.id} ${status}`;
-      const validate = cached(ofResponses, key, () => responses().compile(schema));
+      const validate = cached(ofResponses, key, () => compile(responses(), schema));
       return findingsOf(validate, body, '/response');
     },
   };
 }
-
-function createAjv(options: Pick<Options, 'allErrors' | 'useDefaults' | 'verbose'>): Ajv2020 {
-  // The contract is linted before it is bundled.
-  const ajv = new Ajv2020({ ...options, strict: false, validateSchema: false });
-  addFormats.default(ajv);
-  addUniqueItems(ajv);
-  // Patterns, which are stricter, validate both formats. Testing a UUID twice was a quarter of the cost of a row.
-  for (const format of ['decimal', 'uuid']) ajv.addFormat(format, true);
-  ajv.addKeyword(membersKeyword(ajv));
-  for (const [name, schema] of Object.entries(schemas())) ajv.addSchema(schema, `#/components/schemas/${name}`);
-  return ajv;
-}
-
-const schemas = lazily((): Readonly<Record<string, Schema>> => withMembers(withOpenItems(contract.components.schemas)));
 
 /** Returns all errors of a response, which people who operate the service read. */
 function findingsOf(validate: ValidateFunction, value: unknown, prefix: string): Finding[] {
@@ -129,7 +120,8 @@ function described(validate: ValidateFunction, value: unknown, prefix: string): 
 
 function findingOf({ keyword, instancePath, params }: ErrorObject, prefix: string, message: string): Finding {
   const member: unknown = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
-  return { path: `${prefix}${instancePath}${typeof member === 'string' ? `/${member}` : ''}`, keyword, message };
+  const path = `${prefix}${instancePath}${typeof member === 'string' ? `/${member}` : ''}`;
+  return { path, keyword, message, ...(keyword === 'pattern' ? { pattern: String(params.pattern) } : {}) };
 }
 
 function unknownParameter(name: string, declared: readonly string[]): Finding {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { contractAjv } from './contract-ajv.ts';
 import { distinct, nearest } from './wording.ts';
 
-const ajv = contractAjv({ allErrors: true, verbose: true });
+const ajv = contractAjv({ allErrors: true, useDefaults: false, verbose: true });
 
 function detailsOf(schema: string, value: unknown): string[] {
   const validate = ajv.compile({ $ref: `#/components/schemas/${schema}` });

@@ -10,7 +10,7 @@ import type { AnyInput, AnyRow } from './row.ts';
 import { rulesOf } from './rules.ts';
 import { Violation } from './violation.ts';
 
-const ajv = contractAjv({ verbose: true });
+const ajv = contractAjv({ allErrors: false, useDefaults: false, verbose: true });
 
 const validators = new Map<string, ValidateFunction>();
 

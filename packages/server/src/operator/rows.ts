@@ -47,7 +47,7 @@ interface CheckedType {
 /** Rows that one transaction reads. A large tenant must not hold a connection, or the process, for long. */
 const pageSize = 200;
 
-const ajv = contractAjv({ allErrors: true });
+const ajv = contractAjv({ allErrors: true, useDefaults: false, verbose: false });
 
 /**
  * Reads one page of a tenant's rows as responses include them, and compares them with the contract, and those of custom
