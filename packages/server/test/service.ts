@@ -20,7 +20,9 @@ import { createService, type Service } from '../src/service.ts';
 import { contextOf } from '../src/sign-in.ts';
 import type { Store, StoreOptions } from '../src/store/store.ts';
 import { atEnd } from './at-end.ts';
-import { testStore } from './database.ts';
+import { engineName, testStore } from './database.ts';
+import type { Difference } from './known-differences.ts';
+import { describeDifferences, judged } from './second-judge.ts';
 
 /** A response as it was received. */
 export interface HttpResponse<Body> {
@@ -89,7 +91,7 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
     allowLoopback: config.webhookAllowLoopback,
     resolve: async () => [],
   });
-  const common = { ...created, deliveryAddresses };
+  const common = { ...created, deliveryAddresses, validator: secondJudged(created.validator) };
   const service = { ...common, ...options.replace?.(common) };
   const server = createServer(arrivalLimits, createApp(service));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -124,6 +126,19 @@ export async function testService(options: TestServiceOptions = {}): Promise<Tes
   };
   const caller = await signIn({ roles: options.roles ?? ['API_ADMIN'] });
   return { ...caller, service, store, address, signIn, addTenant };
+}
+
+/**
+ * Has every verdict of the validator checked by a second one. Verdicts do not depend on the engine: `pnpm test` checks them in
+ * the files that also run on PGlite, and `pnpm test:nightly` in all.
+ */
+function secondJudged(validator: Service['validator']): Service['validator'] {
+  if (engineName !== 'pglite') return validator;
+  const differences: Difference[] = [];
+  atEnd(() => {
+    if (differences.length > 0) throw new Error(describeDifferences(differences));
+  });
+  return judged(validator, differences);
 }
 
 /** Responses whose rows exceed a bound are sent. @throws Error if the service has sent any */
