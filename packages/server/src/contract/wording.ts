@@ -27,6 +27,8 @@ const echoes = new Set(['anyOf', 'oneOf', 'if']);
  */
 export function distinct(errors: readonly ErrorObject[]): { readonly error: ErrorObject; readonly detail: string }[] {
   const telling = errors.filter(({ keyword }) => !echoes.has(keyword));
+  // A value that matches several branches of which only one may match has no errors in them.
+  if (telling.length === 0) return errors.map((error) => ({ error, detail: detailOf(error) }));
   const byPath = Map.groupBy(telling, ({ instancePath }) => instancePath);
   return [...byPath].flatMap(([path, same]) => {
     const inside = telling.some(({ instancePath }) => instancePath.startsWith(`${path}/`));
@@ -98,6 +100,8 @@ export function detailOf(error: ErrorObject): string {
       return `The object must have at least ${counted(limit, 'property', 'properties')}.`;
     case 'maxProperties':
       return `The object must have at most ${counted(limit, 'property', 'properties')}.`;
+    case 'oneOf':
+      return `The value must match exactly one of several forms. ${schema.description ?? ''}`.trim();
     case 'not':
       return `The value is not allowed. ${schema.description ?? ''}`.trim();
     default:

@@ -25,6 +25,17 @@ test.each([
   expect(detailsOf(schema, value)).toEqual([` ${sentence}`]);
 });
 
+test('a value that matches several forms of which it may have one is invalid', () => {
+  const validate = ajv.compile({
+    oneOf: [{ required: ['clientId'] }, { required: ['clientRef'] }],
+    description: 'A client.',
+  });
+  validate({ clientId: '1', clientRef: 'H' });
+  expect(distinct(validate.errors ?? []).map(({ detail }) => detail)).toEqual([
+    'The value must match exactly one of several forms. A client.',
+  ]);
+});
+
 test('an unknown property names the one that was probably meant', () => {
   expect(detailsOf('ClientFields', { nme: 'Harbor' })).toContain(' Unknown property. Did you mean name?');
   expect(detailsOf('TextFilter', { _lik: '%' })).toContain(' Unknown property. Did you mean _like?');
