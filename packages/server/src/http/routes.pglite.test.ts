@@ -52,7 +52,7 @@ function stable(name: string, value: string): string {
     .replaceAll(/W\/"[^"]+"/g, 'W/"TAG"')
     .replaceAll(/payment_session=[\w-]+/g, 'payment_session=SESSION')
     .replaceAll(/\/pay\/[\w-]{20,}/g, '/pay/TOKEN')
-    .replaceAll(/bytes (\d+-\d+)\/\d{4,}/g, 'bytes $1/many')
+    .replaceAll(/bytes (\d+-\d+|\*)\/\d{4,}/g, 'bytes $1/many')
     .replaceAll(/'sha256-[^']+'/g, `'HASH'`);
 }
 
