@@ -1,7 +1,8 @@
 /**
  * Makes a union of what has another form for each type of row. In the sources such a schema says what all types have in common,
  * with `attributes` left open; in the bundle it is one of `ClientUpsert`, `JobUpsert` and so on, told apart by `type`, so that a
- * misspelt field does not compile. What callers send is validated item by item, by what all types have in common (`x-items-open`).
+ * misspelt field does not compile. What callers send is validated item by item: first by what all types have in common
+ * (`x-items-open`), then as the type requires.
  */
 import type { Oas3Decorator } from '@redocly/openapi-core';
 import { isObject, isReference, type JsonObject, nameIn, objectOf, reference } from './contract.ts';
@@ -29,6 +30,8 @@ interface ByType {
   readonly attributes?: 'written' | 'read';
   /** Whether a record of a custom type is a member. */
   readonly custom?: true;
+  /** Whether the type can be null, in the result of an item that named none. */
+  readonly unnamed?: true;
 }
 
 /** Adds a schema to the bundle, and refers to it. */
@@ -124,10 +127,13 @@ function union(name: string, by: ByType, common: JsonObject, schemas: JsonObject
   const standard = isPerType
     ? { oneOf: members.map(([, one]) => one), discriminator: { propertyName: 'type', mapping } }
     : withType(common, { type: 'string', enum: types, description: 'Name of the standard record type.' });
-  // Whoever sends an item gets an answer about that item; what makes the whole request invalid is what all types have in common.
+  // Whoever sends an item gets an answer about that item.
   const open = by.operation === undefined ? {} : { 'x-items-open': common };
   if (by.custom !== true) return { description, ...open, ...standard };
-  const custom = withType(common, reference('CustomTypeName'));
+  const custom = withType(
+    common,
+    by.unnamed === true ? orNull(reference('CustomTypeName')) : reference('CustomTypeName'),
+  );
   const customName = `CustomRecord${by.suffix}`;
   return {
     description,
@@ -140,6 +146,10 @@ function union(name: string, by: ByType, common: JsonObject, schemas: JsonObject
         : reference(customName),
     ],
   };
+}
+
+function orNull(name: JsonObject): JsonObject {
+  return { anyOf: [name, { type: 'null' }], description: 'Name of the custom type; null if the item names no type.' };
 }
 
 /** The roles that types require beside those of the operation, as a table in Markdown. Codes and entries have none of their own. */

@@ -200,6 +200,7 @@ export const extensionTable: Record<string, Extension> = {
         suffix: typeName,
         attributes: { enum: ['written', 'read'] },
         custom: { const: true },
+        unnamed: { const: true },
       },
     },
     why: 'another form for each type of row: in the bundle a union with a member for each',
@@ -207,8 +208,8 @@ export const extensionTable: Record<string, Extension> = {
   'x-items-open': {
     on: ['Schema'],
     ofSchemaAlone: true,
-    schema: { type: 'object' },
-    why: 'what an item must be for the request to be valid; what else is wrong with it fails the item alone',
+    schema: { anyOf: [{ type: 'object' }, { const: true }] },
+    why: 'an item of a request that fails alone, whatever is wrong with it; in a union by type, what all items have in common',
   },
   'x-disabled-events': {
     on: ['Schema'],

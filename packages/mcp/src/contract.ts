@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { operations as index } from '@financial-automation/spec';
-import { withOpenItems } from '@financial-automation/spec/open-items';
+import { withCommonItems } from '@financial-automation/spec/open-items';
 
 export type OperationId = keyof typeof index;
 
@@ -69,10 +69,10 @@ interface RawOperation {
   readonly responses: Readonly<Record<string, { readonly headers?: object }>>;
 }
 
-/** Reads the bundle. Items of bulk operations are open, because the service validates each item separately. */
+/** Reads the bundle. Items of bulk operations are described by what all types have in common. */
 export async function readContract(): Promise<Contract> {
   const text = await readFile(fileURLToPath(import.meta.resolve('@financial-automation/spec/openapi.json')), 'utf8');
-  const bundle: Bundle = withOpenItems(JSON.parse(text));
+  const bundle: Bundle = withCommonItems(JSON.parse(text));
   const ids = Object.keys(index).filter((id): id is OperationId => id in index);
   return { ...bundle.info, schemas: bundle.components.schemas, operations: ids.map((id) => operationOf(bundle, id)) };
 }

@@ -1,12 +1,14 @@
 import type { components } from '@financial-automation/spec';
 import { sql } from 'kysely';
 import type { Context } from '../context.ts';
+import { schemaOf } from '../contract/contract.ts';
 import { readAttributes } from '../entity/attributes.ts';
 import { visibleToWriter } from '../entity/field-access.ts';
 import type { AnyWritten, Plan } from '../entity/plan.ts';
 import type { AnyInput, AnyStoredRow } from '../entity/row.ts';
 import type { ItemOutcome, UnitOfWork } from '../entity/unit-of-work.ts';
 import { Violation } from '../entity/violation.ts';
+import { type ItemSchema, readItems } from './read-items.ts';
 import type { RecordOperation, RecordType } from './record-type.ts';
 
 type WriteItem = components['schemas']['RecordWriteItem'];
@@ -28,28 +30,31 @@ type WriteItemOf = (plan: Plan, type: RecordType, item: RecordItem) => AnyWritte
 /**
  * Writes the records of a request in their order. One that fails changes nothing and does not affect others.
  *
+ * @param schema of one item.
  * @param write processes one item; defaults to the processing of records.
  */
 export function writeRecords(
   context: Context,
-  operation: RecordOperation,
+  { schema, operation }: { readonly schema: ItemSchema; readonly operation: RecordOperation },
   items: readonly RecordItem[],
   findTypes: FindTypes,
   write: WriteItemOf = (plan, type, item) => writeRecord(plan, type, operation, item),
 ): Promise<{ status: 200; body: WriteResult }> {
   return context.write(async (unit) => {
-    const types = await findTypes(unit, [...new Set(items.map((item) => item.type))]);
-    const outcomes = await unit.items(items, (plan, item, index) =>
+    const read = readItems(schema, items);
+    const names = items.map(namesOf);
+    const types = await findTypes(unit, [...new Set(names.flatMap(({ type }) => type ?? []))]);
+    const outcomes = await unit.items(read, (plan, one, index) =>
       plan.at(`/records/${index}`, () => {
-        const type = typeFor(plan, types.get(item.type), operation, item);
-        return { type, written: write(plan, type, item) };
+        if ('violation' in one) throw one.violation;
+        const type = typeFor(plan, types.get(one.item.type), operation, one.item);
+        return { type, written: write(plan, type, one.item) };
       }),
     );
     const stored = await storedRows(unit, outcomes);
-    const known = await idsOfFailed(unit, items, outcomes, types);
+    const known = await idsOfFailed(unit, names, outcomes, types);
     const records = outcomes.map((outcome, index): WriteItem => {
-      const item = items[index];
-      if ('violation' in outcome) return failedItem(index, item, known.get(index) ?? null, outcome.violation);
+      if ('violation' in outcome) return failedItem(index, names[index], known.get(index) ?? null, outcome.violation);
       const { type, written } = outcome.result;
       const row = stored.get(written.row.id);
       if (row === undefined) throw new Error(`A ${type.name} was written but is not stored.`);
@@ -58,6 +63,27 @@ export function writeRecords(
     return { status: 200, body: { summary: summaryOf(records), records } };
   });
 }
+
+/** The type and the key that an item names, so that its result can repeat them. */
+interface ItemNames {
+  readonly type: string | null;
+  readonly systemRef: string | null;
+}
+
+const isTypeName = new RegExp(schemaOf('TypeName').pattern ?? '', 'u');
+
+/** Returns what an item names, even if it is invalid. */
+function namesOf(item: unknown): ItemNames {
+  const { type, systemRef } =
+    typeof item === 'object' && item !== null ? { type: null, systemRef: null, ...item } : nameless;
+  return {
+    type: typeof type === 'string' && isTypeName.test(type) ? type : null,
+    systemRef: typeof systemRef === 'string' && systemRef !== '' && systemRef.length <= longestRef ? systemRef : null,
+  };
+}
+
+const nameless: ItemNames = { type: null, systemRef: null };
+const longestRef = schemaOf('SystemRef').maxLength ?? 0;
 
 /** Returns the type of an item. @throws Violation if the item cannot be processed, whatever its row is. */
 function typeFor(
@@ -113,15 +139,15 @@ async function storedRows(unit: UnitOfWork, outcomes: readonly Outcome[]): Promi
 /** Returns the IDs of stored rows that failed items name, by the index of the item. */
 async function idsOfFailed(
   unit: UnitOfWork,
-  items: readonly RecordItem[],
+  names: readonly ItemNames[],
   outcomes: readonly Outcome[],
   types: ReadonlyMap<string, RecordType>,
 ): Promise<ReadonlyMap<number, string>> {
   const ids = new Map<number, string>();
   const failed = outcomes.flatMap((outcome, index) => {
-    const systemRef = items[index]?.systemRef;
-    const entity = types.get(items[index]?.type ?? '')?.entity;
-    if (!('violation' in outcome) || systemRef === undefined || entity === undefined) return [];
+    const { type, systemRef } = names[index] ?? nameless;
+    const entity = types.get(type ?? '')?.entity;
+    if (!('violation' in outcome) || systemRef === null || entity === undefined) return [];
     return outcome.violation.code === 'RECORD_NOT_FOUND' ? [] : [{ index, entity, systemRef }];
   });
   for (const [entity, group] of Map.groupBy(failed, (one) => one.entity)) {
@@ -153,8 +179,8 @@ function writtenItem(index: number, type: RecordType, status: WriteItem['status'
   } as WriteItem;
 }
 
-function failedItem(index: number, item: RecordItem | undefined, id: string | null, violation: Violation): WriteItem {
-  const { type = '', systemRef = null } = item ?? {};
+function failedItem(index: number, names: ItemNames | undefined, id: string | null, violation: Violation): WriteItem {
+  const { type, systemRef } = names ?? nameless;
   const { code, message, pointer } = violation;
   const detail = message.length > longestText ? `${message.slice(0, longestText - 1)}…` : message;
   const error = { code, detail, pointer: pointer === undefined ? null : shortened(pointer) };

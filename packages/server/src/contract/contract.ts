@@ -30,6 +30,8 @@ export interface Schema {
   readonly pattern?: string;
   readonly const?: unknown;
   readonly 'x-entity'?: true;
+  /** An item of a request that is validated by itself: by its schema, or by this one. */
+  readonly 'x-items-open'?: Schema | true;
   readonly 'x-scale'?: number;
   readonly 'x-unique'?: boolean;
   readonly 'x-references'?: string;

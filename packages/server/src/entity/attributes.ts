@@ -92,7 +92,8 @@ function validatorOf(type: string): ValidateFunction {
 /** Converts an error of Ajv with the option `verbose` to a violation. */
 export function violationOf(error: ErrorObject | undefined): Violation {
   if (error === undefined) return new Violation('VALIDATION_ERROR', 'The attributes are invalid.');
-  const member: unknown = error.params.additionalProperty ?? error.params.missingProperty;
+  const { additionalProperty, unevaluatedProperty, missingProperty } = error.params;
+  const member: unknown = additionalProperty ?? unevaluatedProperty ?? missingProperty;
   const pointer = typeof member === 'string' ? `${error.instancePath}/${escapePointer(member)}` : error.instancePath;
   return new Violation('VALIDATION_ERROR', detailOf(error), pointer);
 }

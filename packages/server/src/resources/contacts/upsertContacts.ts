@@ -1,4 +1,5 @@
 import type { components } from '@financial-automation/spec';
+import { readItems } from '../../bulk/read-items.ts';
 import type { Handler } from '../../context.ts';
 import type { Input } from '../../contract/handler.ts';
 import type { Plan } from '../../entity/plan.ts';
@@ -18,8 +19,12 @@ export const upsertContacts: Handler<'upsertContacts'> = (context, { body }) =>
   context.write(async (unit) => {
     const succeeded: components['schemas']['UpsertedContact'][] = [];
     const failed: components['schemas']['ItemFailure'][] = [];
-    const outcomes = await unit.items(body.contacts, (plan, entry, index) =>
-      plan.at(`/contacts/${index}`, () => upsertContact(plan, entry)),
+    const entries = readItems('ContactUpsertEntry', body.contacts);
+    const outcomes = await unit.items(entries, (plan, entry, index) =>
+      plan.at(`/contacts/${index}`, () => {
+        if ('violation' in entry) throw entry.violation;
+        return upsertContact(plan, entry.item);
+      }),
     );
     for (const [index, outcome] of outcomes.entries()) {
       if ('result' in outcome) succeeded.push({ index, ...outcome.result });

@@ -4,4 +4,4 @@ import { recordTypesForWriting } from './record-types.ts';
 
 /** Deactivates records. */
 export const deleteRecords: Handler<'deleteRecords'> = (context, { body }) =>
-  writeRecords(context, 'DELETE', body.records, recordTypesForWriting);
+  writeRecords(context, { schema: 'RecordDelete', operation: 'DELETE' }, body.records, recordTypesForWriting);

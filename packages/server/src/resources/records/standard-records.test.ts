@@ -282,9 +282,9 @@ test('a request with no records, too many, or no body is rejected completely', a
   const responses = await Promise.all([
     service.call('POST', '/api/v1/records', { records: [] }),
     service.call('POST', '/api/v1/records', { records: Array.from({ length: 101 }, () => record) }),
-    service.call('PUT', '/api/v1/records', { records: [{ type: 'Industry', attributes: {} }] }),
+    service.call('PUT', '/api/v1/records', { records: [] }),
     service.call('DELETE', '/api/v1/records'),
-    service.call('DELETE', '/api/v1/records', { records: [record] }),
+    service.call('DELETE', '/api/v1/records', { records: { 0: record } }),
   ]);
   const codes = responses.map(({ status, body }) => [status, (body as { code: string }).code]);
   expect(codes).toEqual([

@@ -4,4 +4,4 @@ import { recordTypesForWriting } from './record-types.ts';
 
 /** Updates existing records. */
 export const updateRecords: Handler<'updateRecords'> = (context, { body }) =>
-  writeRecords(context, 'UPDATE', body.records, recordTypesForWriting);
+  writeRecords(context, { schema: 'RecordUpdate', operation: 'UPDATE' }, body.records, recordTypesForWriting);

@@ -4,4 +4,4 @@ import { recordTypesForWriting } from './record-types.ts';
 
 /** Creates records, or updates those with the same `systemRef`; deleted ones are reactivated. */
 export const upsertRecords: Handler<'upsertRecords'> = (context, { body }) =>
-  writeRecords(context, 'UPSERT', body.records, recordTypesForWriting);
+  writeRecords(context, { schema: 'RecordUpsert', operation: 'UPSERT' }, body.records, recordTypesForWriting);

@@ -4,4 +4,4 @@ import { writeRows } from './write-rows.ts';
 
 /** Creates or updates codes, each independently. */
 export const upsertCodes: Handler<'upsertCodes'> = (context, { body }) =>
-  writeRows(context, body.records, typesWith('x-code-type'));
+  writeRows(context, 'CodeUpsertRecord', body.records, typesWith('x-code-type'));

@@ -4,4 +4,4 @@ import { writeRows } from './write-rows.ts';
 
 /** Creates or updates entries, each independently. */
 export const upsertEntries: Handler<'upsertEntries'> = (context, { body }) =>
-  writeRows(context, body.records, typesWith('x-entry-type'));
+  writeRows(context, 'EntryUpsertRecord', body.records, typesWith('x-entry-type'));

@@ -1,3 +1,4 @@
+import type { ItemSchema } from '../../bulk/read-items.ts';
 import type { RecordType } from '../../bulk/record-type.ts';
 import { type RecordItem, writeRecords } from '../../bulk/write-records.ts';
 import type { Context } from '../../context.ts';
@@ -13,8 +14,13 @@ interface RowItem extends RecordItem {
 }
 
 /** Writes the codes or entries of a request in their order. One that fails changes nothing and does not affect others. */
-export function writeRows(context: Context, items: readonly RowItem[], types: ReadonlyMap<string, RecordType>) {
-  return writeRecords(context, 'UPSERT', items, async () => types, writeRow);
+export function writeRows(
+  context: Context,
+  schema: ItemSchema,
+  items: readonly RowItem[],
+  types: ReadonlyMap<string, RecordType>,
+) {
+  return writeRecords(context, { schema, operation: 'UPSERT' }, items, async () => types, writeRow);
 }
 
 function writeRow(

@@ -1,0 +1,37 @@
+import type { components } from '@financial-automation/spec';
+import type { ValidateFunction } from 'ajv/dist/2020.js';
+import { schemaOf } from '../contract/contract.ts';
+import { contractAjv } from '../contract/contract-ajv.ts';
+import { violationOf } from '../entity/attributes.ts';
+import type { Violation } from '../entity/violation.ts';
+
+/** A schema of the contract with `x-items-open`: an item of a request that is validated by itself. */
+export type ItemSchema = keyof components['schemas'] &
+  `${string}${'Upsert' | 'Update' | 'Delete' | 'Record' | 'Entry'}`;
+
+/** An item that matches its schema, with its defaults filled in, or the reason why it does not. */
+export type ReadItem<Item> = { readonly item: Item } | { readonly violation: Violation };
+
+/**
+ * Validates the items of a request one by one, so that an invalid one fails alone.
+ *
+ * @param items typed by the contract; in fact they can be any JSON.
+ */
+export function readItems<Item>(schema: ItemSchema, items: readonly Item[]): ReadItem<Item>[] {
+  const validate = validatorOf(schema);
+  return items.map((item) => (validate(item) ? { item } : { violation: violationOf(validate.errors?.[0]) }));
+}
+
+const ajv = contractAjv({ useDefaults: true });
+const validators = new Map<ItemSchema, ValidateFunction>();
+
+function validatorOf(name: ItemSchema): ValidateFunction {
+  let validate = validators.get(name);
+  if (validate === undefined) {
+    const open = schemaOf(name)['x-items-open'];
+    if (open === undefined) throw new Error(`The contract validates ${name} with the whole request.`);
+    validate = ajv.compile(open === true ? { $ref: `#/components/schemas/${name}` } : open);
+    validators.set(name, validate);
+  }
+  return validate;
+}
